@@ -118,10 +118,9 @@ pub fn run(load: Load) -> Report {
     };
     let link = Rate::new(1, 1).expect("a byte per tick is a rate");
     let links = vec![link; 6 * hosts as usize];
-    let mut engine = Engine::new(links).expect("links can be numbered");
     let mut times = Vec::new();
     for _ in 0..load.runs {
-        engine.clear();
+        let mut engine = Engine::new(links.clone()).expect("links can be numbered");
         let ((), run_s) = timed(|| {
             for host in 0..hosts {
                 for slot in 0..load.outstanding {

@@ -29,7 +29,7 @@ pub struct Load {
     pub runs: u64,
 }
 
-/// Runs the warm-up, then the window, as often as asked for, all in the same memory.
+/// Runs the warm-up, then the window, as often as asked for.
 pub fn run(load: Load) -> Report {
     let mut spec = HypercubeSpec::paper(load.dimension, 0);
     spec.lanes = Lanes {
@@ -54,9 +54,8 @@ pub fn run(load: Load) -> Report {
     };
     let nodes = f64::from(machine.cube().node_count());
     let mut windows = Windows::default();
-    let mut simulation = Simulation::new(machine, &traffic, 1, 0);
     for run in 0..load.runs {
-        simulation = simulation.restart(&traffic, 1, run);
+        let mut simulation = Simulation::new(Arc::clone(&machine), &traffic, 1, run);
         let mut window = Window::new(load.warm_up);
         simulation.run(&mut window);
         let mut window = Window::new(load.warm_up + load.measured);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::error::{check, check_not_negative};
+use crate::error::check_not_negative;
 
 /// Raw moments E\[X\], E\[X^2\], E\[X^3\] of a quantity that is never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,13 @@ impl Moments {
     /// The quantity that is always zero.
     pub const ZERO: Self = Self::fixed(0.0);
 
+    /// The quantity that is always infinite.
+    pub(crate) const NEVER: Self = Self {
+        mean: f64::INFINITY,
+        second: f64::INFINITY,
+        third: f64::INFINITY,
+    };
+
     /// A quantity that always has this value.
     pub const fn fixed(value: f64) -> Self {
         Self {
@@ -27,37 +34,6 @@ impl Moments {
             second: value * value,
             third: value * value * value,
         }
-    }
-
-    /// A mixture of fixed values, given as `(weight, value)`; the weights need not add up to 1.
-    ///
-    /// # Errors
-    /// A weight or value that is negative or not finite, or no weight above zero.
-    pub fn mixture(parts: &[(f64, f64)]) -> Result<Self, Error> {
-        let mut moments = Vec::with_capacity(parts.len());
-        for &(weight, value) in parts {
-            check_not_negative("value of a mixture", value)?;
-            moments.push((weight, Self::fixed(value)));
-        }
-        Self::mixture_of(&moments)
-    }
-
-    /// A mixture of quantities, given as `(weight, moments)`; the weights need not add up to 1.
-    ///
-    /// # Errors
-    /// A weight that is negative or not finite, or no weight above zero.
-    pub fn mixture_of(parts: &[(f64, Self)]) -> Result<Self, Error> {
-        for &(weight, _) in parts {
-            check_not_negative("weight of a mixture", weight)?;
-        }
-        let total: f64 = parts.iter().map(|&(weight, _)| weight).sum();
-        check(
-            "sum of the weights of a mixture",
-            total,
-            "above zero",
-            total > 0.0,
-        )?;
-        Ok(Self::weighted(parts.iter().copied(), total))
     }
 
     /// Sum of `weight / total` times the moments.
@@ -71,10 +47,15 @@ impl Moments {
                 sum.third += weight * part.third;
             }
         }
+        sum.map(|moment| moment / total)
+    }
+
+    /// The same function of each moment.
+    pub(crate) fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Self {
-            mean: sum.mean / total,
-            second: sum.second / total,
-            third: sum.third / total,
+            mean: of(self.mean),
+            second: of(self.second),
+            third: of(self.third),
         }
     }
 
@@ -89,10 +70,9 @@ impl Moments {
                 "the smallest count of blocks is above the largest",
             ));
         }
-        let values: Vec<_> = (min..=max)
-            .map(|count| (1.0, f64::from(count) * unit))
-            .collect();
-        Self::mixture(&values)
+        check_not_negative("length of the most blocks", f64::from(max) * unit)?;
+        let values = (min..=max).map(|count| (1.0, Self::fixed(f64::from(count) * unit)));
+        Ok(Self::weighted(values, f64::from(max - min) + 1.0))
     }
 
     /// A quantity uniform between zero and `width`: E\[X^n\] = width^n / (n + 1).
@@ -109,6 +89,16 @@ impl Moments {
         (self.second - self.mean * self.mean).max(0.0)
     }
 
+    /// A mixture of fixed values, given as `(weight, value)`, whose weights add up to `total`.
+    #[cfg(test)]
+    pub(crate) fn mixture(parts: &[(f64, f64)], total: f64) -> Self {
+        let parts = parts.iter();
+        Self::weighted(
+            parts.map(|&(weight, value)| (weight, Self::fixed(value))),
+            total,
+        )
+    }
+
     /// Third central moment.
     #[cfg(test)]
     pub(crate) fn third_central(&self) -> f64 {
@@ -118,20 +108,12 @@ impl Moments {
     /// Squared coefficient of variation C^2 = variance / mean^2 (section 6 of the hypercube
     /// paper); zero for a mean of zero.
     pub fn scv(&self) -> f64 {
-        if self.mean > 0.0 {
-            self.variance() / (self.mean * self.mean)
-        } else {
-            0.0
-        }
+        ratio(self.variance(), self.mean * self.mean)
     }
 
     /// The same quantity, other than zero `factor` times as often.
     pub(crate) fn as_often(&self, factor: f64) -> Self {
-        Self {
-            mean: factor * self.mean,
-            second: factor * self.second,
-            third: factor * self.third,
-        }
+        self.map(|moment| factor * moment)
     }
 
     /// A quantity other than zero with the probability `share`, with these first two moments over all; the third is that
@@ -155,11 +137,7 @@ impl Moments {
     /// add.
     pub fn plus(&self, other: &Self) -> Self {
         if !self.mean.is_finite() || !other.mean.is_finite() {
-            return Self {
-                mean: f64::INFINITY,
-                second: f64::INFINITY,
-                third: f64::INFINITY,
-            };
+            return Self::NEVER;
         }
         Self {
             mean: self.mean + other.mean,
@@ -172,6 +150,11 @@ impl Moments {
     }
 }
 
+/// `part / whole`; zero unless `whole` is above zero.
+pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,7 +162,7 @@ mod tests {
     #[test]
     fn mixture_of_requests_and_blocks_is_the_papers() {
         // Section 6: half of the messages on an I/O link have 32 flits, half 4096.
-        let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)]).unwrap();
+        let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
         assert_eq!(lengths.mean, 2064.0);
         // sigma = 2032, so C^2 = (2032/2064)^2.
         assert!((lengths.scv() - (2032.0f64 / 2064.0).powi(2)).abs() < 1e-12);
@@ -197,10 +180,10 @@ mod tests {
 
     #[test]
     fn sums_of_independent_quantities_follow_the_cumulants() {
-        let x = Moments::mixture(&[(0.9, 0.0), (0.1, 7.0)]).unwrap();
-        let y = Moments::mixture(&[(0.2, 1.0), (0.8, 3.0)]).unwrap();
+        let x = Moments::mixture(&[(0.9, 0.0), (0.1, 7.0)], 1.0);
+        let y = Moments::mixture(&[(0.2, 1.0), (0.8, 3.0)], 1.0);
         let pairs = [(0.18, 1.0), (0.72, 3.0), (0.02, 8.0), (0.08, 10.0)];
-        let direct = Moments::mixture(&pairs).unwrap();
+        let direct = Moments::mixture(&pairs, 1.0);
         let sum = x.plus(&y);
         assert!((sum.mean - direct.mean).abs() < 1e-12);
         assert!((sum.second - direct.second).abs() < 1e-12);
@@ -210,10 +193,9 @@ mod tests {
     }
 
     #[test]
-    fn impossible_mixtures_are_refused() {
-        assert!(Moments::mixture(&[]).is_err());
-        assert!(Moments::mixture(&[(-1.0, 2.0)]).is_err());
-        assert!(Moments::mixture(&[(1.0, f64::NAN)]).is_err());
+    fn impossible_counts_are_refused() {
         assert!(Moments::uniform_count(3, 2, 1.0).is_err());
+        assert!(Moments::uniform_count(1, 2, -1.0).is_err());
+        assert!(Moments::uniform_count(1, 2, f64::MAX).is_err());
     }
 }

@@ -6,7 +6,7 @@
 //! `f64::INFINITY`.
 
 use crate::Error;
-use crate::error::{check, check_not_negative};
+use crate::error::check_not_negative;
 use crate::moments::Moments;
 
 /// M/G/1, Pollaczek-Khinchine: W = rho x (1 + C^2) / (2 (1 - rho)).
@@ -16,34 +16,10 @@ use crate::moments::Moments;
 /// # Errors
 /// A negative or infinite number.
 pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, Error> {
-    checked(rate, service_mean, service_scv, 1)?;
-    Ok(mg1(rate, service_mean, service_scv))
-}
-
-/// M/M/m: W = C(m, a) x / (m (1 - rho)), with Erlang's C.
-///
-/// The hypercube paper prints it (section 6, after Saaty 1961) as
-/// W = rho (m rho)^m p0 / (m! (1 - rho)^2 lambda) with
-/// p0 = \[sum_{k<m} (m rho)^k / k! + (m rho)^m / (m! (1 - rho))\]^-1; the two are equal.
-///
-/// # Errors
-/// A negative or infinite number, or no server.
-pub fn mmm_wait(rate: f64, service_mean: f64, servers: u32) -> Result<f64, Error> {
-    checked(rate, service_mean, 0.0, servers)?;
-    Ok(mmm(rate, service_mean, servers))
-}
-
-fn checked(rate: f64, service_mean: f64, service_scv: f64, servers: u32) -> Result<(), Error> {
     check_not_negative("arrival rate", rate)?;
     check_not_negative("mean service time", service_mean)?;
     check_not_negative("C^2 of the service time", service_scv)?;
-    check(
-        "number of servers",
-        f64::from(servers),
-        "1 or more",
-        servers > 0,
-    )?;
-    Ok(())
+    Ok(mg1(rate, service_mean, service_scv))
 }
 
 /// rho for inputs that may be infinite; an idle queue has zero.
@@ -84,6 +60,11 @@ pub(crate) fn waiting_probability(rate: f64, mean: f64, servers: u32) -> f64 {
     blocked / (1.0 - rho * (1.0 - blocked))
 }
 
+/// M/M/m: W = C(m, a) x / (m (1 - rho)), with Erlang's C.
+///
+/// The hypercube paper prints it (section 6, after Saaty 1961) as
+/// W = rho (m rho)^m p0 / (m! (1 - rho)^2 lambda) with
+/// p0 = \[sum_{k<m} (m rho)^k / k! + (m rho)^m / (m! (1 - rho))\]^-1; the two are equal.
 pub(crate) fn mmm(rate: f64, mean: f64, servers: u32) -> f64 {
     let rho = rho(rate, mean, servers);
     if rho >= 1.0 {
@@ -120,11 +101,7 @@ pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean
     }
     let rho = rho(rate, service.mean, servers);
     if !wait_mean.is_finite() || rho >= 1.0 {
-        return Moments {
-            mean: f64::INFINITY,
-            second: f64::INFINITY,
-            third: f64::INFINITY,
-        };
+        return Moments::NEVER;
     }
     // One server of m-fold speed: service moments divided by m, m^2, m^3.
     let m = f64::from(servers);
@@ -168,7 +145,7 @@ mod tests {
         assert!((mg1(0.25, 2.0, 0.0) - 1.0).abs() < 1e-12);
         // M/M/2 at rho = 1/2: C = 2 rho^2 / (1 + rho) = 1/3, W = C x / (2 (1 - rho)) = x/3.
         assert!((waiting_probability(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
-        assert!((mmm_wait(1.0, 1.0, 2).unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert!((mmm(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
@@ -176,7 +153,7 @@ mod tests {
         for wait in [
             mg1_wait(1.0, 1.0, 1.0),
             mg1_wait(2.0, 1.0, 0.0),
-            mmm_wait(4.0, 1.0, 4),
+            Ok(mmm(4.0, 1.0, 4)),
             Ok(mgm(4.0, 1.0, 0.0, 3)),
         ] {
             assert_eq!(wait.unwrap(), f64::INFINITY);
@@ -192,7 +169,6 @@ mod tests {
             "arrival rate is -1; it must be finite and not negative"
         );
         assert!(mg1_wait(1.0, f64::NAN, 1.0).is_err());
-        assert!(mmm_wait(1.0, 1.0, 0).is_err());
         assert!(mg1_wait(f64::INFINITY, 1.0, 0.0).is_err());
     }
 
@@ -217,7 +193,7 @@ mod tests {
             load in 0.01f64..0.99, mean in 0.1f64..5000.0, servers in 1u32..20,
         ) {
             let rate = load * f64::from(servers) / mean;
-            let computed = mmm_wait(rate, mean, servers).unwrap();
+            let computed = mmm(rate, mean, servers);
             let printed = mmm_as_printed(rate, mean, servers);
             prop_assert!((computed - printed).abs() <= 1e-9 * printed.max(1e-12));
         }

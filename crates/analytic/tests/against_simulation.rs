@@ -2,16 +2,17 @@
 //! of the same machines (defaults of section 5: P_io = 0.05, P_r = 1, P_l = 0.2, k, m, r and n
 //! wide). The tolerances are the model's own error; they may shrink, not grow.
 
-use isthmus_analytic::hypercube_io::{HypercubeIo, Lanes, MessageClass, Reading, Serving};
+use crate::paper;
+use isthmus_analytic::hypercube_io::{HypercubeIo, Lanes, MessageClass, Reading};
 
 const CYCLE_US: f64 = 0.05;
 
 fn machine(dimension: u32, b: u32) -> HypercubeIo {
-    let mut machine = HypercubeIo::paper(b);
+    let mut machine = paper::hypercube(b);
     if dimension != 7 {
         machine.dimension = dimension;
         machine.io_nodes = 1 << (dimension - 2);
-        machine.serving = Serving::perfect(dimension, 3).unwrap();
+        machine.serving = paper::perfect(dimension, 3);
         machine.lanes = Lanes::paper(dimension, b);
     }
     machine
@@ -72,7 +73,7 @@ fn saturation_is_found_a_little_early() {
 #[test]
 fn the_orders_that_the_paper_reports() {
     let read = |b, gap_us: f64, change: &dyn Fn(&mut HypercubeIo)| {
-        let mut machine = HypercubeIo::paper(b);
+        let mut machine = paper::hypercube(b);
         change(&mut machine);
         let solved = machine
             .solve(CYCLE_US / gap_us, &Reading::counted())

@@ -3,5 +3,6 @@
 mod against_simulation;
 mod any_machine;
 mod closed_loops;
+mod paper;
 mod sci_insertion;
 mod section_6;

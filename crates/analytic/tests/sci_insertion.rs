@@ -1,7 +1,8 @@
 //! The queue at the output of an interface of a ring against a simulation of its rules: packets that
 //! enter and pass in trains as the model has them, packet by packet.
 
-use isthmus_analytic::sci::{Class, LinkLoad, Timing, Waits, estimate};
+use isthmus_analytic::sci::{Class, Timing, Waits, estimate};
+use isthmus_topology::rings::LinkUse;
 
 /// A generator of its own for the tests; multiplier of Knuth's MMIX.
 struct Draws(u64);
@@ -91,10 +92,11 @@ fn model(own: f64, sends: f64, echoes: f64) -> Waits {
         ring_change: 33.0,
         idle: 1.0,
     };
-    let links = [LinkLoad {
+    let links = [LinkUse {
         sends: own + sends,
         echoes,
         starts: own,
+        ..LinkUse::default()
     }];
     let class = Class {
         per_transaction: 1.0,

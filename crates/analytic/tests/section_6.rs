@@ -1,16 +1,16 @@
 //! Section 6 of the hypercube paper: every printed number, and which reading gives it.
 
+use crate::paper;
 use isthmus_analytic::hypercube_io::{
-    ChannelKind, ChannelUse, ClassOneWait, HypercubeIo, MessageClass, Reading, Solution, Uniform,
-    Variation,
+    ChannelKind, ChannelUse, ClassOneWait, MessageClass, Reading, Solution, Uniform, Variation,
 };
-use isthmus_analytic::queue::{mg1_wait, mmm_wait};
+use isthmus_analytic::queue::mg1_wait;
 
 /// Cycles of 0.05 us in a millisecond.
 const CYCLES_PER_MS: f64 = 20_000.0;
 
 fn saturation(b: u32, reading: &Reading) -> (f64, ChannelKind, Option<u32>) {
-    let found = HypercubeIo::paper(b).saturation(reading).unwrap();
+    let found = paper::hypercube(b).saturation(reading).unwrap();
     (
         found.per_ms(CYCLES_PER_MS),
         found.channel.kind,
@@ -36,7 +36,7 @@ fn assert_near(measured: f64, expected: f64, tolerance: f64) {
 #[test]
 fn rates_and_service_times_of_the_test_case() {
     let rate = 6.0 / CYCLES_PER_MS;
-    let solved = HypercubeIo::paper(1)
+    let solved = paper::hypercube(1)
         .solve(rate, &Reading::literal())
         .unwrap();
     for io in of_kind(&solved, ChannelKind::IoLink) {
@@ -101,7 +101,7 @@ fn control_bound_as_printed(factor: f64) -> f64 {
 #[test]
 fn the_control_cubes_bound() {
     let bound = |reading: &Reading| {
-        let found = HypercubeIo::paper(0).bound(reading).unwrap();
+        let found = paper::hypercube(0).bound(reading).unwrap();
         let channel = found.channel;
         assert_eq!(channel.kind, ChannelKind::LinkFromClassOne);
         assert_eq!(channel.dimension, Some(6));
@@ -121,6 +121,12 @@ fn the_control_cubes_bound() {
     assert!(bound(&moving) > literal);
 }
 
+/// M/M/2: W = rho^2 x / (1 - rho^2).
+fn mm2_wait(rate: f64, service_mean: f64) -> f64 {
+    let rho = rate * service_mean / 2.0;
+    rho * rho * service_mean / (1.0 - rho * rho)
+}
+
 /// The recursion of the module's description, written out.
 fn reply_latency_as_printed(rate: f64, b: u32) -> f64 {
     let (lambda_io, lambda_d) = (0.32 * rate, 0.525 * rate);
@@ -133,7 +139,7 @@ fn reply_latency_as_printed(rate: f64, b: u32) -> f64 {
         waits.push(if b == 1 {
             mg1_wait(lambda_io, adjusted, 1.0).unwrap()
         } else {
-            mmm_wait(lambda_io, adjusted, b).unwrap()
+            mm2_wait(lambda_io, adjusted)
         });
     }
     let io: f64 = waits.iter().map(|wait| 0.5 * (wait + 1.0)).sum();
@@ -153,7 +159,7 @@ fn the_four_kinds_of_reply_add_up_to_the_printed_latency() {
         (2, 25.0),
     ] {
         let rate = per_ms / CYCLES_PER_MS;
-        let solved = HypercubeIo::paper(b)
+        let solved = paper::hypercube(b)
             .solve(rate, &Reading::literal())
             .unwrap();
         let printed = reply_latency_as_printed(rate, b);
@@ -163,7 +169,7 @@ fn the_four_kinds_of_reply_add_up_to_the_printed_latency() {
 
 #[test]
 fn beyond_saturation_the_io_classes_wait_forever_and_pe_pe_does_not() {
-    let solved = HypercubeIo::paper(1)
+    let solved = paper::hypercube(1)
         .solve(12.0 / CYCLES_PER_MS, &Reading::literal())
         .unwrap();
     assert_eq!(solved.latency(MessageClass::Forward).router, f64::INFINITY);

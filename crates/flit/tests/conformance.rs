@@ -45,10 +45,6 @@ impl Line {
 impl Engine for Line {
     type Message<'a> = (usize, &'a Offer);
 
-    fn clear(&mut self) {
-        *self = Self::new();
-    }
-
     fn now(&self) -> Cycles {
         self.network.now()
     }

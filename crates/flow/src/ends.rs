@@ -25,11 +25,6 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    pub(crate) fn clear(&mut self) {
-        self.heap.clear();
-        self.entries.clear();
-    }
-
     /// Returns the time of the first end, or never.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {

@@ -382,20 +382,6 @@ fn crossed_twice(path: &[u32]) -> Option<u32> {
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     type Message<'a> = Transfer<'a, T>;
 
-    fn clear(&mut self) {
-        let capacities = self.capacities.iter().map(|rate| rate.steps());
-        self.sharing.clear(capacities);
-        self.booked.fill(0);
-        self.flows.clear();
-        self.ends.clear();
-        self.to_come.clear();
-        self.counting = None;
-        self.now = 0;
-        self.asked = 0;
-        self.started = 0;
-        self.under_way = 0;
-    }
-
     #[inline]
     fn now(&self) -> Cycles {
         self.now

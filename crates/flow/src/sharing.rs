@@ -116,22 +116,6 @@ impl Sharing {
         }
     }
 
-    /// Removes all transfers. Keeps the memory.
-    pub(crate) fn clear(&mut self, capacities: impl Iterator<Item = u64>) {
-        for (link, capacity) in self.links.values_mut().iter_mut().zip(capacities) {
-            link.free = capacity;
-            link.level = NONE;
-            link.state = State::Closed;
-            link.flows.clear();
-        }
-        self.shares.clear();
-        self.flows.clear();
-        self.paths.clear();
-        self.moments.clear();
-        self.opened.clear();
-        self.changed.clear();
-    }
-
     /// Stores the path of a transfer that does not move yet.
     pub(crate) fn keep(&mut self, flow: FlowId, path: &[u32]) {
         self.paths.make_room(flow, path.len());

@@ -106,10 +106,6 @@ struct Naive(Reference);
 impl Contract for Naive {
     type Message<'a> = Wish;
 
-    fn clear(&mut self) {
-        *self = Slow::new();
-    }
-
     fn now(&self) -> Cycles {
         self.0.now
     }

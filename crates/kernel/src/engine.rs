@@ -13,16 +13,13 @@ use crate::Cycles;
 ///   limit of [`Cycles::MAX`], which means none, it is the time of the last event.
 /// - The handler may finish at any time. The engine then stops soon, after serving everything that
 ///   belongs to its reports, and can continue later as if nothing had happened.
-/// - A run in pieces equals the run in one piece, and a cleared engine equals a new one: the same
-///   reports and the same counters.
+/// - A run in pieces equals the run in one piece: the same reports and the same counters.
 ///
-/// Offers cannot be withdrawn, as in the modelled machines.
+/// Offers cannot be withdrawn, as in the modelled machines. An engine cannot be reset: each run takes
+/// a new one.
 pub trait Engine {
     /// The type of an offer: a message or a packet.
     type Message<'a>;
-
-    /// Resets to an idle engine at time 0. Keeps the memory.
-    fn clear(&mut self);
 
     /// Returns the current time. Between runs, all earlier events have been served.
     fn now(&self) -> Cycles;

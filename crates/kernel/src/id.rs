@@ -87,11 +87,6 @@ impl<I: Id, V> Table<I, V> {
         Self::from(vec![value; count])
     }
 
-    /// Forgets all, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.values.clear();
-    }
-
     /// Adds one thing. Its number is the answer.
     #[inline]
     pub fn push(&mut self, value: V) -> I {

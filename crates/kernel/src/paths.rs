@@ -36,11 +36,6 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         }
     }
 
-    /// Forgets all, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.values.clear();
-    }
-
     /// Makes room for a path of `length` at a place. What paths hold stays.
     #[inline]
     pub fn make_room(&mut self, place: I, length: usize) {

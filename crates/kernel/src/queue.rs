@@ -74,19 +74,6 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    /// Empties the queue and goes back to time zero. Keeps the memory.
-    pub fn clear(&mut self) {
-        self.now = 0;
-        self.next = NEVER;
-        self.next_far = NEVER;
-        self.due.clear();
-        self.heads.fill(NodeId::NONE);
-        self.used.fill(0);
-        self.nodes.clear();
-        self.free = NodeId::NONE;
-        self.far.clear();
-    }
-
     /// The time of the event served last, or that given to [`EventQueue::advance_to`].
     #[inline]
     pub fn now(&self) -> Cycles {

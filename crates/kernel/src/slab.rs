@@ -47,13 +47,6 @@ impl<I: Id, V> Slab<I, V> {
         }
     }
 
-    /// Gives up all places, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.values.clear();
-        self.free.clear();
-        self.count = 0;
-    }
-
     /// Finds a place for a value.
     #[inline]
     pub fn insert(&mut self, value: V) -> I {

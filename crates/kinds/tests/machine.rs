@@ -32,7 +32,7 @@ fn the_number_of_io_nodes_is_that_of_the_placement() {
         if let Ok(hamming) = Placement::hamming(cube) {
             assert_eq!(io_nodes("\"hamming\""), count(&hamming), "{dimension}");
         }
-        let stride = Placement::stride(cube, 2).expect("every cube has 2 PEs");
+        let stride = Placement::stride(&cube, 2).expect("every cube has 2 PEs");
         let two = io_nodes("{ kind = \"stride\", count = 2 }");
         assert_eq!(two, count(&stride));
     }

@@ -8,7 +8,6 @@ mod fat_tree_throughput;
 mod flit_exact;
 mod graph_exact;
 mod outstanding;
-mod restart;
 mod routed;
 mod sci_exact;
 mod sci_jobs;

@@ -1,17 +1,18 @@
 //! Errors in rules and networks.
 
 use crate::limits::CHANNELS_MAX;
-use std::fmt;
 
 /// An error, with the permitted values in its message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A number that must be 1 or more is 0.
+    #[error("{what} is 0; it must be 1 or more")]
     Zero {
         /// Its name in [`Rules`](crate::Rules).
         what: &'static str,
     },
     /// A number is too large.
+    #[error("{what} is {value}; it may be {most} at most")]
     TooMany {
         /// Its name in [`Rules`](crate::Rules).
         what: &'static str,
@@ -21,6 +22,7 @@ pub enum Error {
         most: u32,
     },
     /// A read request does not fit into a packet.
+    #[error("a read request has {bytes} bytes of payload; a packet has {payload} at most")]
     LongRequest {
         /// Its payload.
         bytes: u32,
@@ -28,11 +30,16 @@ pub enum Error {
         payload: u32,
     },
     /// A packet takes a link for too long.
+    #[error(
+        "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
+        u32::MAX
+    )]
     LongestPacket {
         /// Its ticks.
         ticks: u64,
     },
     /// A buffer cannot hold a packet.
+    #[error("{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}")]
     SmallBuffer {
         /// The kind of buffer.
         of: &'static str,
@@ -42,6 +49,9 @@ pub enum Error {
         packet: u64,
     },
     /// More virtual channels than a link may have.
+    #[error(
+        "{classes} classes of {channels} channels; a link may have {CHANNELS_MAX} channels at most"
+    )]
     Channels {
         /// Number of classes.
         classes: u32,
@@ -49,6 +59,7 @@ pub enum Error {
         channels: u32,
     },
     /// A network that the engine cannot run on.
+    #[error("{what}: {link}")]
     Network {
         /// The inconsistent item.
         what: &'static str,
@@ -56,44 +67,12 @@ pub enum Error {
         link: u64,
     },
     /// Output buffers, in which packets of all classes of channels would wait behind one another.
+    #[error(
+        "packets of {classes} classes of channels would share output buffers, and could wait for \
+         one another for ever; leave the buffers out"
+    )]
     SharedOutputs {
         /// Number of classes.
         classes: u32,
     },
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Zero { what } => write!(f, "{what} is 0; it must be 1 or more"),
-            Self::TooMany { what, value, most } => {
-                write!(f, "{what} is {value}; it may be {most} at most")
-            }
-            Self::LongRequest { bytes, payload } => write!(
-                f,
-                "a read request has {bytes} bytes of payload; a packet has {payload} at most"
-            ),
-            Self::LongestPacket { ticks } => write!(
-                f,
-                "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
-                u32::MAX
-            ),
-            Self::SmallBuffer { of, buffer, packet } => write!(
-                f,
-                "{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}"
-            ),
-            Self::Channels { classes, channels } => write!(
-                f,
-                "{classes} classes of {channels} channels; a link may have {CHANNELS_MAX} channels at most"
-            ),
-            Self::Network { what, link } => write!(f, "{what}: {link}"),
-            Self::SharedOutputs { classes } => write!(
-                f,
-                "packets of {classes} classes of channels would share output buffers, and could wait for \
-                 one another for ever; leave the buffers out"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -138,9 +138,9 @@ impl Choice {
                     set: Some(set),
                 });
             }
-            PlacementSpec::Stride { count } => Placement::stride(cube, count),
-            PlacementSpec::Clustered { count } => Placement::clustered(cube, count),
-            PlacementSpec::List(pes) => Placement::list(cube, &pes),
+            PlacementSpec::Stride { count } => Placement::stride(&cube, count),
+            PlacementSpec::Clustered { count } => Placement::clustered(&cube, count),
+            PlacementSpec::List(pes) => Placement::list(&cube, &pes),
         };
         self.placed(placement, None)
     }

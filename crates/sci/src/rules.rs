@@ -5,8 +5,10 @@ use crate::limits::SYMBOLS_LIMIT;
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// Where a client's packets wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket
+/// its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Source {
     /// In a FIFO without bound, whose head waits for a slot of its output port (source rule A).
     Unbounded,
@@ -15,11 +17,13 @@ pub enum Source {
 }
 
 /// How a node that has more to send than its ring can carry is held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum FlowControl {
     /// Not at all: a node sends whenever its bypass FIFO is empty.
     None,
-    /// The go bits of IEEE 1596, for one priority. In the symbol engine only.
+    /// The go bits of IEEE 1596, for one priority: a node whose bypass FIFO had to store symbols
+    /// sends stop idles until it has recovered. In the symbol engine only.
     GoBits,
 }
 

@@ -11,13 +11,3 @@ pub trait Adjacency {
     /// The neighbours of `node`, each once, without `node` itself.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_;
 }
-
-impl<T: Adjacency> Adjacency for &T {
-    fn node_count(&self) -> u32 {
-        (**self).node_count()
-    }
-
-    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
-        (**self).neighbors(node)
-    }
-}

@@ -2,7 +2,6 @@
 //! ISCA 2008).
 
 use crate::Wiring;
-use std::fmt;
 
 /// Most cables of a dragonfly.
 const CABLES_MAX: u64 = 1 << 24;
@@ -34,14 +33,16 @@ pub struct Dragonfly {
 }
 
 /// Why there is no such dragonfly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DragonflyError {
     /// A number that must be 1 or more is 0.
+    #[error("{what}: there must be 1 or more")]
     Zero {
         /// What it counts.
         what: &'static str,
     },
     /// More of something than there may be.
+    #[error("{count} {what}; there may be {most} at most")]
     TooMany {
         /// What it is.
         what: &'static str,
@@ -51,19 +52,6 @@ pub enum DragonflyError {
         most: u64,
     },
 }
-
-impl fmt::Display for DragonflyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Zero { what } => write!(f, "{what}: there must be 1 or more"),
-            Self::TooMany { what, count, most } => {
-                write!(f, "{count} {what}; there may be {most} at most")
-            }
-        }
-    }
-}
-
-impl std::error::Error for DragonflyError {}
 
 impl Dragonfly {
     /// So many nodes to a router, routers to a group, groups, and global links to each pair of groups.

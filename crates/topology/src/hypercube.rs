@@ -157,16 +157,7 @@ impl Iterator for Route {
         self.node ^= 1 << dimension;
         Some(hop)
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let hops = self.remaining.count_ones() as usize;
-        (hops, Some(hops))
-    }
 }
-
-impl ExactSizeIterator for Route {}
-
-impl std::iter::FusedIterator for Route {}
 
 #[cfg(test)]
 mod tests {
@@ -200,7 +191,7 @@ mod tests {
         for from in cube.nodes() {
             for to in cube.nodes() {
                 let route = cube.route(from, to);
-                assert_eq!(route.len() as u32, cube.distance(from, to));
+                assert_eq!(route.clone().count() as u32, cube.distance(from, to));
                 let mut at = from;
                 let mut above = cube.dimension();
                 for hop in route {

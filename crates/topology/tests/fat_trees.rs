@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::tree_paths::{Levels, Naive, levels, place, shape, steps};
+use crate::tree_paths::{Levels, Naive, find_route, levels, place, shape, steps};
 use isthmus_topology::trees::{Ascent, LinkKind, Ports, Shape, Tree, TreesError, Vertex};
 use proptest::prelude::*;
 
@@ -58,10 +58,10 @@ proptest! {
             }
         }
         prop_assert_eq!(seen.len(), tree.link_count() as usize);
-        let bundled: BTreeSet<u32> = (0..tree.bundle_count()).flat_map(|bundle| tree.bundle_links(bundle)).collect();
-        prop_assert_eq!(bundled, seen);
-        let widths: u32 = (0..tree.bundle_count()).map(|bundle| tree.bundle_width(bundle)).sum();
-        prop_assert_eq!(widths, tree.link_count());
+        // Each link is in one bundle.
+        let mut bundled: Vec<u32> = (0..tree.bundle_count()).flat_map(|bundle| tree.bundle_links(bundle)).collect();
+        bundled.sort_unstable();
+        prop_assert!(bundled.into_iter().eq(seen));
     }
 
     #[test]
@@ -95,7 +95,7 @@ proptest! {
                     let mut choose = |links: std::ops::Range<u32>| {
                         links.start + (turn * 7 + links.start) % links.len() as u32
                     };
-                    tree.route(rule, source, destination, &mut choose, &mut path);
+                    find_route(&tree, rule, source, destination, &mut choose, &mut path);
                     prop_assert!(all.contains(&path), "{:?}: {:?} of {:?}", rule, path, all);
                 }
                 // Over whichever link of a bundle it goes, it goes over the bundle.
@@ -201,7 +201,7 @@ fn loads(tree: &Tree, rule: Ascent, destinations: &[u32]) -> Vec<f64> {
         let share = 1.0 / others.clone().count() as f64;
         for &destination in others {
             let mut never = |_: std::ops::Range<u32>| unreachable!("the rule says which");
-            tree.route(rule, source, destination, &mut never, &mut path);
+            find_route(tree, rule, source, destination, &mut never, &mut path);
             for &link in &path {
                 loads[link as usize] += share;
             }
@@ -243,21 +243,6 @@ fn servers_at_a_stride_meet_on_the_way_up_if_their_numbers_choose_it() {
         up.map(|(_, load)| load).fold(0.0, f64::max)
     };
     assert!(most(Ascent::Destination) > 3.5 * most(Ascent::Source));
-}
-
-#[test]
-fn switches_stand_over_the_middle_of_their_nodes() {
-    let tree = quaternary();
-    for level in 1..=3 {
-        let columns: Vec<f64> = tree
-            .switches_of(level)
-            .map(|switch| tree.position(Vertex::Switch(switch)).column)
-            .collect();
-        assert!(columns.windows(2).all(|pair| pair[0] < pair[1]));
-        assert!(close(columns.iter().sum::<f64>() / 16.0, 31.5));
-    }
-    assert_eq!(tree.position(Vertex::Node(7)).column, 7.0);
-    assert_eq!(tree.position(Vertex::Switch(0)).column, 1.5);
 }
 
 #[test]

@@ -134,7 +134,6 @@ proptest! {
         };
         let ways = Shortest::new(&form, &form.wiring(nodes)).unwrap();
         let layers = ways.layers(16);
-        let mut longest = 0;
         let mut to_each = Vec::new();
         for to in 0..switches {
             let mut all = Vec::new();
@@ -146,7 +145,6 @@ proptest! {
                     at = next;
                 }
                 prop_assert_eq!(way.len(), distance(&form, from, to));
-                longest = longest.max(way.len());
                 if ends.contains(&from) {
                     all.push(way);
                 }
@@ -155,7 +153,6 @@ proptest! {
                 to_each.push(all);
             }
         }
-        prop_assert_eq!(ways.longest() as usize, longest);
         prop_assert!(no_circle(to_each.iter().flatten()));
         let used: BTreeSet<u16> = to_each.iter().flatten().flatten().map(|&(_, _, layer)| layer).collect();
         prop_assert!(used.into_iter().eq(0..layers.count) || layers.count == 1);
@@ -228,7 +225,6 @@ fn random_graphs_need_few_layers() {
     let form = Form::of_cables(cables.filter(|(a, b)| a != b).collect());
     let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
     let layers = ways.layers(16);
-    assert!(ways.longest() <= 5, "{}", ways.longest());
     assert!(
         layers.change().is_some() && layers.count <= 3,
         "{}",

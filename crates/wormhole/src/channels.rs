@@ -93,14 +93,6 @@ impl Channels {
         }
     }
 
-    /// Frees all lanes and stops counting. Keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.release.values_mut().fill(0);
-        self.queues.fill(Queue::EMPTY);
-        self.carried = Vec::new();
-        self.held = Table::from(Vec::new());
-    }
-
     /// Counts from cycle `now` on, not before the engine's, what each channel carries and for how
     /// long it is held.
     pub fn count(&mut self, now: Cycles) {

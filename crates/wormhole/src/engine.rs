@@ -198,20 +198,6 @@ impl<T: Copy> Engine<T> {
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     type Message<'a> = Message<'a, T>;
 
-    // The memory is what a new engine spends its time on where many messages wait.
-    fn clear(&mut self) {
-        self.queue.clear();
-        self.requests.clear();
-        self.channels.clear();
-        self.worms.clear();
-        self.paths.clear();
-        self.to_come.clear();
-        self.offered = 0;
-        self.started = 0;
-        self.under_way = 0;
-        self.reached = 0;
-    }
-
     #[inline]
     fn now(&self) -> Cycles {
         self.queue.now().max(self.reached)

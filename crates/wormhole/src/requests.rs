@@ -26,14 +26,6 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Forgets all requests. Keeps the memory.
-    pub fn clear(&mut self) {
-        self.present.clear();
-        self.served = 0;
-        self.next.clear();
-        self.woken.clear();
-    }
-
     /// Whether a request of the present cycle is left.
     #[inline]
     pub fn is_due(&self) -> bool {

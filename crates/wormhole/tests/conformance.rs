@@ -99,8 +99,4 @@ fn messages_that_block_one_another_are_stalled() {
         assert_eq!(engine.run_until(limit, &mut Nobody), Ran::Stalled);
         assert_eq!((engine.now(), engine.under_way()), (now, 2));
     }
-    engine.clear();
-    assert_eq!(engine.run_until(5, &mut Nobody), Ran::Idle);
-    engine.offer(5, message(&[0, 1]));
-    assert_eq!(engine.run_until(100, &mut Nobody), Ran::Idle);
 }

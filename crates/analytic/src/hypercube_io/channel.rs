@@ -212,7 +212,10 @@ pub(super) fn groups(cube: &HypercubeIo, reading: &Reading) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::input::{Lanes, Traffic};
+    use super::super::serving::Serving;
     use super::*;
+    use crate::moments::Moments;
 
     #[test]
     fn ones_counts_labels() {
@@ -226,7 +229,23 @@ mod tests {
 
     #[test]
     fn the_layout_and_the_list_agree() {
-        let cube = HypercubeIo::paper(2);
+        let length = Moments::fixed(32.0);
+        let cube = HypercubeIo {
+            dimension: 7,
+            io_nodes: 16,
+            serving: Serving::from_table(7, &(0..128).collect::<Vec<u32>>()).unwrap(),
+            lanes: Lanes::paper(7, 2),
+            traffic: Traffic {
+                io_probability: 0.05,
+                read_ratio: 1.0,
+                locality: 0.2,
+                message: length,
+                request: length,
+                reply: length,
+                write: length,
+                replies_per_read: 1.0,
+            },
+        };
         let layout = Layout::new(&cube);
         let channels = layout.channels();
         let at = |index: usize| (channels[index].kind, channels[index].dimension);

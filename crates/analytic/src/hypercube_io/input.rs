@@ -30,23 +30,6 @@ pub struct Traffic {
     pub replies_per_read: f64,
 }
 
-impl Traffic {
-    /// The test case of section 6: P_io = 0.05, P_r = 1, P_l = 0.2, 32-flit messages and requests,
-    /// one block of 4096 flits per request.
-    pub const fn paper() -> Self {
-        Self {
-            io_probability: 0.05,
-            read_ratio: 1.0,
-            locality: 0.2,
-            message: Moments::fixed(32.0),
-            request: Moments::fixed(32.0),
-            reply: Moments::fixed(4096.0),
-            write: Moments::fixed(4128.0),
-            replies_per_read: 1.0,
-        }
-    }
-}
-
 /// A binary hypercube of PEs with I/O nodes, with or without an I/O network, and its traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HypercubeIo {
@@ -63,17 +46,6 @@ pub struct HypercubeIo {
 }
 
 impl HypercubeIo {
-    /// The 7-cube with 16 I/O nodes of sections 5 and 6.
-    pub fn paper(b: u32) -> Self {
-        Self {
-            dimension: 7,
-            io_nodes: 16,
-            serving: Serving::perfect(7, 7).expect("7 is not above 7"),
-            lanes: Lanes::paper(7, b),
-            traffic: Traffic::paper(),
-        }
-    }
-
     /// Number of PEs.
     pub fn pes(&self) -> f64 {
         2f64.powi(self.dimension as i32)

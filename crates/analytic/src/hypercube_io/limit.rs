@@ -5,20 +5,11 @@
 //! lanes are always taken is not necessarily the bottleneck. What limits the machine is the kind of
 //! channel that would let it carry most more if there were twice as many lanes of it.
 
-use super::channel::{Channel, ChannelKind};
+use super::channel::ChannelKind;
 use super::input::{HypercubeIo, Lanes};
 use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
-
-/// Twice as many lanes, and what they do.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Widening {
-    /// The channel of that kind of lane that is held most at saturation.
-    pub channel: Channel,
-    /// The saturation load with twice the lanes, over that without.
-    pub gain: f64,
-}
 
 /// The widths of Fig. 2: how to double one, and the kinds of channel that have it.
 type Width = (fn(&mut Lanes), &'static [ChannelKind]);
@@ -52,14 +43,15 @@ const WIDTHS: [Width; 6] = [
 const NEARLY: f64 = 0.999;
 
 impl HypercubeIo {
-    /// What doubling each kind of lane would do to the saturation load, the best first.
+    /// The saturation load, and the channel that limits it: of the kind of which twice as many lanes
+    /// would lift it most. Where none would, the one that [`HypercubeIo::saturation`] finds full.
     ///
     /// # Errors
     /// What [`HypercubeIo::validate`] finds.
-    pub fn widenings(&self, reading: &Reading) -> Result<Vec<Widening>, Error> {
+    pub fn limit(&self, reading: &Reading) -> Result<Saturation, Error> {
         let base = self.saturation(reading)?;
         let solution = self.solve(NEARLY * base.rate, reading)?;
-        let mut widenings = Vec::new();
+        let (mut limit, mut most) = (base, 1.0);
         for (double, kinds) in WIDTHS {
             let of_kind = solution
                 .channels
@@ -71,29 +63,11 @@ impl HypercubeIo {
             };
             let mut wider = self.clone();
             double(&mut wider.lanes);
-            widenings.push(Widening {
-                channel: used.channel,
-                gain: wider.saturation(reading)?.rate / base.rate,
-            });
+            let gain = wider.saturation(reading)?.rate / base.rate;
+            if gain > most {
+                (limit.channel, most) = (used.channel, gain);
+            }
         }
-        widenings.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-        Ok(widenings)
-    }
-
-    /// The saturation load, and the channel that limits it: of the kind of which twice as many lanes
-    /// would lift it most. Where none would, the one that [`HypercubeIo::saturation`] finds full.
-    ///
-    /// # Errors
-    /// What [`HypercubeIo::validate`] finds.
-    pub fn limit(&self, reading: &Reading) -> Result<Saturation, Error> {
-        let found = self.saturation(reading)?;
-        let best = self.widenings(reading)?.into_iter().next();
-        Ok(match best {
-            Some(best) if best.gain > 1.0 => Saturation {
-                channel: best.channel,
-                ..found
-            },
-            _ => found,
-        })
+        Ok(limit)
     }
 }

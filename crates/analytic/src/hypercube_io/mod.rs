@@ -68,7 +68,6 @@ mod solution;
 pub use crate::path::MessageClass;
 pub use channel::{Channel, ChannelKind};
 pub use input::{HypercubeIo, Lanes, Traffic};
-pub use limit::Widening;
 pub use reading::{
     Blocking, ClassOneWait, Interface, ManyLanes, PathLength, Reading, Uniform, Variation,
 };

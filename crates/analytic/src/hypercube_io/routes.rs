@@ -3,6 +3,7 @@
 use super::channel::{Layout, link_shares, ones};
 use super::input::HypercubeIo;
 use super::reading::{ClassOneWait, PathLength, Reading, Uniform};
+use crate::moments::ratio;
 use crate::path::MessageClass;
 use crate::staged::{Message, Stage, Visit, apportion};
 
@@ -147,11 +148,7 @@ impl Routes<'_> {
         let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             let ones = self.cube.serving.class_one_ones[dimension];
-            let counted = if io_nodes > 1.0 {
-                2.0 * ones * (1.0 - ones) * io_nodes / (io_nodes - 1.0)
-            } else {
-                0.0
-            };
+            let counted = ratio(2.0 * ones * (1.0 - ones) * io_nodes, io_nodes - 1.0);
             self.across(dimension, counted, 0.5f64.powi(dimension as i32))
         }));
         stages.push(certain(self.layout.to_io_node(), SOURCE));
@@ -196,11 +193,8 @@ impl Routes<'_> {
         let mut stages = vec![certain(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.descending().map(|dimension| {
             // Pairs of a class I PE and a PE that another one serves.
-            let counted = if io_nodes > 1.0 {
-                (io_nodes / 2.0 - self.cube.serving.crossing[dimension]) / (io_nodes - 1.0)
-            } else {
-                0.0
-            };
+            let crossing = self.cube.serving.crossing[dimension];
+            let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across(dimension, counted, 0.0)
         }));
         stages.push(certain(self.layout.pe_eject(), SOURCE));
@@ -312,11 +306,7 @@ impl Routes<'_> {
             .map(|higher| self.share_of_replies(higher))
             .sum();
         let left = 1.0 - weight * above;
-        let here = if left > 0.0 {
-            (weight * self.share_of_replies(dimension) / left).min(1.0)
-        } else {
-            0.0
-        };
+        let here = ratio(weight * self.share_of_replies(dimension), left).min(1.0);
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
@@ -377,11 +367,7 @@ impl Routes<'_> {
     fn sets_out(&self, dimension: usize) -> f64 {
         let first = &self.cube.serving.first;
         let above: f64 = first[dimension + 1..].iter().sum();
-        if above < 1.0 {
-            (first[dimension] / (1.0 - above)).min(1.0)
-        } else {
-            0.0
-        }
+        ratio(first[dimension], 1.0 - above).min(1.0)
     }
 
     /// Probability that a way between PE and I/O node which crosses a higher dimension crosses this
@@ -389,22 +375,15 @@ impl Routes<'_> {
     fn again(&self, dimension: usize) -> f64 {
         let serving = &self.cube.serving;
         let above: f64 = serving.first[dimension + 1..].iter().sum();
-        if above > 0.0 {
-            ((serving.crossing[dimension] - serving.first[dimension]) / above).clamp(0.0, 1.0)
-        } else {
-            0.0
-        }
+        let later = serving.crossing[dimension] - serving.first[dimension];
+        ratio(later, above).clamp(0.0, 1.0)
     }
 
     /// Share of the replies' first links that cross this dimension.
     fn share_of_replies(&self, dimension: usize) -> f64 {
         let first = &self.cube.serving.first;
         let all: f64 = first.iter().sum();
-        if all > 0.0 {
-            first[dimension] / all
-        } else {
-            0.0
-        }
+        ratio(first[dimension], all)
     }
 
     fn charged_wait(&self) -> Option<f64> {

@@ -68,31 +68,6 @@ impl Serving {
         })
     }
 
-    /// A placement in which every I/O node serves its own PE and the neighbours in the
-    /// `dimensions` lowest dimensions of a `cube`-dimensional cube, and in which the class I
-    /// addresses are balanced in every bit: Hamming codes (`dimensions == cube`) and the combined
-    /// smaller cubes of section 3.2.
-    ///
-    /// # Errors
-    /// `dimensions` above `cube`.
-    pub fn perfect(cube: u32, dimensions: u32) -> Result<Self, Error> {
-        if dimensions > cube {
-            return Err(Error::Contradiction(
-                "the I/O nodes' neighbours span more dimensions than the cube has",
-            ));
-        }
-        let share = 1.0 / f64::from(dimensions + 1);
-        let crossing: Vec<f64> = (0..cube)
-            .map(|i| if i < dimensions { share } else { 0.0 })
-            .collect();
-        Ok(Self {
-            first: crossing.clone(),
-            last: crossing.clone(),
-            crossing,
-            class_one_ones: vec![0.5; cube as usize],
-        })
-    }
-
     /// Mean number of dimensions between a PE and its I/O node's PE.
     pub fn mean_distance(&self) -> f64 {
         self.crossing.iter().sum()
@@ -127,7 +102,14 @@ mod tests {
             })
             .collect();
         let counted = Serving::from_table(7, &own).unwrap();
-        assert_eq!(counted, Serving::perfect(7, 7).unwrap());
+        let eighth = vec![0.125; 7];
+        let perfect = Serving {
+            crossing: eighth.clone(),
+            first: eighth.clone(),
+            last: eighth,
+            class_one_ones: vec![0.5; 7],
+        };
+        assert_eq!(counted, perfect);
         assert_eq!(counted.mean_distance(), 7.0 / 8.0);
     }
 
@@ -146,6 +128,5 @@ mod tests {
         assert!(Serving::from_table(2, &[0, 0, 0]).is_err());
         assert!(Serving::from_table(1, &[1, 0]).is_err());
         assert!(Serving::from_table(1, &[7, 7]).is_err());
-        assert!(Serving::perfect(3, 4).is_err());
     }
 }

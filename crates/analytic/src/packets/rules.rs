@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::error::{check, check_not_negative, check_probability};
+use crate::error::{check, check_not_negative};
 
 /// A link and the switch behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -142,65 +142,11 @@ impl Rules {
 
     /// One node sends to one other, over as many switches (section 4.1 of the QsNET paper).
     pub fn one_way(&self, switches: u32) -> Bound {
-        self.bound(switches, self.interface.dma_ns)
-    }
-
-    /// Two nodes send to each other: the rate of each (section 4.2 of the QsNET paper). With each
-    /// packet sent the engine is delayed by one received, so that it takes D + d, d the delay by a
-    /// packet received.
-    pub fn both_ways(&self, switches: u32) -> Bound {
-        let Interface {
-            dma_ns, receive_ns, ..
-        } = self.interface;
-        self.bound(switches, dma_ns + receive_ns)
-    }
-
-    /// A node sends while it receives at the rate `receiving`. In a time T its engine, always busy,
-    /// is delayed by d for each of the r T packets received: (1 - r d) / D packets per ns.
-    ///
-    /// # Errors
-    /// A rate that is negative or not finite.
-    pub fn sending(&self, switches: u32, receiving: f64) -> Result<Bound, Error> {
-        let receiving = check_not_negative("rate received", receiving)?;
-        let Interface {
-            payload,
-            dma_ns,
-            receive_ns,
-            ..
-        } = self.interface;
-        let left = (1.0 - receive_ns * receiving / payload).max(0.0);
-        Ok(self.bound(switches, dma_ns / left))
-    }
-
-    /// A server that is written to and read from without pause, writes being this share of the
-    /// data: the rate of both together. Its link limits the larger of the two; its engine, while the
-    /// packets of the reads take D each and those of the writes delay it by d each.
-    ///
-    /// # Errors
-    /// A share that is no probability.
-    pub fn server(&self, switches: u32, write_share: f64) -> Result<Bound, Error> {
-        let writes = check_probability("share of writes", write_share)?;
-        let reads = 1.0 - writes;
-        let Interface {
-            payload,
-            dma_ns,
-            receive_ns,
-            ..
-        } = self.interface;
-        let wire = self.wire_rate() / writes.max(reads);
-        // A server that is only written to has nothing to send, so that nothing is delayed.
-        let busy = reads * dma_ns
-            + if reads > 0.0 {
-                writes * receive_ns
-            } else {
-                0.0
-            };
-        let circuits = self.circuits(switches) / reads;
-        Ok(least([
-            (Limit::Wire, wire),
-            (Limit::Dma, payload / busy),
-            (Limit::Circuits, circuits),
-        ]))
+        least([
+            (Limit::Wire, self.wire_rate()),
+            (Limit::Dma, self.interface.payload / self.interface.dma_ns),
+            (Limit::Circuits, self.circuits(switches)),
+        ])
     }
 
     /// From a message of `bytes` being asked for to its last byte at the destination, with no other
@@ -225,14 +171,6 @@ impl Rules {
     pub fn turn_ns(&self, switches: u32) -> f64 {
         let way = self.circuit_ns(switches) - self.packet_ns(self.interface.payload);
         way + self.interface.software_ns
-    }
-
-    fn bound(&self, switches: u32, dma_ns: f64) -> Bound {
-        least([
-            (Limit::Wire, self.wire_rate()),
-            (Limit::Dma, self.interface.payload / dma_ns),
-            (Limit::Circuits, self.circuits(switches)),
-        ])
     }
 
     fn circuits(&self, switches: u32) -> f64 {
@@ -288,14 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn one_node_and_two() {
+    fn one_node_sends_to_another() {
         let ping = ELAN.one_way(5);
         assert_eq!(ping.limit, Limit::Dma);
         near(ping.rate, 320.0 / 955.2);
         near(ELAN.wire_rate(), 320.0 / 945.0);
         near(main_memory().one_way(5).rate, 0.2);
-        near(ELAN.both_ways(5).rate, 320.0 / 1143.2);
-        near(main_memory().both_ways(5).rate, 0.08);
         // One packet in flight: 945 + 5 * 35 to get there, 50 + 5 * 35 back.
         let mut single = ELAN;
         single.interface.in_flight = 1.0;
@@ -314,28 +250,6 @@ mod tests {
         // One byte more than a packet holds is another packet.
         near(ns(321.0), 1880.0 + 955.2 + 305.0 + 175.0);
         near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
-    }
-
-    #[test]
-    fn sending_while_receiving() {
-        let sending = |rate| ELAN.sending(1, rate).unwrap().rate;
-        near(sending(0.0), ELAN.one_way(1).rate);
-        // As much as it sends: both ways.
-        let both = ELAN.both_ways(1).rate;
-        near(sending(both), both);
-        assert_eq!(main_memory().sending(1, 0.3).unwrap().rate, 0.0);
-        assert!(ELAN.sending(1, -0.1).is_err());
-    }
-
-    #[test]
-    fn servers() {
-        let server = |writes| ELAN.server(3, writes).unwrap();
-        near(server(1.0).rate, ELAN.wire_rate());
-        assert_eq!(server(1.0).limit, Limit::Wire);
-        near(server(0.0).rate, ELAN.one_way(3).rate);
-        // Half and half is twice what two nodes send to each other.
-        near(server(0.5).rate, 2.0 * ELAN.both_ways(3).rate);
-        assert!(ELAN.server(3, 1.1).is_err());
     }
 
     #[test]

@@ -27,9 +27,6 @@
 //! period of a queue M/D/1 with utilisation q, the train that such a queue would send out:
 //! c = (1 - u^2) / (1 + u^2), u = 1 - q.
 
-use crate::Error;
-use crate::error::check_not_negative;
-
 /// Packets of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stream {
@@ -75,18 +72,7 @@ impl Powers {
 }
 
 /// Mean waits at an interface where `own` packets enter the ring and `passing` ones pass, echoes
-/// included.
-///
-/// # Errors
-/// A rate or length that is negative or not finite.
-pub fn waits(own: &[Stream], passing: &[Stream]) -> Result<Waits, Error> {
-    for stream in own.iter().chain(passing) {
-        check_not_negative("packets per cycle", stream.rate)?;
-        check_not_negative("length of a packet in symbols", stream.symbols)?;
-    }
-    Ok(solve(own, passing))
-}
-
+/// included. Rates and lengths are finite and not negative.
 pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     let (o, p) = (Powers::of(own), Powers::of(passing));
     let utilisation = o.first + p.first;
@@ -254,12 +240,12 @@ mod tests {
     #[test]
     fn without_passing_packets_it_is_a_queue_of_its_own() {
         for rate in [0.0, 1e-9, 0.01, 0.0243] {
-            let found = waits(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]).unwrap();
+            let found = solve(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]);
             let expected = mg1_wait(rate, 41.0, 0.0).unwrap();
             assert!((found.output - expected).abs() <= 1e-9 * expected);
         }
         // Two lengths.
-        let found = waits(&[stream(0.01, 41.0), stream(0.02, 9.0)], &[]).unwrap();
+        let found = solve(&[stream(0.01, 41.0), stream(0.02, 9.0)], &[]);
         let (mean, second) = (59.0 / 3.0, (1681.0 + 162.0) / 3.0);
         let expected = mg1_wait(0.03, mean, second / (mean * mean) - 1.0).unwrap();
         assert!((found.output - expected).abs() < 1e-9 * expected);
@@ -268,33 +254,28 @@ mod tests {
     #[test]
     fn a_lone_packet_waits_for_the_end_of_the_one_that_passes() {
         let passing = [stream(0.01, 41.0), stream(0.02, 5.0)];
-        let found = waits(&[stream(0.0, 41.0)], &passing).unwrap();
+        let found = solve(&[stream(0.0, 41.0)], &passing);
         assert!((found.output - (0.01 * 1681.0 + 0.02 * 25.0) / 2.0).abs() < 1e-12);
         assert_eq!(found.bypass, 0.0);
-        let rare = waits(&[stream(1e-12, 41.0)], &passing).unwrap();
+        let rare = solve(&[stream(1e-12, 41.0)], &passing);
         assert!((rare.output - found.output).abs() < 1e-6);
     }
 
     #[test]
     fn rare_packets_are_delayed_by_half_of_each_that_enters() {
         // In the time that X free symbols take to come, each at any time of it.
-        let found = waits(&[stream(0.01, 41.0)], &[stream(1e-12, 41.0)]).unwrap();
+        let found = solve(&[stream(0.01, 41.0)], &[stream(1e-12, 41.0)]);
         assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
     }
 
     #[test]
     fn an_overloaded_output_never_gets_done() {
-        let found = waits(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]).unwrap();
+        let found = solve(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]);
         assert!((found.utilisation - 1.23).abs() < 1e-12);
         assert_eq!(found.output, f64::INFINITY);
         assert!(found.bypass.is_finite());
-        let full = waits(&[stream(0.01, 41.0)], &[stream(0.03, 41.0)]).unwrap();
+        let full = solve(&[stream(0.01, 41.0)], &[stream(0.03, 41.0)]);
         assert_eq!(full.bypass, f64::INFINITY);
-        let refused = waits(&[stream(-1.0, 41.0)], &[]).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "packets per cycle is -1; it must be finite and not negative"
-        );
     }
 
     #[test]

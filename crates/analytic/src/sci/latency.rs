@@ -112,8 +112,9 @@ fn interface(classes: &[Class], rate: f64, link: usize) -> Waits {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::{LinkLoad, bottleneck};
+    use super::super::load::bottleneck;
     use super::*;
+    use isthmus_topology::rings::LinkUse;
     use proptest::prelude::*;
 
     /// 17 cycles a hop and 33 a ring change: the residuals of the paper's light-load latencies.
@@ -123,7 +124,7 @@ mod tests {
         idle: 1.0,
     };
 
-    fn moves(links: &[LinkLoad]) -> Class<'_> {
+    fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,
             send_slot: 41.0,
@@ -135,10 +136,11 @@ mod tests {
     #[test]
     fn without_load_nothing_waits() {
         // A path of two links, a change of ring and one link, no echoes counted.
-        let link = |starts| LinkLoad {
+        let link = |starts| LinkUse {
             sends: 1.0,
             echoes: 0.0,
             starts,
+            ..LinkUse::default()
         };
         let links = [link(1.0), link(0.0), link(1.0)];
         let class = moves(&links);
@@ -156,10 +158,11 @@ mod tests {
 
     #[test]
     fn a_class_may_be_written_as_two() {
-        let load = LinkLoad {
+        let load = LinkUse {
             sends: 0.5,
             echoes: 0.5,
             starts: 0.25,
+            ..LinkUse::default()
         };
         let links = [load; 4];
         let half = Class {
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn bad_numbers_are_refused() {
-        let links = [LinkLoad::default()];
+        let links = [LinkUse::default()];
         assert!(estimate(&TIMING, &[moves(&links)], -1.0).is_err());
         assert!(estimate(&TIMING, &[], 0.1).is_err());
         let timing = Timing {
@@ -193,11 +196,12 @@ mod tests {
         assert!(light_load_latency(&timing, &moves(&links)).is_err());
     }
 
-    fn loads() -> impl Strategy<Value = Vec<LinkLoad>> {
-        let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkLoad {
+    fn loads() -> impl Strategy<Value = Vec<LinkUse>> {
+        let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkUse {
             sends,
             echoes,
             starts: sends * share,
+            ..LinkUse::default()
         });
         prop::collection::vec(load, 1..8)
     }

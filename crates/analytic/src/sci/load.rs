@@ -2,18 +2,7 @@
 
 use crate::Error;
 use crate::error::{check, check_not_negative};
-
-/// What one packet of a class asks of one link on average.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct LinkLoad {
-    /// Crossings by the packet.
-    pub sends: f64,
-    /// Crossings by its echoes, each of which goes round the rest of a ring.
-    pub echoes: f64,
-    /// Times that the packet enters the ring here, from the client or from another ring; the link is
-    /// then the first that it crosses there, so that these are among `sends`.
-    pub starts: f64,
-}
+use isthmus_topology::rings::LinkUse;
 
 /// Packets of one length and one pattern of paths: all moves, or all requests, or all responses.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,8 +14,9 @@ pub struct Class<'a> {
     pub send_slot: f64,
     /// Symbols that an echo takes on a link, its idle included.
     pub echo_slot: f64,
-    /// By link. Entries without any packet are all 0.
-    pub links: &'a [LinkLoad],
+    /// By link. Entries without any packet are all 0. Packets that enter a ring are among those that
+    /// cross the link.
+    pub links: &'a [LinkUse],
 }
 
 impl Class<'_> {
@@ -42,7 +32,7 @@ impl Class<'_> {
 
     /// Symbols on one link for one transaction.
     pub(super) fn symbols(&self, link: usize) -> f64 {
-        let LinkLoad { sends, echoes, .. } = self.links[link];
+        let LinkUse { sends, echoes, .. } = self.links[link];
         self.per_transaction * (self.send_slot * sends + self.echo_slot * echoes)
     }
 }
@@ -118,16 +108,17 @@ mod tests {
     use super::*;
 
     /// One ring, all pairs alike: packets and echoes cross half of its links.
-    pub(in super::super) fn ring(nodes: usize) -> Vec<LinkLoad> {
-        let load = LinkLoad {
+    pub(in super::super) fn ring(nodes: usize) -> Vec<LinkUse> {
+        let load = LinkUse {
             sends: 0.5,
             echoes: 0.5,
             starts: 1.0 / nodes as f64,
+            ..LinkUse::default()
         };
         vec![load; nodes]
     }
 
-    fn moves(links: &[LinkLoad]) -> Class<'_> {
+    fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,
             send_slot: Protocol::MOVE_64.send_slot(),
@@ -143,7 +134,8 @@ mod tests {
         let bottleneck = bottleneck(&[class]).unwrap();
         assert_eq!(bottleneck.link, 0);
         assert!((bottleneck.symbols - 23.0).abs() < 1e-12);
-        let peak = Protocol::MOVE_64.throughput(bottleneck.saturation_rate());
+        // 64 bytes per packet, 2 ns per cycle.
+        let peak = bottleneck.saturation_rate() * 64.0 / 2.0;
         assert!((peak - equations::single_ring(&Protocol::MOVE_64)).abs() < 1e-12);
         assert!((class.mean_links() - 4.0).abs() < 1e-12);
         assert!(class.mean_changes().abs() < 1e-12);
@@ -176,7 +168,7 @@ mod tests {
         assert_eq!(message(&[]), "there is no class of packets");
         let (short, long) = (ring(3), ring(4));
         assert!(message(&[moves(&short), moves(&long)]).contains("different numbers of links"));
-        let nothing = [LinkLoad::default(); 3];
+        let nothing = [LinkUse::default(); 3];
         assert_eq!(
             message(&[moves(&nothing)]),
             "symbols of a transaction is 0; it must be above zero"

@@ -26,5 +26,5 @@ mod protocol;
 
 pub use insertion::Waits;
 pub use latency::{Estimate, Timing, estimate, light_load_latency};
-pub use load::{Bottleneck, Class, LinkLoad, bottleneck};
+pub use load::{Bottleneck, Class, bottleneck};
 pub use protocol::Protocol;

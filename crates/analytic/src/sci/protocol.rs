@@ -64,22 +64,6 @@ impl Protocol {
     fn symbols(&self, bytes: u32) -> f64 {
         bytes.div_ceil(self.symbol_bytes.max(1)).into()
     }
-
-    /// Payload in GB/s (bytes per ns) at a rate in packets per cycle.
-    pub fn throughput(&self, rate: f64) -> f64 {
-        rate * f64::from(self.payload_bytes) / self.symbol_ns
-    }
-
-    /// The rate in packets per cycle that brings a payload given in GB/s.
-    ///
-    /// # Errors
-    /// A packet without payload, or a throughput that is negative or not finite.
-    pub fn rate(&self, throughput: f64) -> Result<f64, Error> {
-        let payload = f64::from(self.payload_bytes);
-        check("payload in bytes", payload, "above zero", payload > 0.0)?;
-        crate::error::check_not_negative("throughput in GB/s", throughput)?;
-        Ok(throughput * self.symbol_ns / payload)
-    }
 }
 
 #[cfg(test)]
@@ -91,10 +75,6 @@ mod tests {
         let protocol = Protocol::MOVE_64.checked().unwrap();
         // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
         assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));
-        let rate = protocol.rate(3.2).unwrap();
-        // 0.05 packets of 64 bytes per ns.
-        assert!((rate - 0.1).abs() < 1e-12);
-        assert!((protocol.throughput(rate) - 3.2).abs() < 1e-12);
         // What does not fill a symbol takes a whole one.
         let odd = Protocol {
             payload_bytes: 1,
@@ -123,11 +103,5 @@ mod tests {
             message(no_time),
             "symbol time in ns is NaN; it must be above zero"
         );
-        let no_payload = Protocol {
-            payload_bytes: 0,
-            ..paper
-        };
-        assert!(no_payload.checked().is_ok() && no_payload.rate(1.0).is_err());
-        assert!(paper.rate(-1.0).is_err());
     }
 }

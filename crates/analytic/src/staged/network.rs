@@ -347,11 +347,7 @@ fn felt(seen: f64, wait: f64) -> f64 {
 
 /// A wait that only the share `seen` of the messages has.
 fn thinned(wait: &Moments, seen: f64) -> Moments {
-    Moments {
-        mean: felt(seen, wait.mean),
-        second: felt(seen, wait.second),
-        third: felt(seen, wait.third),
-    }
+    wait.map(|moment| felt(seen, moment))
 }
 
 /// State of a group that nothing crosses.
@@ -438,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_single_channel_is_an_mg1_queue() {
-        let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)]).unwrap();
+        let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
         let message = Message {
             rate: 1.0,
             length: lengths,

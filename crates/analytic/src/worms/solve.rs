@@ -4,7 +4,7 @@ use super::ahead::{Ahead, Common};
 use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
 use super::wait::waits;
-use crate::moments::Moments;
+use crate::moments::{Moments, ratio};
 use std::collections::BTreeMap;
 
 /// The network at one load.
@@ -215,22 +215,11 @@ impl Network {
             rate: load * rate,
             together,
             service: if rate > 0.0 {
-                Moments {
-                    mean: sum.mean / rate,
-                    second: sum.second / rate,
-                    third: sum.third / rate,
-                }
+                sum.map(|moment| moment / rate)
             } else {
                 Moments::ZERO
             },
-            kinds: kinds.map(|(held, second)| {
-                let left = if held > 0.0 {
-                    second / (2.0 * held)
-                } else {
-                    0.0
-                };
-                (load * held, left)
-            }),
+            kinds: kinds.map(|(held, second)| (load * held, ratio(second, 2.0 * held))),
         })
         .collect()
     }

@@ -8,17 +8,11 @@ use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-const NEVER: Moments = Moments {
-    mean: f64::INFINITY,
-    second: f64::INFINITY,
-    third: f64::INFINITY,
-};
-
 /// The wait of what comes by each input.
 pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: &Ahead) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
-        return vec![NEVER; inflows.len()];
+        return vec![Moments::NEVER; inflows.len()];
     }
     let rate: f64 = inflows.iter().map(|inflow| inflow.rate).sum();
     if rate <= 0.0 {
@@ -124,7 +118,7 @@ mod tests {
         let light = offered * offered / 2.0 * length / 3.0;
         assert!((wait(offered) / light - 1.0).abs() < 0.01);
         let offered = 2.0 * 0.999;
-        let heavy = queue::mmm_wait(offered / length, length, lanes).unwrap() / 2.0;
+        let heavy = queue::mmm(offered / length, length, lanes) / 2.0;
         assert!((wait(offered) / heavy - 1.0).abs() < 1e-6);
     }
 

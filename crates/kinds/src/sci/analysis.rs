@@ -2,12 +2,12 @@
 
 use isthmus_analytic::Error;
 use isthmus_analytic::sci::{
-    Class, LinkLoad, Timing, Waits, bottleneck, domain, estimate, light_load_latency,
+    Class, Timing, Waits, bottleneck, domain, estimate, light_load_latency,
 };
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::FlowControl;
-use isthmus_topology::rings::Averages;
+use isthmus_topology::rings::{Averages, LinkUse};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing};
 use std::collections::BTreeMap;
@@ -128,7 +128,6 @@ pub(super) fn alone_us(
 ) -> Option<f64> {
     let (lengths, clock) = (machine.lengths(traffic), machine.clock());
     let asked = patterns.asked(machine, traffic);
-    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
     let class = |symbols: u32, links| Class {
         per_transaction: 1.0,
         send_slot: f64::from(symbols) + IDLE,
@@ -136,8 +135,9 @@ pub(super) fn alone_us(
         links,
     };
     let timing = timing(machine);
-    let there = light_load_latency(&timing, &class(lengths.request, &requests)).ok()?;
-    let back = light_load_latency(&timing, &class(lengths.response?, &responses)).ok()?;
+    let there = light_load_latency(&timing, &class(lengths.request, &asked.requests.links)).ok()?;
+    let back =
+        light_load_latency(&timing, &class(lengths.response?, &asked.responses.links)).ok()?;
     let turnaround = clock.cycles_exact(traffic.turnaround);
     Some((there + turnaround + back) * clock.cycle_us())
 }
@@ -158,15 +158,15 @@ fn solve(
     gb_per_s: f64,
 ) -> Result<Overlay, Error> {
     let (lengths, clock) = (machine.lengths(traffic), machine.clock());
-    let (requests, responses) = (loads(&asked.requests), loads(&asked.responses));
     let class = |symbols: u32, links| Class {
         per_transaction: 1.0,
         send_slot: f64::from(symbols) + IDLE,
         echo_slot: f64::from(machine.echo_symbols()) + IDLE,
         links,
     };
-    let mut classes = vec![class(lengths.request, &requests)];
-    classes.extend(lengths.response.map(|symbols| class(symbols, &responses)));
+    let mut classes = vec![class(lengths.request, &asked.requests.links)];
+    let responses = &asked.responses.links;
+    classes.extend(lengths.response.map(|symbols| class(symbols, responses)));
     let timing = timing(machine);
     let load = traffic.load.bits_per_s() as f64 / 8e9;
     let rate = load / gb_per_s;
@@ -245,23 +245,12 @@ fn slots_taken(
     taken.fold(0.0, f64::max) / f64::from(machine.spec().queues.client)
 }
 
-fn loads(averages: &Averages) -> Vec<LinkLoad> {
-    let links = averages.links.iter();
-    links
-        .map(|link| LinkLoad {
-            sends: link.sends,
-            echoes: link.echoes,
-            starts: link.starts,
-        })
-        .collect()
-}
-
 /// Share of the time in which the mean link in service carries sends, echoes, either.
 fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
     let fabric = machine.fabric();
     let links = fabric.links().iter();
     let live = links.filter(|link| fabric.is_in_service(link.ring)).count();
-    let mean = |pick: fn(&Class, &LinkLoad) -> f64| -> f64 {
+    let mean = |pick: fn(&Class, &LinkUse) -> f64| -> f64 {
         let all = classes.iter().flat_map(|class| {
             let links = class.links.iter();
             links.map(move |link| class.per_transaction * pick(class, link))

@@ -301,8 +301,8 @@ fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementEr
         PlacementSpec::Hamming => Placement::hamming(cube),
         PlacementSpec::Combined => Ok(Placement::combined(cube)),
         PlacementSpec::Dominating => Ok(Placement::dominating(cube, Budget::default()).0),
-        PlacementSpec::Stride { count } => Placement::stride(cube, *count),
-        PlacementSpec::Clustered { count } => Placement::clustered(cube, *count),
-        PlacementSpec::List(pes) => Placement::list(cube, pes),
+        PlacementSpec::Stride { count } => Placement::stride(&cube, *count),
+        PlacementSpec::Clustered { count } => Placement::clustered(&cube, *count),
+        PlacementSpec::List(pes) => Placement::list(&cube, pes),
     }
 }

@@ -104,25 +104,7 @@ impl Simulation {
     /// The machine at cycle 0 under `traffic`, with the random streams of this seed and
     /// replication.
     pub fn new(machine: Arc<Machine>, traffic: &TrafficSpec, seed: u64, replication: u64) -> Self {
-        let engine = Engine::new(Channels::new(machine.layout().all_lanes()));
-        Self::begin(engine, machine, traffic, seed, replication)
-    }
-
-    /// As [`Simulation::new`] on the same machine, in the memory of this simulation: many
-    /// replications one after another touch new memory but once.
-    pub fn restart(self, traffic: &TrafficSpec, seed: u64, replication: u64) -> Self {
-        let mut engine = self.engine;
-        engine.clear();
-        Self::begin(engine, self.state.machine, traffic, seed, replication)
-    }
-
-    fn begin(
-        mut engine: Engine<Tag>,
-        machine: Arc<Machine>,
-        traffic: &TrafficSpec,
-        seed: u64,
-        replication: u64,
-    ) -> Self {
+        let mut engine = Engine::new(Channels::new(machine.layout().all_lanes()));
         let streams = Streams::new(seed, replication);
         let clock = machine.clock();
         let pes = machine.cube().node_count();

@@ -1,7 +1,6 @@
 //! A network in any form, with the ways through it.
 
 use super::network::{Network, NetworkError};
-use isthmus_kernel::Cycles;
 use isthmus_packet::ways::{Header, LocalView, Run, Ways};
 use isthmus_topology::Wiring;
 use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
@@ -199,10 +198,6 @@ fn walk<W: Ways>(ways: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(
 struct Idle;
 
 impl LocalView for Idle {
-    fn free_at(&self, _: u32) -> Cycles {
-        0
-    }
-
     fn taken(&self, _: u32) -> u64 {
         0
     }

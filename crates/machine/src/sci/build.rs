@@ -1,6 +1,6 @@
 //! From the description of a fabric to what a simulation runs on.
 
-use crate::sci::spec::{CutOff, FlowControl, SciSpec, Source};
+use crate::sci::spec::{CutOff, SciSpec};
 use isthmus_kernel::Cycles;
 use isthmus_sci::Rules;
 use isthmus_topology::rings::{Fabric, RingsError, Routes, RoutesError};
@@ -166,14 +166,8 @@ impl Machine {
             input_slots: spec.queues.input,
             output_slots: spec.queues.output,
             client_slots: spec.queues.client,
-            source: match spec.source {
-                Source::Unbounded => isthmus_sci::Source::Unbounded,
-                Source::Bounded => isthmus_sci::Source::Bounded,
-            },
-            flow_control: match spec.flow_control {
-                FlowControl::None => isthmus_sci::FlowControl::None,
-                FlowControl::GoBits => isthmus_sci::FlowControl::GoBits,
-            },
+            source: spec.source,
+            flow_control: spec.flow_control,
         }
     }
 }

@@ -2,21 +2,10 @@
 
 use strum::{EnumString, VariantNames};
 
-pub use isthmus_sci::ChangeFrom;
+pub use isthmus_sci::{ChangeFrom, FlowControl, Source};
 use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::jobs::spec::JobsTraffic;
-
-/// How a node that has more to send than its ring can carry is held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case")]
-pub enum FlowControl {
-    /// Not at all: a node sends whenever its bypass FIFO is empty.
-    None,
-    /// The go bits of IEEE 1596: a node whose bypass FIFO had to store symbols sends stop idles
-    /// until it has recovered.
-    GoBits,
-}
 
 /// What becomes of nodes that a fault leaves without a path to or from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -26,17 +15,6 @@ pub enum CutOff {
     Refuse,
     /// They neither send nor receive; the largest part that holds together goes on.
     LeaveOut,
-}
-
-/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket
-/// its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case")]
-pub enum Source {
-    /// Source rule A: in a FIFO without bound, whose head waits for a slot of its output port.
-    Unbounded,
-    /// Source rule B: in the slots of the output ports only; a packet that finds none is dropped.
-    Bounded,
 }
 
 /// Slots of the queues of one interface, in packets.

@@ -155,8 +155,6 @@ pub(super) struct Circuits {
 impl Holding for Circuits {
     const LANES: bool = true;
 
-    fn clear(&mut self) {}
-
     #[inline]
     fn links_free<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,

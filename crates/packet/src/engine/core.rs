@@ -41,9 +41,6 @@ pub(super) trait Holding: Clone + Debug + Sized {
     /// Whether lanes are held apart from transmitters, so that their ticks are counted.
     const LANES: bool;
 
-    /// Forgets everything.
-    fn clear(&mut self);
-
     /// When one of these links of its node can take the next packet of the message, or should be asked
     /// again, as far as known.
     fn links_free<T: Copy, W: Ways>(
@@ -128,10 +125,6 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
-    fn free_at(&self, link: u32) -> Cycles {
-        self.links.get(link).transmitter
-    }
-
     fn taken(&self, link: u32) -> u64 {
         S::taken(self, link)
     }
@@ -149,13 +142,13 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     pub fn new(ways: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
         let count = ways.link_count();
         let mut groups = vec![Group::NONE; count as usize];
-        let mut links = Links::new((0..count).map(|link| ways.end(link)), lanes, S::LANES);
         for (run, ports) in ways.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * lanes.channels();
             group.links = run.links;
         }
-        links.clear(&groups);
+        let ends = (0..count).map(|link| ways.end(link));
+        let links = Links::new(ends, &groups, lanes, S::LANES);
         let large = count >= LARGE;
         // What a packet brings about lies a few of its lengths ahead. Where little happens at a
         // time, slots of the queue may be longer.
@@ -191,28 +184,6 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             rules,
             seed,
         }
-    }
-
-    pub fn clear(&mut self) {
-        self.now = 0;
-        self.to_come = 0;
-        self.queue.clear();
-        self.messages.clear();
-        self.packets.clear();
-        let interface = &self.rules.interface;
-        self.nics.fill(Nic::new(interface.queues, interface.slice));
-        self.holding.clear();
-        self.links.clear(&self.groups);
-        for group in &mut self.groups {
-            group.waiting.clear();
-        }
-        self.asking.clear();
-        self.dirty_groups.clear();
-        self.dirty_nics.clear();
-        self.dirty_outputs.clear();
-        self.reminders.clear();
-        self.offers.messages.clear();
-        self.offers.reminders.clear();
     }
 
     pub fn under_way(&self) -> u64 {

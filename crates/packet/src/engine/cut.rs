@@ -297,16 +297,6 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
-    fn clear(&mut self) {
-        self.lanes.values_mut().fill(Lane::IDLE);
-        self.later.clear();
-        self.credits.values_mut().fill(self.buffer);
-        self.looked.fill(false);
-        if let Some(outputs) = &mut self.outputs {
-            outputs.clear();
-        }
-    }
-
     #[inline]
     fn links_free<T: Copy, W: Ways>(
         core: &mut Core<T, W, Self>,

@@ -148,36 +148,25 @@ pub(super) struct Links {
     more: Vec<Cycles>,
     more_each: usize,
     pub lanes: Lanes,
-    /// Whether lanes are held apart from transmitters.
-    held: bool,
 }
 
 impl Links {
-    /// Links that are to be cleared before use, whose lanes are held apart from transmitters or not.
-    pub fn new(ends: impl Iterator<Item = End>, lanes: Lanes, held: bool) -> Self {
+    /// Idle links of these groups. `held`: whether lanes are held apart from transmitters.
+    pub fn new(
+        ends: impl Iterator<Item = End>,
+        groups: &[Group],
+        lanes: Lanes,
+        held: bool,
+    ) -> Self {
         let ledgers: Vec<Ledger> = ends.map(Ledger::new).collect();
         let more_each = (lanes.channels() as usize).saturating_sub(WITHIN);
         Self {
             lines: vec![Line([Link::new(lanes, held); 2]); ledgers.len().div_ceil(2)],
-            served: vec![0; ledgers.len()],
+            served: groups.iter().map(Group::last_input).collect(),
             more: vec![0; ledgers.len() * more_each],
             more_each,
             ledgers,
             lanes,
-            held,
-        }
-    }
-
-    /// All links idle, nothing counted, and no turn taken.
-    pub fn clear(&mut self, groups: &[Group]) {
-        let link = Link::new(self.lanes, self.held);
-        self.lines.fill(Line([link; 2]));
-        self.more.fill(0);
-        for ledger in &mut self.ledgers {
-            *ledger = Ledger::new(ledger.end);
-        }
-        for (served, group) in self.served.iter_mut().zip(groups) {
-            *served = group.last_input();
         }
     }
 

@@ -1,8 +1,12 @@
 //! Messages from their offer to their delivery.
 
-pub(super) use super::ids::MessageId;
 use crate::traffic::{Kind, Message};
-use isthmus_kernel::Cycles;
+use isthmus_kernel::{Cycles, id};
+
+id! {
+    /// The slot of a message.
+    pub(super) struct MessageId;
+}
 
 /// One message.
 #[derive(Debug, Clone, Copy)]

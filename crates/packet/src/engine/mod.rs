@@ -31,7 +31,6 @@ mod cut;
 mod equals;
 mod event;
 mod group;
-mod ids;
 mod lanes;
 mod links;
 mod messages;
@@ -140,10 +139,6 @@ impl<T: Copy, W: Ways> Engine<T, W> {
 
 impl<T: Copy, W: Ways> isthmus_kernel::Engine for Engine<T, W> {
     type Message<'a> = Message<T>;
-
-    fn clear(&mut self) {
-        core_of!(&mut self.0, core => core.clear());
-    }
 
     fn now(&self) -> Cycles {
         core_of!(&self.0, core => core.now)

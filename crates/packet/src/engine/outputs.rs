@@ -60,18 +60,6 @@ impl OutputBuffers {
         }
     }
 
-    pub fn clear(&mut self) {
-        for output in &mut self.outputs {
-            output.way = 0;
-            output.room = self.rules.buffer;
-            output.returning = Returns::new();
-            output.packets.clear();
-            output.wake = NEVER;
-            output.looked = false;
-        }
-        self.later.clear();
-    }
-
     /// Takes in the room that tails have left.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {

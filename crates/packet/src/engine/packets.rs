@@ -1,7 +1,7 @@
 //! Packets on their way.
 
-use super::ids::MessageId;
 use super::lanes::LaneId;
+use super::messages::MessageId;
 use crate::rules::tie;
 use crate::ways::{Header, Run};
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
@@ -78,11 +78,6 @@ impl Packets {
             paths: Paths::new(longest as usize),
             longest: longest as usize,
         }
-    }
-
-    pub fn clear(&mut self) {
-        self.slots.clear();
-        self.paths.clear();
     }
 
     #[inline]

@@ -68,21 +68,6 @@ impl Queue {
         }
     }
 
-    /// Empties the queue and goes back to time 0. Keeps the memory.
-    pub fn clear(&mut self) {
-        self.now = 0;
-        self.slot = 0;
-        self.due.clear();
-        self.served = 0;
-        for list in &mut self.slots {
-            list.clear();
-        }
-        self.used.fill(0);
-        self.words = 0;
-        self.far.clear();
-        self.far_slot = Cycles::MAX;
-    }
-
     /// The time of the event served last.
     #[inline]
     pub fn now(&self) -> Cycles {

@@ -35,11 +35,6 @@ impl Later {
         Self(Slab::new())
     }
 
-    /// Forgets all, and with it what any returns have beside their first.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
-
     /// Adds one behind the last of a ring. Answers with its place.
     fn push(&mut self, last: LaterId, time: Cycles, bytes: u32) -> LaterId {
         let next = LaterId::NONE;

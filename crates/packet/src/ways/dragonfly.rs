@@ -303,10 +303,6 @@ mod tests {
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
-        fn free_at(&self, _: u32) -> Cycles {
-            0
-        }
-
         fn taken(&self, link: u32) -> u64 {
             u64::from((link + self.0).is_multiple_of(3)) * 100
         }

@@ -74,8 +74,8 @@ pub use tree::FatTree;
 ///         self.of_node(header.from)
 ///     }
 ///     fn set_out(&self, header: &Header, view: &impl LocalView, _: impl FnOnce() -> u64) -> u16 {
-///         let free = |up| view.free_at(self.around(header.from, up));
-///         u16::from(free(true) <= free(false))
+///         let taken = |up| view.taken(self.around(header.from, up));
+///         u16::from(taken(true) <= taken(false))
 ///     }
 ///     fn next(&self, header: &mut Header, at: End, _: impl FnOnce() -> u64) -> Run {
 ///         let (switch, up) = (at.vertex - self.1, header.state == 1);
@@ -237,9 +237,6 @@ pub struct Header {
 
 /// What is known of a network when a packet is injected, before anything of that is done.
 pub trait LocalView {
-    /// From when on the transmitter of a link is free.
-    fn free_at(&self, link: u32) -> Cycles;
-
     /// Bytes that were sent over a link and are not known to have left the buffer behind it: its credits
     /// spent. With circuits, how many hold its lanes. What waits in an output buffer is not among it.
     fn taken(&self, link: u32) -> u64;

@@ -3,7 +3,6 @@
 use super::{End, Header, Run, Ways};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
-use std::fmt;
 use std::sync::Arc;
 
 /// Where a packet goes on from a switch.
@@ -18,14 +17,19 @@ pub struct Hop {
 }
 
 /// Why a table cannot be followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// A node that is not joined to one switch and to nothing else.
+    #[error("node {node} is not joined to one switch; every node must be, and to nothing else")]
     Node {
         /// The node.
         node: u32,
     },
     /// A way on over a link that there is not.
+    #[error(
+        "the route from switch {from} to switch {to} ends at switch {at}; no link leads on as the \
+         table says"
+    )]
     NoLink {
         /// The switch that it starts at.
         from: u32,
@@ -35,6 +39,7 @@ pub enum TableError {
         at: u32,
     },
     /// A way that goes around for ever.
+    #[error("the route from switch {from} to switch {to} goes around for ever")]
     Loop {
         /// The switch that it starts at.
         from: u32,
@@ -42,6 +47,9 @@ pub enum TableError {
         to: u32,
     },
     /// A class, a state or a switch that is not among those that were said to be.
+    #[error(
+        "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
+    )]
     NotAmong {
         /// The switch that the way starts at.
         from: u32,
@@ -55,6 +63,7 @@ pub enum TableError {
         count: u32,
     },
     /// Classes or states that are none, or too many.
+    #[error("{count} {what}; there must be 1 to {KINDS_MAX}")]
     Count {
         /// What they are.
         what: &'static str,
@@ -62,6 +71,9 @@ pub enum TableError {
         count: u16,
     },
     /// A table with more entries than there may be.
+    #[error(
+        "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
+    )]
     TooLarge {
         /// How many.
         entries: u64,
@@ -73,47 +85,6 @@ const KINDS_MAX: u16 = 256;
 
 /// Entries of a table at most: some 3 GB.
 const ENTRIES_MAX: u64 = 1 << 28;
-
-impl fmt::Display for TableError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Node { node } => write!(
-                f,
-                "node {node} is not joined to one switch; every node must be, and to nothing else"
-            ),
-            Self::NoLink { from, to, at } => write!(
-                f,
-                "the route from switch {from} to switch {to} ends at switch {at}; no link leads on as the \
-                 table says"
-            ),
-            Self::Loop { from, to } => {
-                write!(
-                    f,
-                    "the route from switch {from} to switch {to} goes around for ever"
-                )
-            }
-            Self::NotAmong {
-                from,
-                to,
-                what,
-                value,
-                count,
-            } => write!(
-                f,
-                "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
-            ),
-            Self::Count { what, count } => {
-                write!(f, "{count} {what}; there must be 1 to {KINDS_MAX}")
-            }
-            Self::TooLarge { entries } => write!(
-                f,
-                "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for TableError {}
 
 /// What a [`Table`] is made of.
 #[derive(Debug, Clone, Copy)]

@@ -78,13 +78,6 @@ impl Agenda {
         }
     }
 
-    /// Empties the agenda and goes back to cycle 0. Keeps the memory.
-    pub fn clear(&mut self) {
-        (self.looks, self.windows, self.found) = (true, 0, 0);
-        self.base = 0;
-        self.forget();
-    }
-
     /// Drops all notes.
     fn forget(&mut self) {
         self.slots = 0;

@@ -263,29 +263,6 @@ impl<T: Copy> Engine<T> {
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     type Message<'a> = Packet<'a, T>;
 
-    fn clear(&mut self) {
-        (self.inputs, self.outputs, self.queues) = Self::interfaces(&self.fabric, &self.rules);
-        self.came.values_mut().fill(Came::default());
-        self.headers = Headers::new();
-        self.now = 0;
-        self.nodes_due.fill(Cycles::MAX);
-        self.clients_due.fill(NEVER);
-        self.inputs_due.values_mut().fill(NEVER);
-        self.outputs_due.values_mut().fill(Cycles::MAX);
-        self.nodes_agenda.clear();
-        self.outputs_agenda.clear();
-        for client in &mut self.clients {
-            client.to_come.clear();
-            client.waiting.iter_mut().for_each(VecDeque::clear);
-        }
-        self.packets.clear();
-        self.counters.reset();
-        self.entered = 0;
-        self.under_way = 0;
-        self.last_delivery = 0;
-        self.last_start = 0;
-    }
-
     fn now(&self) -> Cycles {
         self.now
     }

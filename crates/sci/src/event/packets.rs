@@ -76,12 +76,6 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    pub fn clear(&mut self) {
-        self.flights.clear();
-        self.origins.clear();
-        self.routes.clear();
-    }
-
     /// Adds a packet whose stretches are set by [`Packets::route_mut`].
     #[inline(always)]
     pub fn add(

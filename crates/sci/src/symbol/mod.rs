@@ -91,10 +91,6 @@ impl<T: Copy> Engine<T> {
         )
     }
 
-    fn lines(fabric: &Fabric, rules: &Rules) -> Vec<Symbol> {
-        vec![Symbol::free(true); 2 * rules.hop as usize * fabric.interfaces().values().len()]
-    }
-
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
         let is_reminder = packet.symbols == REMINDER && packet.route.is_empty();
         assert!(
@@ -199,20 +195,6 @@ fn places(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     type Message<'a> = Packet<'a, T>;
 
-    fn clear(&mut self) {
-        self.now = 0;
-        self.lines = Self::lines(&self.fabric, &self.rules);
-        (self.decoders, self.inputs, self.outputs) = Self::interfaces(&self.fabric);
-        self.clients.fill(Client::default());
-        self.packets = Slab::new();
-        self.actions = Slab::new();
-        self.counters.reset();
-        self.slots = 0;
-        self.under_way = 0;
-        self.last_delivery = 0;
-        self.last_start = 0;
-    }
-
     fn now(&self) -> Cycles {
         self.now
     }
@@ -258,11 +240,12 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 impl<T: Copy> RingEngine<T> for Engine<T> {
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
+        let interfaces = fabric.interfaces().values().len();
         let (decoders, inputs, outputs) = Self::interfaces(fabric);
         Ok(Self {
             now: 0,
-            lines: Self::lines(fabric, &rules),
-            passing: vec![Symbol::free(true); fabric.interfaces().values().len()],
+            lines: vec![Symbol::free(true); 2 * rules.hop as usize * interfaces],
+            passing: vec![Symbol::free(true); interfaces],
             decoders,
             inputs,
             outputs,

@@ -118,35 +118,19 @@ impl Graph {
         Ok(index)
     }
 
-    /// Adds an edge between two nodes, parallel to others between them if there are any.
-    ///
-    /// # Errors
-    /// When both ends are the same node.
-    ///
-    /// # Panics
-    /// When an end is not a node of this graph.
-    pub fn add_edge(&mut self, from: u32, to: u32, edge: Edge) -> Result<(), GraphProblem> {
-        self.join(from, to, edge)?;
-        for (node, neighbor) in [(from, to), (to, from)] {
-            let neighbors = &mut self.neighbors[node as usize];
-            if let Err(place) = neighbors.binary_search(&neighbor) {
-                neighbors.insert(place, neighbor);
-            }
-        }
-        Ok(())
-    }
-
     /// Adds many edges, each with its line; in time of their number, whatever their order.
     pub(super) fn add_edges(
         &mut self,
         edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,
     ) -> Result<(), GraphError> {
         for (from, to, edge, line) in edges {
-            self.join(from, to, edge)
-                .map_err(|problem| problem.at(line))?;
-            if let Some(last) = self.lines[1].last_mut() {
-                *last = line;
+            if from == to {
+                let name = self.node(from).name.clone();
+                return Err(GraphProblem::SelfLoop { name }.at(line));
             }
+            let [one, other] = [from, to].map(|node| NodeIndex::new(node as usize));
+            self.graph.add_edge(one, other, edge);
+            self.lines[1].push(line);
             self.neighbors[from as usize].push(to);
             self.neighbors[to as usize].push(from);
         }
@@ -155,19 +139,6 @@ impl Graph {
             neighbors.dedup();
             neighbors.shrink_to_fit();
         }
-        Ok(())
-    }
-
-    /// Adds an edge; its ends are not yet neighbours.
-    fn join(&mut self, from: u32, to: u32, edge: Edge) -> Result<(), GraphProblem> {
-        if from == to {
-            return Err(GraphProblem::SelfLoop {
-                name: self.node(from).name.clone(),
-            });
-        }
-        let [from, to] = [from, to].map(|node| NodeIndex::new(node as usize));
-        self.graph.add_edge(from, to, edge);
-        self.lines[1].push(0);
         Ok(())
     }
 
@@ -256,14 +227,6 @@ impl Graph {
     }
 }
 
-impl PartialEq for Graph {
-    fn eq(&self, other: &Self) -> bool {
-        self.nodes().eq(other.nodes()) && self.edges().eq(other.edges())
-    }
-}
-
-impl Eq for Graph {}
-
 impl Adjacency for Graph {
     fn node_count(&self) -> u32 {
         Graph::node_count(self)
@@ -287,12 +250,12 @@ pub(crate) fn strategy(
         for node in 0..node_count {
             graph.add_node(node.to_string(), Attributes::new()).unwrap();
         }
-        for (from, to) in ends {
-            let (from, to) = (from % node_count, to % node_count);
-            if from != to {
-                graph.add_edge(from, to, Edge::default()).unwrap();
-            }
-        }
+        let ends = ends
+            .into_iter()
+            .map(|(from, to)| (from % node_count, to % node_count));
+        let edges = ends.filter(|(from, to)| from != to);
+        let edges = edges.map(|(from, to)| (from, to, Edge::default(), 0));
+        graph.add_edges(edges).unwrap();
         graph
     })
 }
@@ -310,9 +273,10 @@ mod tests {
         assert_eq!(graph.find("c"), None);
         assert!(graph.add_node("a", Attributes::new()).is_err());
         assert!(graph.add_node("", Attributes::new()).is_err());
-        assert!(graph.add_edge(a, a, Edge::default()).is_err());
-        graph.add_edge(a, b, Edge::default()).unwrap();
-        graph.add_edge(b, a, Edge::default()).unwrap();
+        let edge = |from, to| (from, to, Edge::default(), 3);
+        let error = graph.add_edges([edge(a, a)]).unwrap_err();
+        assert_eq!(error.line, 3);
+        graph.add_edges([edge(a, b), edge(b, a)]).unwrap();
         assert_eq!(graph.edge_count(), 2);
         assert_eq!(graph.neighbors(a), [b]);
     }

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn ties_are_balanced() {
         // Antipodal I/O nodes in the 4-cube: 6 of the 16 PEs are two hops from both.
-        let placement = Placement::list(Hypercube::new(4).unwrap(), &[0, 15]).unwrap();
+        let placement = Placement::list(&Hypercube::new(4).unwrap(), &[0, 15]).unwrap();
         assert_eq!(placement.coverage().served(), [8, 8]);
     }
 
@@ -89,7 +89,7 @@ mod tests {
             let cube = Hypercube::new(dimension).unwrap();
             let pes: Vec<u32> = picks.into_iter().filter(|&pe| cube.contains(pe)).collect();
             prop_assume!(!pes.is_empty());
-            let placement = Placement::list(cube, &pes).unwrap();
+            let placement = Placement::list(&cube, &pes).unwrap();
             let mut histogram = vec![0; dimension as usize + 1];
             for pe in cube.nodes() {
                 let nearest = pes.iter().map(|&io| cube.distance(pe, io)).min().unwrap();

@@ -158,7 +158,7 @@ mod tests {
     fn neighbours_share_what_they_take_over() {
         // I/O nodes everywhere in a square: both neighbours of the failed ones are equally near.
         let cube = Hypercube::new(2).unwrap();
-        let placement = Placement::list(cube, &[0, 1, 2, 3]).unwrap();
+        let placement = Placement::list(&cube, &[0, 1, 2, 3]).unwrap();
         let taken = placement.forwarding(&cube, &[0, 3], &[1; 4]);
         assert_eq!(taken, Ok(vec![1, 1, 2, 2]));
         // One that serves nobody but itself is preferred to one that already serves two.
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn failed_pes_are_not_served() {
         let cube = Hypercube::new(3).unwrap();
-        let placement = Placement::list(cube, &[0, 7]).unwrap();
+        let placement = Placement::list(&cube, &[0, 7]).unwrap();
         let pes = CubeFaults::new(cube, &[1, 2], &[]).unwrap();
         assert_eq!(placement.clients(&pes), [2, 4]);
         let asked = placement.asked(cube, &pes, &[0, 1]);
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_failed_pe_silences_its_io_node() {
         let cube = Hypercube::new(4).unwrap();
-        let placement = Placement::list(cube, &[1, 4, 9, 14]).unwrap();
+        let placement = Placement::list(&cube, &[1, 4, 9, 14]).unwrap();
         let pes = CubeFaults::new(cube, &[9, 10], &[(0, 1)]).unwrap();
         assert_eq!(placement.silent(&pes, &[3, 0, 3]), Ok(vec![0, 2, 3]));
         assert_eq!(placement.silent(&CubeFaults::none(cube), &[]), Ok(vec![]));

@@ -128,20 +128,20 @@ impl Placement {
     ///
     /// # Errors
     /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
-    pub fn stride(network: impl Adjacency, count: u32) -> Result<Self, PlacementError> {
+    pub fn stride(network: &impl Adjacency, count: u32) -> Result<Self, PlacementError> {
         let pe_count = network.node_count();
         check_count(count, pe_count)?;
         let pe = |index| (u64::from(index) * u64::from(pe_count) / u64::from(count)) as u32;
-        Self::nearest(&network, (0..count).map(pe).collect())
+        Self::nearest(network, (0..count).map(pe).collect())
     }
 
     /// `count` I/O nodes on PEs `0..count`.
     ///
     /// # Errors
     /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
-    pub fn clustered(network: impl Adjacency, count: u32) -> Result<Self, PlacementError> {
+    pub fn clustered(network: &impl Adjacency, count: u32) -> Result<Self, PlacementError> {
         check_count(count, network.node_count())?;
-        Self::nearest(&network, (0..count).collect())
+        Self::nearest(network, (0..count).collect())
     }
 
     /// I/O nodes on the PEs listed, in any order.
@@ -149,8 +149,8 @@ impl Placement {
     /// # Errors
     /// When the list is empty, names a PE twice or one that does not exist, or some PE has no path
     /// to any I/O node.
-    pub fn list(network: impl Adjacency, pes: &[u32]) -> Result<Self, PlacementError> {
-        Self::nearest(&network, pes.to_vec())
+    pub fn list(network: &impl Adjacency, pes: &[u32]) -> Result<Self, PlacementError> {
+        Self::nearest(network, pes.to_vec())
     }
 
     /// As few I/O nodes as the budget finds to leave every PE within one hop of one: a minimum
@@ -285,17 +285,17 @@ mod tests {
 
     #[test]
     fn stride_is_even_even_when_it_does_not_divide() {
-        let even = Placement::stride(cube(4), 4).unwrap();
+        let even = Placement::stride(&cube(4), 4).unwrap();
         assert_eq!(even.io_nodes(), [0, 4, 8, 12]);
-        let uneven = Placement::stride(cube(4), 5).unwrap();
+        let uneven = Placement::stride(&cube(4), 5).unwrap();
         assert_eq!(uneven.io_nodes(), [0, 3, 6, 9, 12]);
-        let all = Placement::stride(cube(4), 16).unwrap();
+        let all = Placement::stride(&cube(4), 16).unwrap();
         assert_eq!(all.coverage().distance_histogram(), [16]);
     }
 
     #[test]
     fn clustered_takes_the_lowest_addresses() {
-        let placement = Placement::clustered(cube(5), 4).unwrap();
+        let placement = Placement::clustered(&cube(5), 4).unwrap();
         assert_eq!(placement.io_nodes(), [0, 1, 2, 3]);
         // The cluster is the subcube of the low 2 bits; the distance is the weight of the others.
         assert_eq!(placement.coverage().distance_histogram(), [4, 12, 12, 4]);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_list_is_sorted_and_checked() {
-        let placement = Placement::list(cube(3), &[7, 0]).unwrap();
+        let placement = Placement::list(&cube(3), &[7, 0]).unwrap();
         assert_eq!(placement.io_nodes(), [0, 7]);
         assert_eq!(placement.io_node_at(7), Some(1));
         assert_eq!(placement.io_node_at(6), None);
@@ -324,7 +324,7 @@ mod tests {
             ),
         ];
         for (pes, message) in errors {
-            let error = Placement::list(cube(3), pes).unwrap_err();
+            let error = Placement::list(&cube(3), pes).unwrap_err();
             assert_eq!(error.to_string(), message);
         }
     }
@@ -355,7 +355,7 @@ mod tests {
         // Dominating, but one more than needed; fewer than needed, but not dominating.
         let combined = Placement::combined(cube);
         assert_eq!(combined.is_smallest(&set), Some(false));
-        let far = Placement::list(cube, &[0]).unwrap();
+        let far = Placement::list(&cube, &[0]).unwrap();
         assert_eq!(far.is_smallest(&set), Some(false));
         // Without the solver, 8 is the best known and 32 / 6, rounded up, the bound.
         let budget = Budget {
@@ -370,9 +370,9 @@ mod tests {
     #[test]
     fn counts_are_checked() {
         for place in [Placement::stride, Placement::clustered] {
-            assert_eq!(place(cube(3), 0), Err(PlacementError::Empty));
+            assert_eq!(place(&cube(3), 0), Err(PlacementError::Empty));
             assert_eq!(
-                place(cube(3), 9).unwrap_err().to_string(),
+                place(&cube(3), 9).unwrap_err().to_string(),
                 "9 I/O nodes do not fit on 8 PEs, one each at most"
             );
         }

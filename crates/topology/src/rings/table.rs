@@ -92,15 +92,7 @@ impl<N: Count> Row<N> {
             self.segments[destination as usize] = 0;
         }
         for &node in &self.order[1..] {
-            let paths = Paths {
-                fabric,
-                rule,
-                destination,
-                distance: &self.distance,
-                segments: &self.segments,
-                paths: &self.paths,
-            };
-            let (segments, count) = paths.best_of(node);
+            let (segments, count) = self.paths(fabric, rule).best_of(node);
             self.paths[node as usize] = count.ok_or(node)?;
             if rule == Rule::FewestChanges {
                 self.segments[node as usize] = segments;

@@ -149,11 +149,7 @@ impl Form {
 
     /// A switch that no way joins to switch 0.
     pub fn apart(&self) -> Option<Apart> {
-        let switches = self.switch_count();
-        let wiring = self.wiring(0);
-        let reached = Neighbors::new(&wiring).reached(0);
-        let from = (0..switches).find(|&switch| !reached[switch as usize])?;
-        Some(Apart { from, to: 0 })
+        Neighbors::new(&self.wiring(0)).apart()
     }
 
     /// The cables between switches; those of a grid dimension by dimension.
@@ -311,12 +307,6 @@ impl Grid {
                 each(at, here, there);
             }
         }
-    }
-
-    /// Links of the longest way.
-    fn longest(&self) -> u32 {
-        let far = |size: &u32| if self.closed { size / 2 } else { size - 1 };
-        self.sizes.iter().map(far).sum()
     }
 }
 

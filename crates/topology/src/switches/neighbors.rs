@@ -1,6 +1,7 @@
 //! Switches beside one another.
 
-use crate::{Adjacency, Wiring};
+use super::Apart;
+use crate::{Adjacency, Wiring, distance};
 
 /// Of each switch those beside it, and the links to them, numbered by the switch that they leave; those of
 /// several cables count as one.
@@ -68,22 +69,11 @@ impl Neighbors {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// Which switches can be reached from one.
-    pub fn reached(&self, from: u32) -> Vec<bool> {
-        let mut seen = vec![false; self.switches() as usize];
-        let mut found = Vec::new();
-        if let Some(first) = seen.get_mut(from as usize) {
-            *first = true;
-            found.push(from);
-        }
-        while let Some(at) = found.pop() {
-            for &other in self.of(at) {
-                if !std::mem::replace(&mut seen[other as usize], true) {
-                    found.push(other);
-                }
-            }
-        }
-        seen
+    /// The first switch that no way joins to switch 0.
+    pub fn apart(&self) -> Option<Apart> {
+        let parts = distance::parts(self);
+        let from = parts.iter().position(|&lowest| lowest != 0)? as u32;
+        Some(Apart { from, to: 0 })
     }
 }
 

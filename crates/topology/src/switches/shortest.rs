@@ -4,28 +4,16 @@ use super::layers::{DATELINE_LAYERS, Trees};
 use super::neighbors::Neighbors;
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
-use std::fmt;
 
 /// Two switches without a way from one to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
     /// The one.
     pub from: u32,
     /// The other.
     pub to: u32,
 }
-
-impl fmt::Display for Apart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no way leads from switch {} to switch {}",
-            self.from, self.to
-        )
-    }
-}
-
-impl std::error::Error for Apart {}
 
 /// The next switch of one of the shortest ways from every switch to every other; all ways to a switch are
 /// a tree.
@@ -37,7 +25,6 @@ impl std::error::Error for Apart {}
 /// let ways = Shortest::new(&form, &form.wiring(1))?;
 /// // Along the first dimension, then along the second.
 /// assert_eq!((ways.next(0, 9), ways.next(1, 9)), (Some(1), Some(5)));
-/// assert_eq!(ways.longest(), 4);
 /// # Ok::<(), isthmus_topology::switches::Apart>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -45,7 +32,6 @@ pub struct Shortest {
     switches: u32,
     /// By the last switch and the present one; the last itself at itself.
     next: Vec<u32>,
-    longest: u32,
     /// Whether packets come from and go to a switch.
     has_nodes: Vec<bool>,
     /// Which switches are beside which, ascending.
@@ -76,7 +62,6 @@ impl Shortest {
         let mut ways = Self {
             switches,
             next: vec![u32::MAX; (switches as usize).pow(2)],
-            longest: 0,
             has_nodes: super::has_nodes(wiring),
             beside: beside.clone().sorted(),
             found: Found::Search(Vec::new()),
@@ -94,10 +79,8 @@ impl Shortest {
     /// The ways of any form; the places of its switches in a tree.
     fn search(&mut self, form: &Form, beside: &Neighbors) -> Result<Vec<u32>, Apart> {
         let switches = self.switches;
-        let reached = beside.reached(0);
-        if let Some(from) = reached.iter().position(|&reached| !reached) {
-            let from = from as u32;
-            return Err(Apart { from, to: 0 });
+        if let Some(apart) = beside.apart() {
+            return Err(apart);
         }
         let mut distance = vec![u32::MAX; switches as usize];
         // Without branches: one more place, which is written but not counted.
@@ -119,8 +102,6 @@ impl Shortest {
                     *known = far.min(*known);
                 }
             }
-            let last = queue[done - 1];
-            self.longest = self.longest.max(distance[last as usize]);
             let row = to as usize * switches as usize;
             for at in (0..switches).filter(|&at| at != to) {
                 let here = distance[at as usize];
@@ -143,17 +124,11 @@ impl Shortest {
                 *next = grid.next(at, here, there);
             }
         });
-        self.longest = grid.longest();
     }
 
     /// The switch to go to at `at` on the way to `to`; `None` there.
     pub fn next(&self, at: u32, to: u32) -> Option<u32> {
         (at != to).then(|| self.next[(to * self.switches + at) as usize])
-    }
-
-    /// Links between switches of the longest way.
-    pub fn longest(&self) -> u32 {
-        self.longest
     }
 
     /// Layers of virtual channels such that packets of a layer cannot wait for one another in a circle.
@@ -198,7 +173,6 @@ mod tests {
             }
         }
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
-        assert_eq!(ways.longest(), 5);
     }
 
     /// Nearest first, and of several what the form chooses.
@@ -232,7 +206,6 @@ mod tests {
                         assert_eq!(ways.next(at, to), Some(chosen), "{form}: {at} to {to}");
                     }
                 }
-                assert_eq!(ways.longest(), found.longest());
             }
         }
     }

@@ -37,15 +37,6 @@ impl Tree {
         })
     }
 
-    /// How many links a bundle has.
-    ///
-    /// # Panics
-    /// When there is no such bundle.
-    pub fn bundle_width(&self, bundle: u32) -> u32 {
-        let (level, _, _) = self.subtree_of(bundle);
-        self.width(level)
-    }
-
     /// What one unit of traffic from a node asks of each bundle, if it goes to these destinations in
     /// equal parts, the node itself left out. Ascending by bundle, without zeros; nothing when no
     /// other destination is left.
@@ -66,11 +57,6 @@ impl Tree {
             }
         }
         shares.into_iter().collect()
-    }
-
-    /// Links of a bundle whose subtree is of this level.
-    pub(super) fn width(&self, level: usize) -> u32 {
-        self.levels[level].lanes * self.levels[level].up_ports
     }
 
     fn bundle(&self, level: usize, subtree: u32, up: bool) -> u32 {

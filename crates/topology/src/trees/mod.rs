@@ -23,4 +23,4 @@ mod tree;
 pub use error::{MAX_LINKS, MAX_NODES, MAX_PORTS, TreesError};
 pub use links::{Link, LinkKind};
 pub use shape::{Ascent, Ports, Shape};
-pub use tree::{Position, Tree, Vertex};
+pub use tree::{Tree, Vertex};

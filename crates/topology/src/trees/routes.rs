@@ -1,9 +1,7 @@
 //! Routes: up to a nearest common ancestor, then down.
 
-use std::ops::Range;
-
+use super::Tree;
 use super::tree::Level;
-use super::{Ascent, Tree, Vertex};
 use crate::deadlock::{self, DependencyCycle, Numbering};
 
 impl Tree {
@@ -21,48 +19,6 @@ impl Tree {
         let joins = |level: &Level| source / level.subtree == destination / level.subtree;
         let level = self.levels.iter().position(joins);
         level.expect("the top is above all nodes") as u32
-    }
-
-    /// The links of one route between two nodes, in place of what is in `out`; none from a node to
-    /// itself. `choose` is asked for one of a run of links wherever there are several and the rule
-    /// does not say which.
-    ///
-    /// # Panics
-    /// When there is no such node.
-    pub fn route(
-        &self,
-        ascent: Ascent,
-        source: u32,
-        destination: u32,
-        choose: &mut impl FnMut(Range<u32>) -> u32,
-        out: &mut Vec<u32>,
-    ) {
-        out.clear();
-        let highest = self.level_between(source, destination);
-        let mut choose = |links: Range<u32>| match links.len() {
-            1 => links.start,
-            _ => choose(links),
-        };
-        let mut at = Vertex::Node(source);
-        for _ in 0..highest {
-            let link = match self.chosen(ascent, source, destination, at) {
-                Some(link) => link,
-                None => choose(self.ascents(at)),
-            };
-            out.push(link);
-            at = self.target(link);
-        }
-        while let Vertex::Switch(switch) = at {
-            let link = match self.chosen_descent(ascent, source, destination, switch) {
-                Some(link) => link,
-                None => choose(
-                    self.descents(switch, destination)
-                        .expect("a common ancestor is above the destination"),
-                ),
-            };
-            out.push(link);
-            at = self.target(link);
-        }
     }
 
     /// The links that a packet may ask for next while it holds this one: after a link up, those up

@@ -216,12 +216,7 @@ impl Shape {
     pub(super) fn joints(&self) -> Result<Vec<Joint>, TreesError> {
         match self {
             Self::KAry { levels: 0, .. } => Err(TreesError::NoLevels),
-            Self::KAry { arity: 0 | 1, .. } => {
-                let &Self::KAry { arity, .. } = self else {
-                    unreachable!("the arm is for it");
-                };
-                Err(TreesError::SmallArity { arity })
-            }
+            Self::KAry { arity, .. } if *arity < 2 => Err(TreesError::SmallArity { arity: *arity }),
             Self::KAry { arity, levels } if *levels > MAX_NODES.ilog2() => {
                 Err(TreesError::TooManyNodes {
                     nodes: u64::from(*arity).saturating_pow(*levels),

@@ -24,17 +24,15 @@ use super::{Shape, TreesError};
 /// vertex, port by port; then those down from the top level to the leaf switches, likewise.
 ///
 /// ```
-/// use isthmus_topology::trees::{Ascent, Shape, Tree, Vertex};
+/// use isthmus_topology::trees::{Shape, Tree, Vertex};
 ///
 /// let tree = Tree::new(&Shape::KAry { arity: 4, levels: 3 })?;
 /// assert_eq!((tree.node_count(), tree.switch_count(), tree.link_count()), (64, 48, 384));
 /// assert_eq!([1, 5, 16].map(|node| tree.level_between(0, node)), [1, 2, 3]);
 ///
-/// let mut path = Vec::new();
-/// tree.route(Ascent::Destination, 0, 63, &mut |_| unreachable!(), &mut path);
-/// let names: Vec<_> = path.iter().map(|&link| tree.link(link).to_string()).collect();
-/// assert_eq!(names, ["inject", "up 1", "up 2", "down 2", "down 1", "eject"]);
-/// assert_eq!(tree.target(path[5]), Vertex::Node(63));
+/// let first = tree.ascents(Vertex::Node(21)).start;
+/// assert_eq!(tree.link(first).to_string(), "inject");
+/// assert_eq!(tree.target(first), Vertex::Switch(5));
 /// # Ok::<(), isthmus_topology::trees::TreesError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,16 +74,6 @@ pub enum Vertex {
     Node(u32),
     /// The switch of this number.
     Switch(u32),
-}
-
-/// Where to draw a node or switch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Position {
-    /// 0 for nodes, then the level of the switch.
-    pub level: u32,
-    /// From left to right, in distances between neighbouring nodes; node 0 is at 0. The switches
-    /// over a subtree are spread evenly over the width of its nodes.
-    pub column: f64,
 }
 
 const NOTHING: Joint = Joint {
@@ -197,20 +185,6 @@ impl Tree {
     /// which is a multiple of this.
     pub fn subtree_size(&self, level: u32) -> u32 {
         self.levels[level as usize].subtree
-    }
-
-    /// Where to draw a node or switch.
-    ///
-    /// # Panics
-    /// When there is no such switch or node.
-    pub fn position(&self, vertex: Vertex) -> Position {
-        let (number, index) = self.place(vertex);
-        let level = &self.levels[number];
-        let width = f64::from(level.subtree) / f64::from(level.lanes);
-        Position {
-            level: number as u32,
-            column: (f64::from(index) + 0.5) * width - 0.5,
-        }
     }
 
     pub(super) fn top(&self) -> &Level {

@@ -1,6 +1,7 @@
 //! The naive reference: trees built by their recursive definition, all routes by search.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use isthmus_topology::trees::{Ascent, Shape, Tree, Vertex};
 use proptest::prelude::*;
@@ -174,6 +175,42 @@ pub fn place(tree: &Tree, vertex: Vertex) -> Place {
                 .unwrap();
             (level as usize, switch - tree.switches_of(level).start)
         }
+    }
+}
+
+/// The links of one route between two nodes, in place of what is in `out`; none from a node to
+/// itself. `choose` is asked for one of a run of links wherever there are several and the rule
+/// does not say which.
+pub fn find_route(
+    tree: &Tree,
+    ascent: Ascent,
+    source: u32,
+    destination: u32,
+    choose: &mut impl FnMut(Range<u32>) -> u32,
+    out: &mut Vec<u32>,
+) {
+    out.clear();
+    let highest = tree.level_between(source, destination);
+    let mut choose = |links: Range<u32>| match links.len() {
+        1 => links.start,
+        _ => choose(links),
+    };
+    let mut at = Vertex::Node(source);
+    for _ in 0..highest {
+        let link = match tree.chosen(ascent, source, destination, at) {
+            Some(link) => link,
+            None => choose(tree.ascents(at)),
+        };
+        out.push(link);
+        at = tree.target(link);
+    }
+    while let Vertex::Switch(switch) = at {
+        let link = match tree.chosen_descent(ascent, source, destination, switch) {
+            Some(link) => link,
+            None => choose(tree.descents(switch, destination).unwrap()),
+        };
+        out.push(link);
+        at = tree.target(link);
     }
 }
 

@@ -43,10 +43,6 @@ pub struct Reference<'n> {
 impl Engine for Reference<'_> {
     type Message<'a> = Message<u32>;
 
-    fn clear(&mut self) {
-        *self = Self::new(self.network, self.rules, self.seed);
-    }
-
     fn now(&self) -> Cycles {
         self.now
     }

@@ -1,13 +1,9 @@
 //! Measurements of the QsNET paper (sections 4.1 to 4.3), each against what its equation gives.
 
-#[path = "../examples/qsnet/clients.rs"]
-#[expect(dead_code, reason = "the example uses all of it")]
 mod clients;
-#[path = "../examples/qsnet/machine.rs"]
-#[expect(dead_code, reason = "the example uses all of it")]
 mod machine;
 
-use clients::{Client, Length, Seen, run};
+use clients::{Client, Seen, run};
 use isthmus_kernel::{Engine as _, RunUntil};
 use isthmus_packet::{
     Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Kind, Message, Offers, Rules, Switching,
@@ -15,16 +11,7 @@ use isthmus_packet::{
 use machine::{main_memory, rules, tree, with_late};
 
 fn client(node: u32, to: u32, bytes: u64) -> Client {
-    Client {
-        node,
-        partners: vec![to],
-        length: Length::Fixed(bytes),
-        reads: 0.0,
-        rate: None,
-        pause: 0.0,
-        queue: 0,
-        job: 0,
-    }
+    Client { node, to, bytes }
 }
 
 /// Within a part in a thousand.
@@ -46,8 +33,8 @@ fn ping(rules: Rules, pairs: &[(u32, u32)]) -> Seen {
 #[test]
 fn one_way_the_dma_engine_limits() {
     // 320 B each period; ticks are 100 ps.
-    near(ping(rules(), &[(0, 63)]).job(0), 320.0 / 955.2e-3);
-    near(ping(main_memory(), &[(0, 63)]).job(0), 320.0 / 1600e-3);
+    near(ping(rules(), &[(0, 63)]).total(), 320.0 / 955.2e-3);
+    near(ping(main_memory(), &[(0, 63)]).total(), 320.0 / 1600e-3);
 }
 
 #[test]
@@ -58,7 +45,7 @@ fn one_packet_in_flight_waits_for_its_acknowledgement() {
     };
     // The wire time, and five switches there and back, and the acknowledgement at the node.
     let round_trip = 378.0 * 2.5 + 2.0 * 5.0 * 35.0 + 50.0;
-    near(ping(one, &[(0, 63)]).job(0), 320.0 / (round_trip * 1e-3));
+    near(ping(one, &[(0, 63)]).total(), 320.0 / (round_trip * 1e-3));
 }
 
 #[test]
@@ -116,17 +103,17 @@ fn mean(seen: &Seen, nodes: std::ops::Range<usize>) -> f64 {
 fn a_hot_node_gets_what_its_link_carries() {
     let link = 320.0 / (378.0 * 2.5e-3);
     for nodes in [4, 16, 32] {
-        near(hot_spot(rules(), nodes).job(0), link);
-        near(hot_spot(with_late(), nodes).job(0), link);
+        near(hot_spot(rules(), nodes).total(), link);
+        near(hot_spot(with_late(), nodes).total(), link);
     }
-    near(hot_spot(rules(), 64).job(0), link);
+    near(hot_spot(rules(), 64).total(), link);
 }
 
 /// The term is put in, and so is the drop: 320 B in 945 + 87 ns. How it is shared is not.
 #[test]
 fn saturating_age_makes_near_nodes_faster_and_unlimited_age_makes_all_equal() {
     let seen = hot_spot(with_late(), 64);
-    near(seen.job(0), 320.0 / (945.0 + 87.0) * 1e3);
+    near(seen.total(), 320.0 / (945.0 + 87.0) * 1e3);
     let [a, b, c] = [1..4, 4..16, 16..64].map(|nodes| mean(&seen, nodes));
     // The paper's first and last group (8 and 4.3 MB/s) within 5%.
     assert!(

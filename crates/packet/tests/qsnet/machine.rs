@@ -1,6 +1,5 @@
 //! The machine of the QsNET paper: 64 nodes on a 4-ary 3-tree. A tick is 100 ps.
 
-use isthmus_kernel::Cycles;
 use isthmus_packet::ways::FatTree;
 use isthmus_packet::{Adaptive, Age, AgeFrom, AgeTie, Interface, Late, Rules, Switching};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
@@ -8,9 +7,6 @@ use std::sync::Arc;
 
 /// Ticks per second.
 pub const SECOND: f64 = 1e10;
-
-/// Ticks per microsecond.
-pub const MICROSECOND: Cycles = 10_000;
 
 pub fn tree() -> Arc<FatTree> {
     let shape = Shape::KAry {
