@@ -20,12 +20,12 @@
 
 use crate::checksum::crc32c;
 pub use crate::discarded::DiscardedStreams;
-use std::fmt;
 
 /// The kind of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
     /// Data of a stream, or its end mark, with a sequence number.
+    #[default]
     Data,
     /// Only acknowledgements and credit, which all other kinds carry too.
     Acknowledge,
@@ -73,18 +73,23 @@ pub struct Header {
 }
 
 /// The reason for which bytes are not a valid header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
     /// There are too few bytes, with their number.
     Short(usize),
+    #[error("{} bytes: a header has {}", .0, Header::BYTES)]
     /// The magic letters are wrong.
     Magic,
+    #[error("no header begins so: it begins with the letters IS")]
     /// The version is unknown.
     Version(u8),
+    #[error("version {0} of headers: {VERSION} is known")]
     /// The checksum of the header is wrong.
     Corrupted,
+    #[error("the header's checksum is not that of its bytes")]
     /// This field has an invalid value.
     Field(&'static str),
+    #[error("the header's field `{0}` says what cannot be")]
 }
 
 const MAGIC: [u8; 2] = *b"IS";
@@ -255,17 +260,3 @@ impl Header {
         }
     }
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Short(found) => write!(f, "{found} bytes: a header has {}", Header::BYTES),
-            Self::Magic => f.write_str("no header begins so: it begins with the letters IS"),
-            Self::Version(found) => write!(f, "version {found} of headers: {VERSION} is known"),
-            Self::Corrupted => f.write_str("the header's checksum is not that of its bytes"),
-            Self::Field(name) => write!(f, "the header's field `{name}` says what cannot be"),
-        }
-    }
-}
-
-impl std::error::Error for Malformed {}
