@@ -23,7 +23,7 @@ pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 const AHEAD: usize = 128 << 10;
 
 /// The unconfirmed bytes of one direction of a link.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unconfirmed {
     most: usize,
     /// The bytes from position `first`.
@@ -52,10 +52,7 @@ impl Unconfirmed {
     pub fn new(most: usize) -> Self {
         Self {
             most,
-            bytes: VecDeque::new(),
-            first: 0,
-            written: 0,
-            highest_written: 0,
+            ..Self::default()
         }
     }
 

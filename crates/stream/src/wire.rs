@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 /// The header of a packet. Fields that a kind does not use are 0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// Its kind.
     pub kind: Kind,
@@ -76,20 +76,20 @@ pub struct Header {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
     /// There are too few bytes, with their number.
-    Short(usize),
     #[error("{} bytes: a header has {}", .0, Header::BYTES)]
+    Short(usize),
     /// The magic letters are wrong.
-    Magic,
     #[error("no header begins so: it begins with the letters IS")]
+    Magic,
     /// The version is unknown.
-    Version(u8),
     #[error("version {0} of headers: {VERSION} is known")]
+    Version(u8),
     /// The checksum of the header is wrong.
-    Corrupted,
     #[error("the header's checksum is not that of its bytes")]
+    Corrupted,
     /// This field has an invalid value.
-    Field(&'static str),
     #[error("the header's field `{0}` says what cannot be")]
+    Field(&'static str),
 }
 
 const MAGIC: [u8; 2] = *b"IS";
@@ -107,22 +107,8 @@ impl Header {
     pub fn new(kind: Kind, channel: u32) -> Self {
         Self {
             kind,
-            end: false,
-            cut: false,
             channel,
-            stream: 0,
-            sequence: 0,
-            floor: 0,
-            adu: 0,
-            adu_bytes: 0,
-            offset: 0,
-            bytes: 0,
-            sum: 0,
-            acknowledged: 0,
-            beyond: 0,
-            granted: 0,
-            delivered: 0,
-            discarded: DiscardedStreams::default(),
+            ..Self::default()
         }
     }
 
@@ -189,14 +175,8 @@ impl Header {
         if head[2] != VERSION {
             return Err(Malformed::Version(head[2]));
         }
-        let (short, long) = (
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]),
-            |at: usize| {
-                let mut word = [0; 8];
-                word.copy_from_slice(&head[at..at + 8]);
-                u64::from_le_bytes(word)
-            },
-        );
+        let short = |at| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
+        let long = |at| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
         if crc32c(&head[..SUM_AT]) != short(SUM_AT) {
             return Err(Malformed::Corrupted);
         }

@@ -110,7 +110,7 @@ struct Reading {
 }
 
 /// State of dividing the bytes of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PlainReceive {
     channel: u32,
     /// The number of the next stream on the connection, and that of the next packet.
@@ -130,13 +130,7 @@ impl PlainReceive {
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
-            ordinal: 0,
-            sequence: 0,
-            current: None,
-            first: None,
-            reading: None,
-            skip: 0,
-            over: None,
+            ..Self::default()
         }
     }
 
