@@ -88,24 +88,16 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
         let text = format!("version {version}: this daemon speaks {VERSION}; take a client of it");
         return Err((wire, Some(id), refusal(RefusalKind::Version, text)));
     }
-    match asked.request {
+    let admitted = match asked.request {
         Request::Link {
             ticket,
             link,
             carrier,
             lasting,
             ..
-        } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
+        } => return links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
-            let found =
-                session_slot(shared).and_then(|slot| Ok((slot, join(shared, &ticket, watch)?)));
-            match found {
-                Ok((_slot, caller)) => {
-                    Session::new(shared, wire, caller, id).run(false);
-                    Ok(())
-                }
-                Err(refusal) => Err((wire, Some(id), refusal)),
-            }
+            session_slot(shared).and_then(|slot| Ok((slot, join(shared, &ticket, watch)?, false)))
         }
         Request::Hello {
             token,
@@ -113,22 +105,18 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
             operator,
             watch,
             ..
-        } => {
-            let found = session_slot(shared).and_then(|slot| {
-                Ok((
-                    slot,
-                    hello(shared, wire.peer(), (token, operator), name, watch)?,
-                ))
-            });
-            match found {
-                Ok((_slot, caller)) => {
-                    Session::new(shared, wire, caller, id).run(true);
-                    Ok(())
-                }
-                Err(refusal) => Err((wire, Some(id), refusal)),
-            }
+        } => session_slot(shared).and_then(|slot| {
+            let caller = hello(shared, wire.peer(), (token, operator), name, watch)?;
+            Ok((slot, caller, true))
+        }),
+        _ => return Ok(()),
+    };
+    match admitted {
+        Ok((_slot, caller, owner)) => {
+            Session::new(shared, wire, caller, id).run(owner);
+            Ok(())
         }
-        _ => Ok(()),
+        Err(refusal) => Err((wire, Some(id), refusal)),
     }
 }
 
@@ -202,7 +190,7 @@ fn hello(
         state.counters.applications += 1;
         Ok(app)
     });
-    let app = called.map_err(|error| convert::refused(&error))??;
+    let app = called.map_err(convert::refused)??;
     Ok(Caller {
         app,
         operator,
