@@ -11,7 +11,8 @@ use crate::shared::Shared;
 use crate::state::App;
 use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
-    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, number, read,
+    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, Welcome, number,
+    read,
 };
 use isthmus_stream::Limits;
 use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
@@ -240,7 +241,7 @@ impl<'a> Session<'a> {
             let known = |app: &App| (app.ticket.clone(), app.name.clone());
             app.map(known).unwrap_or_default()
         };
-        let answer = Answer::Welcome {
+        let answer = Answer::Welcome(Welcome {
             application: caller.app.0,
             ticket,
             session: caller.mailbox.session,
@@ -248,7 +249,7 @@ impl<'a> Session<'a> {
             isthmus: env!("CARGO_PKG_VERSION").into(),
             staging_bytes: config.limits.staging_bytes,
             network_bytes: config.limits.network_bytes,
-        };
+        });
         caller.mailbox.answer(&Message::Answer { id, answer });
         Self {
             shared,
