@@ -6,7 +6,6 @@ use isthmus_stream_net::{SinkServer, SinkSession, memory_shortfall};
 use isthmus_wire::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use serde::Serialize;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -83,19 +82,6 @@ impl PySink {
     }
 }
 
-#[derive(Serialize)]
-struct Counted {
-    packets: u64,
-    bytes: u64,
-    adus: u64,
-    ended: u64,
-    cut: u64,
-    cut_at: Option<(u32, u64, u64)>,
-    corrupted: u64,
-    duplicates: u64,
-    early: u64,
-}
-
 /// A sender that is being listened to.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
 pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
@@ -131,17 +117,7 @@ impl PyTaking {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let taking = taking.ok_or_else(|| failed("it was ended"))?;
         let counts = py.detach(|| taking.end()).map_err(failed)?;
-        crate::json(&Counted {
-            packets: counts.packets,
-            bytes: counts.bytes,
-            adus: counts.adus,
-            ended: counts.ended,
-            cut: counts.cut,
-            cut_at: counts.cut_at,
-            corrupted: counts.corrupted,
-            duplicates: counts.duplicates,
-            early: counts.early,
-        })
+        crate::json(&counts)
     }
 }
 
