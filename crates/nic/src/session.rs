@@ -315,13 +315,13 @@ impl<'a> Session<'a> {
             let flags = when(reads, PollFlags::IN) | when(writes, PollFlags::OUT);
             let mut fds = [
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
-                PollFd::from_borrowed_fd(self.caller.mailbox.fd(), PollFlags::IN),
+                PollFd::new(&self.caller.mailbox.wake, PollFlags::IN),
             ];
             // Interrupted or not, the loop checks everything again.
             let _ = poll(&mut fds, None);
             let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
             if woken {
-                self.caller.mailbox.clear_wake();
+                self.caller.mailbox.wake.clear();
             }
             if reads && !found.is_empty() {
                 // A client that has closed its sending half may still read.
