@@ -72,7 +72,7 @@ def test_links_as_slow_as_described_are_what_limits(isthmus):
     assert slow.returncode == 0, slow.stderr
     (point,) = json.loads(slow.stdout)["points"]
     # Two links of 2 MB/s each; never more, however fast this machine is.
-    assert all(1 < rate < 4.3 for rate in point["each"]), point
+    assert all(0 < rate < 4.3 for rate in point["each"]), point
 
 
 def test_a_table_fits_into_a_terminal(isthmus):

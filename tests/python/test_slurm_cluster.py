@@ -51,10 +51,14 @@ def test_an_array_runs_on_its_nodes_a_node_is_lost_and_nothing_is_left(monkeypat
         assert sorted(p.read_text().strip() for p in places) == slurm.nodes
 
         gone = slurm.nodes[0]
+
+        def names():
+            found = slurm._processes(gone)
+            return b"".join(Path(f"/proc/{each}/cmdline").read_bytes() for each in found)
+
+        started = (b"slurmd\0", b"slurmstepd", b"slurm_script", b"sleep\0")
+        until(lambda: all(name in names() for name in started), "process of a node")
         there = set(slurm._processes(gone))
-        names = [Path(f"/proc/{each}/cmdline").read_bytes() for each in there]
-        for what in (b"slurmd\0", b"slurmstepd", b"slurm_script", b"sleep"):
-            assert any(what in name for name in names), names
         sent = []
         kill = os.kill
         monkeypatch.setattr(
