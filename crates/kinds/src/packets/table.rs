@@ -1,12 +1,12 @@
-//! What files say of the links, switches and interfaces of a network of packets. Sections are those of
-//! the QsNET paper, whose network the defaults describe.
+//! Scenario tables of the links, switches and interfaces of a packet network. Sections are those of the QsNET
+//! paper, whose network the defaults describe.
 
 use isthmus_machine::packets::spec::{AgeFrom, AgeTie};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// Most virtual channels of a link, as engines number them.
+/// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
