@@ -46,7 +46,7 @@ pub(crate) struct StorageTable {
     kind: StorageWord,
 }
 
-/// What stands behind a server, by the word of `workload.servers.device.kind`.
+/// Fields of each kind of device, selected by `workload.servers.device.kind`.
 #[derive(Describe)]
 enum StorageWord {
     None,
@@ -89,7 +89,7 @@ enum StorageWord {
     },
 }
 
-/// Of devices that have disks.
+/// Fields of devices with disks.
 #[derive(Describe)]
 struct OnDisk {
     #[describe(table)]

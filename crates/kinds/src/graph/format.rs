@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of networks of switches.
 
 use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
 use super::{Graph, no_effect};
@@ -99,7 +99,7 @@ impl Format for Graph {
     }
 }
 
-/// Networks of today have no limit of age: that of the shared table is the QsNET's.
+/// Adapt a field of the shared network table: current networks have no age limit, unlike QsNET.
 fn own(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
@@ -111,7 +111,7 @@ fn own(row: Field) -> Field {
     }
 }
 
-/// The preset, whose values take the places of other fields before these are read, and those.
+/// Return the fields of `[machine]`. The preset comes first: its values replace the defaults of the other fields.
 fn fields() -> Vec<Field> {
     let rows = Rows::of::<MachineTable>("machine").into_iter();
     [packets::preset()]
@@ -120,7 +120,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Switches with the routes through them.
+/// Return the description of switches with their routing.
 fn switches(
     settings: &Settings,
     form: Form,
@@ -147,7 +147,7 @@ fn switches(
     })
 }
 
-/// A problem, at the line of the text that is the value.
+/// Add to a problem the line within a multi-line value.
 fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     match line {
         Some(line) => problem.below(line as u32),
@@ -155,7 +155,7 @@ fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     }
 }
 
-/// Switches and nodes of a list.
+/// Return the switches and the nodes of a list of edges.
 fn list(
     settings: &Settings,
     found: Result<Listed, ListError>,
@@ -185,7 +185,7 @@ fn list(
     }
 }
 
-/// Cables between switches that a table of routes can hold.
+/// Check that the cables join switches with numbers that a table of routes can hold.
 fn checked(settings: &Settings, cables: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, Problem> {
     let key = "machine.cables";
     if cables.is_empty() {

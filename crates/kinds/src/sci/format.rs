@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of SCI fabrics.
 
 use super::{Sci, build, failures, workload};
 use crate::{bandwidths, runs};

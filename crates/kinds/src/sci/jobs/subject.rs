@@ -91,7 +91,7 @@ impl Runs for On {
     }
 }
 
-/// What its links and devices have done.
+/// Return the counts of links and devices.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {
