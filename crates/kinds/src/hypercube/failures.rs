@@ -1,4 +1,4 @@
-//! What can fail in a hypercube.
+//! Failures of a hypercube.
 
 use crate::failures::{self, Left, Single};
 use isthmus_machine::hypercube::Machine;
@@ -10,18 +10,18 @@ const IO_NODES: &str = "machine.faults.io_nodes";
 const LINKS: &str = "machine.faults.links";
 const IO_LINKS: &str = "machine.faults.io_links";
 
-/// What files say of it.
+/// Failures that files can list or sweep.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "pes", "io-nodes", "links", "io-links"]),
     with: &[],
 };
 
-/// What can fail of the machine beyond its own faults: PEs with their routers, links between PEs,
-/// I/O nodes, whose routers go on working (section 3.2), and links of the I/O network.
+/// Return the failure states of the machine in addition to its given faults. Parts that can fail are PEs with their
+/// routers, links between PEs, I/O nodes, whose routers continue to work (section 3.2), and links of the I/O network.
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;
-    // Of large machines this is known before they are built.
+    // Large machines are refused before they are built.
     let (pes, dimension) = (1u64 << spec.dimension, u64::from(spec.dimension));
     let failed = (given.pes.len() + given.links.len()) as u64 * (dimension + 1);
     let parts = match () {
@@ -80,7 +80,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// The faults of the machine and further ones.
+/// Return the given faults together with further failed parts.
 fn with(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {

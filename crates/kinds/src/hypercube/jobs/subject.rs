@@ -95,8 +95,8 @@ impl Runs for On {
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
     }
 
-    /// Three worms and their start-ups for each round of transfer units, a read from another I/O node than
-    /// that of its PE; one more where a failed I/O node's PE passes the request on.
+    /// Return the time of a read from a remote I/O node: three worms with their start-ups for each round of transfer
+    /// units. One more worm is needed if the PE of a failed I/O node forwards the request.
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
@@ -115,7 +115,7 @@ impl Runs for On {
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {
-            // A pure delay is never full, nor is a disk that nothing comes to.
+            // A pure delay never saturates, nor does a disk without requests.
             StorageSpec::Cache { queued: false, .. } => Vec::new(),
             StorageSpec::Cache { hit_rate, .. } if *hit_rate >= 1.0 => Vec::new(),
             _ => {
@@ -126,13 +126,13 @@ impl Runs for On {
         figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
-    /// The PEs at which they are.
+    /// Return the PEs of the I/O nodes.
     fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }
 }
 
-/// What its channels and devices have done.
+/// Return the counts of channels and devices.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let carried = simulation.carried();
     let (held, cycles) = simulation.held();
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are as many flits: a read asks, is passed on and comes
-    /// back, and goes by way of the PE of an I/O node that has failed.
+    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs a request, a forward and a
+    /// reply, and one more worm from the PE of a failed I/O node.
     #[test]
     fn the_longest_way_by_hand() {
         let alone = |faults: &str| {
