@@ -40,12 +40,12 @@ pub(crate) struct Left {
 }
 
 /// Return the states without failure, with each failure of `single`, and with pairs of them. The pairs are sampled at
-/// random with the seed of `asked`; all sets of pairs are equally likely. `left` returns the machine's state after
-/// failures. Return `None` if there are more states than `asked` allows.
+/// random with the seed of `asked`; all sets of pairs are equally likely. `state_after` returns the state of the
+/// machine after failures. Return `None` if there are more states than `asked` allows.
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,
-    left: impl Fn(&[Part]) -> Left,
+    state_after: impl Fn(&[Part]) -> Left,
 ) -> Option<Failures> {
     let count = u32::try_from(single.len()).ok()?;
     let pairs = pair_count(count);
@@ -54,9 +54,9 @@ pub(crate) fn failures(
         return None;
     }
     let mut stream = Streams::new(asked.seed, 0).stream("double failure", 0);
-    let drawn = sample_pairs(count, asked.doubles, |limit| draw_below(limit, &mut stream));
+    let sampled_pairs = sample_pairs(count, asked.doubles, |limit| draw_below(limit, &mut stream));
     let state = |label: String, words: String, parts: Vec<Part>, weight: u64| {
-        let Left { live, runs } = left(&parts);
+        let Left { live, runs } = state_after(&parts);
         State {
             label,
             words,
@@ -74,7 +74,7 @@ pub(crate) fn failures(
         };
         state(one.label.clone(), words, vec![one.part], one.weight.into())
     }));
-    states.extend(drawn.into_iter().map(|(first, second)| {
+    states.extend(sampled_pairs.into_iter().map(|(first, second)| {
         let (first, second) = (&single[first as usize], &single[second as usize]);
         let words = format!("{} and {}", first.label, second.label);
         let weight = u64::from(first.weight) * u64::from(second.weight);

@@ -53,7 +53,7 @@ impl Kind for Graph {
 /// Return the field that causes an error of a machine, with a hint.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
-        MachineError::Network(error) => return of_network(spec, error),
+        MachineError::Network(error) => return network_flaw(spec, error),
         MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
         MachineError::Routes(error @ RouteError::Deadlock { .. }) => (
@@ -89,7 +89,7 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
 }
 
 /// Return the field that causes an error of links; links between groups have a separate delay.
-fn of_network(spec: &GraphSpec, error: &NetworkError) -> Flaw {
+fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
         (NetworkError::Delay { delay: found, .. }, Shape::Dragonfly { delay, .. })

@@ -42,7 +42,7 @@ impl Format for Graph {
             }
             GraphTable::Mesh(grid) => each(Form::Mesh { sizes: grid.size }, grid.at)?,
             GraphTable::Cables { cables, at } => {
-                each(Form::of_cables(checked(settings, cables)?), at)?
+                each(Form::of_cables(checked_cables(settings, cables)?), at)?
             }
             GraphTable::Edges {
                 edges,
@@ -51,7 +51,7 @@ impl Format for Graph {
                 at,
             } => {
                 let found = listed(&edges, leaves, &ignored);
-                let (form, nodes) = list(settings, found, at.nodes_per_switch)?;
+                let (form, nodes) = switches_of_list(settings, found, at.nodes_per_switch)?;
                 switches(settings, form, nodes, at.routing, delay)?
             }
             GraphTable::Dragonfly {
@@ -100,7 +100,7 @@ impl Format for Graph {
 }
 
 /// Adapt a field of the shared network table: current networks have no age limit, unlike QsNET.
-fn own(row: Field) -> Field {
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
         "machine.age_limit" => row
@@ -116,7 +116,7 @@ fn fields() -> Vec<Field> {
     let rows = Rows::of::<MachineTable>("machine").into_iter();
     [packets::preset()]
         .into_iter()
-        .chain(rows.map(own))
+        .chain(rows.map(adapt_field))
         .collect()
 }
 
@@ -156,7 +156,7 @@ fn at_line(problem: Problem, line: Option<usize>) -> Problem {
 }
 
 /// Return the switches and the nodes of a list of edges.
-fn list(
+fn switches_of_list(
     settings: &Settings,
     found: Result<Listed, ListError>,
     each: u32,
@@ -186,7 +186,10 @@ fn list(
 }
 
 /// Check that the cables join switches with numbers that a table of routes can hold.
-fn checked(settings: &Settings, cables: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, Problem> {
+fn checked_cables(
+    settings: &Settings,
+    cables: Vec<(u32, u32)>,
+) -> Result<Vec<(u32, u32)>, Problem> {
     let key = "machine.cables";
     if cables.is_empty() {
         return Err(settings.problem(key, "no cable at all", "join two switches or more"));

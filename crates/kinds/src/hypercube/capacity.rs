@@ -15,7 +15,7 @@ use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
 
 /// Load that counts as light, as a fraction of the saturation load of the channels.
-const LIGHT: f64 = 1e-3;
+const LIGHT_LOAD: f64 = 1e-3;
 
 /// Return the kinds of channel in the order in which messages cross them: name in results, description and lanes.
 fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
@@ -38,7 +38,9 @@ pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>
     let mut capacity = Capacity::default();
     channels(built, traffic, &mut capacity);
     devices(built, traffic, per_ms, &mut capacity);
-    capacity.remarks.extend(limited(built, traffic, per_ms));
+    capacity
+        .remarks
+        .extend(limit_remark(built, traffic, per_ms));
     capacity
 }
 
@@ -46,7 +48,7 @@ pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>
 /// channel and for each flit after the first; its successor starts in the cycle in which its tail arrives. An I/O
 /// demand takes at least the request, the device, a start-up and the data, at the nearest I/O node. Its first start-up
 /// does not count.
-fn limited(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
+fn limit_remark(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
     let (machine, times) = (&built.machine, built.machine.times());
     let clock = machine.clock();
     let flits = |bytes: Bytes| f64::from(clock.flits(bytes));
@@ -78,7 +80,7 @@ fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
     let reading = Reading::default();
     let light = built.queueing(traffic).and_then(|queueing| {
         let full = queueing.model.saturation(&reading).ok()?.per_ms(1.0);
-        let rate = full * LIGHT;
+        let rate = full * LIGHT_LOAD;
         Some((
             queueing.model.solve(rate, &reading).ok()?,
             queueing.rate / rate,

@@ -72,7 +72,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         }
     }
     failures::failures(&single, asked, |parts| {
-        let working = machine.working_pes_after(&with(given, parts));
+        let working = machine.working_pes_after(&with_failed(given, parts));
         Left {
             live: working.as_ref().map_or(0, |&pes| pes),
             runs: working.is_ok(),
@@ -81,7 +81,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
 }
 
 /// Return the given faults together with further failed parts.
-fn with(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
+fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {
         match (part.field, part.which) {

@@ -20,7 +20,7 @@ impl Format for Hypercube {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own,
+        own: adapt_field,
         loads: Loads {
             keys: Choice(workload::LOAD_KEYS),
             key: "workload.rate",
@@ -61,9 +61,16 @@ const MEASURES: Measures = Measures {
     named: false,
 };
 
-fn own(row: Field) -> Field {
-    let of = "[\"pe_pe.header\", \"read.network\"]";
-    runs::own(row, of, &MEASURES, &RateLoad, ("\"5 /ms\"", "\"40 /ms\""))
+/// Adapt a common field of runs and searches.
+fn adapt_field(row: Field) -> Field {
+    let measures = "[\"pe_pe.header\", \"read.network\"]";
+    runs::own(
+        row,
+        measures,
+        &MEASURES,
+        &RateLoad,
+        ("\"5 /ms\"", "\"40 /ms\""),
+    )
 }
 
 /// Return a value as a rate per ms: a rate itself, or the rate of a mean gap.

@@ -21,7 +21,7 @@ const WRITE: usize = 3;
 /// Relative precision of a saturation load.
 const PRECISION: f64 = 1e-4;
 /// Fraction of the saturation load at which channels are compared.
-const NEARLY: f64 = 0.999;
+const COMPARISON_LOAD: f64 = 0.999;
 
 /// Groups of kinds of channel that have the same number of lanes.
 const WIDTHS: [&[ChannelKind]; 6] = [
@@ -49,7 +49,7 @@ pub(super) struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    /// Return the routes of `machine` under the traffic of `model`, or `None` if the machine is too large to follow them.
+    /// Return the routes of `machine` under the traffic of `model`, or `None` if the machine is too large.
     pub fn new(machine: &'a Machine, model: &HypercubeIo) -> Result<Option<Self>, Error> {
         let pairs = u64::from(machine.cube().node_count()) * u64::from(model.io_nodes);
         if machine.cube().dimension() > DIMENSION_MAX || pairs > PAIRS_MAX {
@@ -80,7 +80,7 @@ impl<'a> Routes<'a> {
     /// doubled, reduces the highest utilisation at that load most (compare [`HypercubeIo::limit`]).
     pub fn limit(&self) -> Option<Limit> {
         let load = self.network.saturation(PRECISION)?;
-        let solved = self.network.solve(NEARLY * load);
+        let solved = self.network.solve(COMPARISON_LOAD * load);
         let mut best: Option<(f64, String)> = None;
         for kinds in WIDTHS {
             let Some((kind, channel)) = self.most_held(kinds, &solved.utilisation) else {

@@ -114,7 +114,7 @@ pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Cap
 
 /// Return the name of a part in results, with its location as numbers of cells. The interface is numbered after the
 /// cells.
-fn place(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
+fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     match part {
         Part::Link(LinkKind::Torus(from, to)) => ("link", from, Some(to)),
         Part::Link(LinkKind::Interface(from)) => ("interface_link", from, Some(cells)),
@@ -140,7 +140,7 @@ pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) ->
         .zip(counts)
         .filter(|(_, (carried, held))| **carried > 0 || held.cycles > 0)
         .map(|(part, (&carried, held))| {
-            let (kind, from, to) = place(part, cells);
+            let (kind, from, to) = location(part, cells);
             UsedPart {
                 kind: kind.to_owned(),
                 from,

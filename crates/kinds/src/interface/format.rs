@@ -19,7 +19,7 @@ const MEASURES: Measures = Measures {
 const LOAD: Throughput = Throughput::offered("MB/s");
 
 /// Adapt a common field of runs and searches. Runs are exact, so the stopping rules have no effect here.
-fn own(row: Field) -> Field {
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
         "stop.messages_first" | "stop.messages_max" => row.by_default(Value("1")),
@@ -56,7 +56,7 @@ impl Format for Interface {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own,
+        own: adapt_field,
         loads: Loads {
             keys: Choice(&["workload.load"]),
             key: "workload.load",

@@ -30,10 +30,10 @@ const FILLS_MIN: f64 = 3.0;
 const ROUNDING: f64 = 1e-9;
 
 /// Number of sample points of a distribution of sizes.
-const SIZES: u32 = 512;
+const SIZE_SAMPLES: u32 = 512;
 
 /// Return the active jobs that use devices, each with its index among all jobs and its messages.
-fn jobs<'t>(
+fn device_jobs<'t>(
     traffic: &'t JobsTraffic,
     layout: &'t Layout,
 ) -> impl Iterator<Item = (usize, &'t Job, Message)> {
@@ -167,7 +167,7 @@ impl Devices {
 
     /// Explain in words how the supply follows from the description, for the messages of the first job.
     pub(crate) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
-        let Some((.., message)) = jobs(traffic, layout).next() else {
+        let Some((.., message)) = device_jobs(traffic, layout).next() else {
             return String::new();
         };
         let ms = number(self.served(&message).sequential / 1e6);
@@ -197,7 +197,7 @@ impl Devices {
         place: impl Fn(u32) -> usize,
     ) -> Option<Fullest> {
         let mut demands = vec![(0.0, [0.0; 4]); places as usize];
-        for (number, job, message) in jobs(traffic, layout) {
+        for (number, job, message) in device_jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
             let rate = message.offered.unwrap_or(alone);
             for Pair { other, of, .. } in layout.pairs(number, job) {
@@ -248,7 +248,8 @@ impl Devices {
 
     /// Return the minimum number of ticks of a run before it is judged.
     pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
-        let alone = jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
+        let alone =
+            device_jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
         (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
     }
 
@@ -278,13 +279,15 @@ fn fill_ns(spec: &StorageSpec, written: f64) -> Option<f64> {
 fn sizes(sizes: Sizes) -> Vec<u64> {
     let mean = sizes.mean.get() as f64;
     let whole = |bytes: f64| (bytes.round() as u64).max(1);
-    let at = |n: u32| (f64::from(n) + 0.5) / f64::from(SIZES);
+    let at = |n: u32| (f64::from(n) + 0.5) / f64::from(SIZE_SAMPLES);
     match sizes.spread {
         Spread::Fixed => vec![sizes.mean.max(Bytes::new(1)).get()],
-        Spread::Exponential => (0..SIZES)
+        Spread::Exponential => (0..SIZE_SAMPLES)
             .map(|n| whole(-mean * (-at(n)).ln_1p()))
             .collect(),
-        Spread::Uniform => (0..SIZES).map(|n| whole(2.0 * mean * at(n))).collect(),
+        Spread::Uniform => (0..SIZE_SAMPLES)
+            .map(|n| whole(2.0 * mean * at(n)))
+            .collect(),
     }
 }
 
@@ -305,8 +308,8 @@ pub(crate) fn parts(
         let stations: Vec<Part> = (0..kinds)
             .map(|kind| {
                 let at = first + number * kinds + kind;
-                let of = |counts: &Counts| counts.devices[at];
-                let (busy, by) = taken(counted, tick_us, lanes as u32, of);
+                let station = |counts: &Counts| counts.devices[at];
+                let (busy, by) = taken(counted, tick_us, lanes as u32, station);
                 Part {
                     kind: DEVICE.to_owned(),
                     from: server,
@@ -338,7 +341,7 @@ pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
 /// Return the highest write load that open-loop jobs offer to one server, in bytes per ns.
 fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
     let mut written = BTreeMap::<u32, f64>::new();
-    for (number, job, message) in jobs(traffic, layout) {
+    for (number, job, message) in device_jobs(traffic, layout) {
         let Some(rate) = message.offered else {
             continue;
         };

@@ -35,7 +35,7 @@ const MEASURES: Measures = Measures {
 const LOAD: Throughput = Throughput::offered("MB/s");
 
 /// Adapt a common field of runs and searches to jobs.
-fn own(row: Field) -> Field {
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row
             .by_default(Derived("the response of each job"))
@@ -65,7 +65,7 @@ pub(crate) const fn tables(
         machine,
         workload,
         named: Some(NAMED),
-        own,
+        own: adapt_field,
         loads: LOADS,
         presets,
         faults,

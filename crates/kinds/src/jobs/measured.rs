@@ -43,7 +43,7 @@ fn has_phases(job: &Job) -> bool {
 }
 
 /// Return, for each job, the index of its phase latency in `names`, or `None` for a job without phases.
-fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
+fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     let mut next = QUANTITIES.len() * traffic.jobs.len();
     let jobs = traffic.jobs.iter();
     jobs.map(|job| {
@@ -67,7 +67,7 @@ pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool 
 
 /// Endpoints of a job's data transfers, besides its own nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Data {
+enum Endpoint {
     /// Nodes that are not I/O servers.
     Nodes,
     /// I/O servers without devices: data counts as stored on arrival.
@@ -76,7 +76,7 @@ enum Data {
     Devices,
 }
 
-impl Data {
+impl Endpoint {
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;
@@ -149,7 +149,7 @@ pub(crate) struct Measured {
 #[derive(Debug, Clone)]
 struct Properties {
     /// Endpoints of the data transfers of each job.
-    data: Vec<Data>,
+    data: Vec<Endpoint>,
     /// Whether each job is an open loop.
     open: Vec<bool>,
     /// Index of the phase latency of each job in the names.
@@ -187,10 +187,10 @@ impl Measured {
             flows: flows.chain([servers]).collect(),
             properties: Properties {
                 data: (traffic.jobs.iter())
-                    .map(|job| Data::of(traffic, &layout, job))
+                    .map(|job| Endpoint::of(traffic, &layout, job))
                     .collect(),
                 open: traffic.jobs.iter().map(is_open).collect(),
-                phases: phases(traffic),
+                phases: phase_indices(traffic),
             },
             traffic: traffic.clone(),
             layout,
@@ -199,7 +199,7 @@ impl Measured {
 
     /// Return whether any job writes to or reads from devices.
     pub fn is_stored_behind(&self) -> bool {
-        self.properties.data.contains(&Data::Devices)
+        self.properties.data.contains(&Endpoint::Devices)
     }
 
     /// Return the state of a new observer of these jobs.
@@ -403,7 +403,7 @@ impl Recording<'_> {
     fn carry(&mut self, job: usize, client: u32, bytes: u64) {
         let flows = &mut self.recorders.flows;
         flows[job].carry(bytes);
-        if self.properties.data[job] != Data::Nodes {
+        if self.properties.data[job] != Endpoint::Nodes {
             flows[self.properties.data.len()].carry(bytes);
         }
         self.sent[client as usize] += bytes;
@@ -422,13 +422,13 @@ impl Observer for Recording<'_> {
     fn packet(&mut self, packet: &Packet) {
         let job = packet.job as usize;
         let data = self.properties.data[job];
-        if data == Data::Devices && packet.answer {
+        if data == Endpoint::Devices && packet.answer {
             return;
         }
         self.recorders.part();
         self.recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
         // Data written to a device counts only when the device has stored it.
-        if data != Data::Devices || packet.to == packet.client {
+        if data != Endpoint::Devices || packet.to == packet.client {
             self.carry(job, packet.client, packet.bytes);
         }
     }

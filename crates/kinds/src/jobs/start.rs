@@ -7,7 +7,7 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 
 /// Maximum number of messages, and of their parts, that may be in flight at once; memory limits it.
-const ROOM: u64 = 1 << 24;
+const IN_FLIGHT_MAX: u64 = 1 << 24;
 
 /// Parts of messages that are in flight at the same time.
 pub(crate) struct Parts {
@@ -41,7 +41,7 @@ pub(crate) fn check_start(
         }
         let start = layout.start(number, job);
         messages = messages.saturating_add(start.messages);
-        if messages > ROOM {
+        if messages > IN_FLIGHT_MAX {
             return Err(settings.problem(
                 &format!("workload.jobs.{}.outstanding", job.name),
                 format!("{messages} messages would be under way at once; there is room for 2^24"),
@@ -54,7 +54,7 @@ pub(crate) fn check_start(
         }
     }
     match parts {
-        Some(parts) if pieces > ROOM as f64 => Err(settings.problem(
+        Some(parts) if pieces > IN_FLIGHT_MAX as f64 => Err(settings.problem(
             parts.field,
             format!(
                 "some {pieces:.0} {} would be under way at once; there is room for 2^24",

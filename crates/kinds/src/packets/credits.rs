@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Tolerance when the number of packets in a lane is rounded down. A measured mean length is slightly off, because
 /// packets overlap the ends of the measurement.
-const WHOLE: f64 = 0.1;
+const ROUNDING_TOLERANCE: f64 = 0.1;
 
 /// Buffer behind a link, and the round trip of its credits. Times are in picoseconds.
 pub(super) struct Credits {
@@ -53,7 +53,9 @@ impl Credits {
 
     /// Return the number of buffer slots for packets of one class that take `packet_ps` each on the link.
     pub fn places(&self, packet_ps: f64) -> f64 {
-        let each = (self.lane_ps / packet_ps + WHOLE).floor().max(1.0);
+        let each = (self.lane_ps / packet_ps + ROUNDING_TOLERANCE)
+            .floor()
+            .max(1.0);
         each * f64::from(self.lanes)
     }
 

@@ -35,8 +35,8 @@ pub(crate) fn uses(
         .map(|(link, number)| {
             let into_node = link.to < fabric.node_count();
             let lanes = lanes(network.spec(), classes, link.out_of_node, into_node);
-            let of = |counts: &Counts| counts.held[number as usize];
-            let (held, by) = taken(counted, tick_us, lanes, of);
+            let link_count = |counts: &Counts| counts.held[number as usize];
+            let (held, by) = taken(counted, tick_us, lanes, link_count);
             let carried = share(number);
             let packet_us = packet_ticks(counted, number) * tick_us;
             let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
@@ -59,8 +59,8 @@ pub(crate) fn uses(
     links.sort_by_key(|&(order, _)| order);
     let listed = links.len() <= LINKS_LISTED_MAX;
     let interfaces = (0..fabric.node_count()).map(|node| {
-        let of = |counts: &Counts| counts.devices[node as usize];
-        let (busy, by) = taken(counted, tick_us, 1, of);
+        let engine_count = |counts: &Counts| counts.devices[node as usize];
+        let (busy, by) = taken(counted, tick_us, 1, engine_count);
         Part {
             kind: "interface".to_owned(),
             from: node,
@@ -120,8 +120,8 @@ fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
 }
 
 /// Return the number of packets that can hold a link at a time. Circuits hold its virtual channels, the same number for
-/// each class; a link of a node uses one class. A link out of a node has at most its packets in flight. With cut-through
-/// one packet holds the transmitter.
+/// each class; a link of a node uses one class. A link out of a node has at most its packets in flight. With
+/// cut-through one packet holds the transmitter.
 fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
     let each = spec.virtual_channels / classes.max(1);
     match spec.switching {

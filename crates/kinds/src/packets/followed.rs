@@ -165,8 +165,8 @@ impl Followed {
             };
             let each: Vec<(f64, f64)> = channels.values().map(load).collect();
             let (work, packets) =
-                (each.iter()).fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-            let most = each.iter().map(|of| of.0).fold(0.0, f64::max);
+                (each.iter()).fold((0.0, 0.0), |sum, load| (sum.0 + load.0, sum.1 + load.1));
+            let most = each.iter().map(|load| load.0).fold(0.0, f64::max);
             let into_node = fabric.ways().end(link).vertex < nodes;
             let ps = work / packets * 1e3;
             let delay = delay_of(link);

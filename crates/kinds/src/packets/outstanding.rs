@@ -80,15 +80,16 @@ fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTre
     distances
 }
 
-/// Return the time from the hand-over of a message until its sender knows that it is complete, on an idle network, in ns.
+/// Return the time from the hand-over of a message until its sender knows that it is complete, on an idle network, in
+/// ns.
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
-    let there = rules.message_ns(message.bytes, switches).ok()?;
+    let one_way = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
     let route = Route {
         switches: f64::from(switches),
         delay: 0.0,
     };
-    Some(there - head + message.turn_ns(fabric.network().spec(), rules, route))
+    Some(one_way - head + message.turn_ns(fabric.network().spec(), rules, route))
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn solve(
     let mut overlay = Overlay::default();
     let mut io = None;
     for (number, job) in traffic.jobs.iter().enumerate() {
-        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
+        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, job)| **job == number);
         let Some(message) = Message::of(job).filter(|_| job.active && own().count() > 0) else {
             continue;
         };
@@ -152,9 +152,9 @@ pub(super) fn fair_shares(
     let Ok(rates) = loops::fair_shares(&clients) else {
         return Vec::new();
     };
-    let sum = |number: usize, of: &dyn Fn(usize) -> f64| -> f64 {
+    let sum = |number: usize, value: &dyn Fn(usize) -> f64| -> f64 {
         let own = (0..clients.len()).filter(|&client| job_of[client] == number);
-        own.map(of).sum()
+        own.map(value).sum()
     };
     let mut remarks = Vec::new();
     for (number, job) in active.filter(|(_, job)| is_loop(job)) {

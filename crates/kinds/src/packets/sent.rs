@@ -64,8 +64,8 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// Return the time of a header on its route, and the time from the end of a packet until its acknowledgement arrives,
-    /// in ns.
+    /// Return the time of a header on its route, and the time from the end of a packet until its acknowledgement
+    /// arrives, in ns.
     fn header_and_back(&self, (switches, ps): (u32, u64)) -> (f64, f64) {
         let route = Route {
             switches: f64::from(switches),

@@ -22,7 +22,7 @@ pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,
 ) -> Result<Arc<dyn Subject>, Flaw> {
-    jobs::subject(On(Arc::clone(fabric)), traffic)
+    jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
 /// Return the field that causes an error of links, switches or interfaces, with a hint.
@@ -49,9 +49,9 @@ pub fn flaw(error: &NetworkError) -> Flaw {
 
 /// A network as a machine that jobs run on.
 #[derive(Debug)]
-struct On<F>(Arc<F>);
+struct NetworkForJobs<F>(Arc<F>);
 
-impl<F: Fabric> Runs for On<F> {
+impl<F: Fabric> Runs for NetworkForJobs<F> {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
             self.0.network(),

@@ -104,7 +104,7 @@ impl<S: Switches> Fabric for S {
     }
 
     fn is_followed(&self) -> bool {
-        followed(self).is_some()
+        followed_choices(self).is_some()
     }
 
     fn longest_delay(&self) -> Time {
@@ -115,7 +115,7 @@ impl<S: Switches> Fabric for S {
     /// nodes and, as one bundle per group and direction, the links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let ways = &**self.routed().ways();
-        match followed(self) {
+        match followed_choices(self) {
             Some(choices) => routed(ways, from, to, choices),
             None => {
                 let mut links = routed(ways, from, to, [1, 1]);
@@ -162,7 +162,7 @@ impl<S: Switches> Fabric for S {
 }
 
 /// Return the random choices of routes if all routes can be followed: known in advance and not too many.
-fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
+fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {
         u64::from(*first) * u64::from(*next) * nodes * nodes <= RANDOM_ROUTES_MAX

@@ -138,25 +138,29 @@ fn add(
     };
     let (read, written) = (shares.read * rate, (1.0 - shares.read) * rate);
     let Some(server) = other.checked_sub(machine.cube().node_count()) else {
-        let there = written + read * shares.request;
-        cross(there, &|path| machine.path_pe_pe(pe, other, path));
+        let outbound = written + read * shares.request;
+        cross(outbound, &|path| machine.path_pe_pe(pe, other, path));
         return cross(read, &|path| machine.path_pe_pe(other, pe, path));
     };
     // Each write carries a request with its data.
-    let there = written + rate * shares.request;
+    let outbound = written + rate * shares.request;
     let (nearest, holder) = (machine.asks(pe), machine.attends(server));
-    let by = machine.attends(nearest);
-    cross(there, &|path| machine.path_ask(pe, nearest, path));
-    if by != nearest {
-        cross(there, &|path| {
-            machine.path_ask(machine.pe_of(nearest), by, path);
+    let forwarder = machine.attends(nearest);
+    cross(outbound, &|path| machine.path_ask(pe, nearest, path));
+    if forwarder != nearest {
+        cross(outbound, &|path| {
+            machine.path_ask(machine.pe_of(nearest), forwarder, path);
         });
     }
-    if holder != by {
-        let on = written + read * shares.request;
-        cross(on, &|path| machine.path_forward(by, holder, path));
+    if holder != forwarder {
+        let forwarded = written + read * shares.request;
+        cross(forwarded, &|path| {
+            machine.path_forward(forwarder, holder, path);
+        });
     }
-    cross(read, &|path| machine.path_reply(holder, by, pe, path));
+    cross(read, &|path| {
+        machine.path_reply(holder, forwarder, pe, path);
+    });
 }
 
 /// Composition of the data that a PE moves.

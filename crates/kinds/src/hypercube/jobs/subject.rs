@@ -37,7 +37,7 @@ impl Kind for HypercubeJobs {
             ..work.jobs.clone()
         };
         let (built, transfer) = (built.clone(), work.transfer);
-        jobs::subject(On { built, transfer }, &traffic)
+        jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
     fn summary(built: &Built) -> HypercubeSummary {
@@ -49,19 +49,20 @@ impl Kind for HypercubeJobs {
     }
 }
 
+/// A hypercube as a machine that jobs run on.
 #[derive(Debug)]
-struct On {
+struct CubeForJobs {
     built: Built,
     transfer: Transfer,
 }
 
-impl On {
+impl CubeForJobs {
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
 }
 
-impl Runs for On {
+impl Runs for CubeForJobs {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -164,13 +165,13 @@ mod tests {
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
             let work: &JobsOnCube = scenario.workload.expect();
             let built = HypercubeJobs::build(scenario.machine.expect()).expect("a machine");
-            let on = On {
+            let cube = CubeForJobs {
                 built,
                 transfer: work.transfer,
             };
-            let jobs = Measured::new(&work.jobs, on.node_count(), on.cycle_us());
+            let jobs = Measured::new(&work.jobs, cube.node_count(), cube.cycle_us());
             let asks = foretold(&work.jobs).next().expect("a job that asks");
-            on.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / on.cycle_us()
+            cube.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / cube.cycle_us()
         };
         assert_eq!(alone("").round(), 3.0 * 5_024.0);
         assert_eq!(alone("faults.io_nodes = [0]\n").round(), 4.0 * 5_024.0);
