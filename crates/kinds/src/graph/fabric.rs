@@ -15,7 +15,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Return a number of equally likely outcomes that divides evenly among any number of links up to `links`, for 1 to 6.
+/// Return the least common multiple of 1 to `links`, for up to 6 links: this many equally likely random outcomes
+/// divide evenly among any number of parallel links.
 fn link_choices(links: u32) -> u32 {
     [1, 1, 2, 6, 12, 60]
         .get(links as usize)

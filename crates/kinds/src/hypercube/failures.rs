@@ -16,8 +16,8 @@ pub(super) const FAULTS: format::Faults = format::Faults {
     with: &[],
 };
 
-/// Return the failure states of the machine in addition to its given faults. Parts that can fail are PEs with their
-/// routers, links between PEs, I/O nodes, whose routers continue to work (section 3.2), and links of the I/O network.
+/// Return the failure states of the machine in addition to its given faults. PEs with their routers, links between PEs,
+/// I/O nodes and links of the I/O network can fail. The router of a failed I/O node continues to work (section 3.2).
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;

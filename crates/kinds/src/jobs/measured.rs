@@ -369,7 +369,7 @@ impl ObserverState {
     }
 
     /// Return the observations that the end of the run cuts off: the open phases and messages. A closed loop requests a
-    /// message and hands it to the network at the same time, so its response and network latencies have the same age.
+    /// message and hands it over at the same time, so both its latencies have the same age.
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {

@@ -2,7 +2,7 @@
 //!
 //! The sender knows that a buffer slot is free one round trip after a packet took it: the flight along the link, the
 //! switch, the packet's time on its next link, and the return of the credit. A packet can use only slots in the lanes
-//! of its class, even if other slots are free. So packets of one class fill at most n p / T of a link, where n is the
+//! of its class, even if other slots are free. So packets of one class fill at most n p / T of a link. Here n is the
 //! number of slots of the class, p the time of a packet on the link, and T the round trip.
 
 use super::loads::Asked;
@@ -82,7 +82,7 @@ pub(super) struct Spread {
 
 impl Spread {
     /// Return the spread that follows from the routes of all jobs. It is empty if some jobs have no predictable demand,
-    /// if the network is too large to follow its routes, or if buffers limit no link.
+    /// or the network is too large to follow its routes, or buffers limit no link.
     pub fn of(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let classes = fabric.ways().classes();
         let rules = rules(fabric.network().spec(), classes);

@@ -74,9 +74,9 @@ impl Links<'_> {
         route.header_and_acknowledgement(&self.rules)
     }
 
-    /// Return how many packets of a node may be in flight on a route, and the time from the start of the first packet
-    /// until its successor may start when all are in flight, in ns. A circuit ends with the acknowledgement. A buffer
-    /// slot is free again when the credit has returned.
+    /// Return the window of a route: the maximum number of packets of a node in flight, and the time in ns after which
+    /// the circuit or buffer slot of a packet is free again. A circuit ends with the acknowledgement, and a slot is
+    /// free when the credit has returned.
     fn window(&self, over: (u32, u64), packet: f64) -> (f64, f64) {
         let (header, back) = self.header_and_back(over);
         match &self.credits {

@@ -22,8 +22,8 @@ pub trait Switches: Debug + Send + Sync + 'static {
     /// Return the network and its routes.
     fn routed(&self) -> &Routed<Self::Ways>;
 
-    /// Return the kind of the links from one switch to another, as results name it, and the rank of the kind in
-    /// the order in which packets cross links, from 1.
+    /// Return the kind of the links from one switch to another, as results name it, and its rank. Ranks start at 1 and
+    /// have the order in which packets cross links.
     fn between(&self, _from: u32, _to: u32) -> (&'static str, u8) {
         ("switch_link", 1)
     }
@@ -111,8 +111,8 @@ impl<S: Switches> Fabric for S {
         self.longest_delay()
     }
 
-    /// Return the bundles on the routes. If routes depend on queues or are too many to follow, return only the links of
-    /// nodes and, as one bundle per group and direction, the links between groups.
+    /// Return the bundles on the routes. If routes depend on queues or are too many to follow, return the links of nodes
+    /// and, for each group and direction, one bundle of links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let ways = &**self.routed().ways();
         match followed_choices(self) {

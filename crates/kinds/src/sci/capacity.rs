@@ -2,8 +2,8 @@
 //!
 //! A packet of s symbols occupies each link that it crosses for s + 1 cycles. Its echo occupies for e + 1 cycles each
 //! link from the point where the packet left the ring to the point where it entered. A link carries a symbol per
-//! cycle. So the demand of a transaction on a link is the sum, over its packets, of sends times s + 1 and echoes
-//! times e + 1 ([`bottleneck`](isthmus_analytic::sci::bottleneck)). The fabric is full when the busiest link is.
+//! cycle. The demand of a transaction on a link is a sum over its packets: sends times s + 1 plus echoes times e + 1
+//! ([`bottleneck`](isthmus_analytic::sci::bottleneck)). The fabric is full when the busiest link is.
 
 use super::analysis::{self, Patterns};
 use crate::outstanding::Sender;
@@ -137,9 +137,9 @@ mod tests {
         assert!(!said("\"unlimited\"").1.contains("under way"));
     }
 
-    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. With s symbols
-    /// of packet and e of echo a link carries, for each packet of any node in a cycle, half of s + 1 and half
-    /// of e + 1; it is full when that is one symbol for each cycle.
+    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. A packet has s
+    /// symbols and its echo e, so each packet of any node loads a link with half of s + 1 and half of e + 1.
+    /// The link is full at one symbol per cycle.
     #[test]
     fn a_ring_by_hand() {
         let text = r#"

@@ -115,8 +115,8 @@ struct Found {
 /// of failures, or uses all pairs if there are fewer.
 ///
 /// # Errors
-/// If there is no scenario, if one does not describe an SCI fabric or has settings that a study refuses, or if
-/// fabrics have the same name.
+/// If there is no scenario, or if one does not describe an SCI fabric or has settings that a study refuses.
+/// If two fabrics have the same name.
 pub fn study(scenarios: &[Scenario], doubles: u64, seed: Option<u64>) -> Result<Study, StudyError> {
     let Some(first) = scenarios.first() else {
         return Err(StudyError("no scenario; give one or more".to_owned()));

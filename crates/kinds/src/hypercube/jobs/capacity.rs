@@ -173,7 +173,7 @@ struct Shares {
 }
 
 /// Return a remark for each job whose limit on messages in flight slows its PEs. A message takes at least the start-ups
-/// and the flits of its transfer units, one round of units after another, and the device at the nearest I/O node.
+/// and the flits of its transfer units, plus the device at the nearest I/O node. Units are sent in rounds.
 fn limits(
     built: &Built,
     transfer: Transfer,
