@@ -1,4 +1,4 @@
-//! What `#[describe(...)]` and the doc comment say of a field or a variant.
+//! Parser of `#[describe(...)]` and of the doc comment of a field or a variant.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -10,16 +10,16 @@ use syn::{
     Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token, bracketed, parenthesized,
 };
 
-/// Another field of the file.
+/// Reference to another field of the scenario file.
 pub(crate) enum Other {
-    /// One of the same table.
+    /// Name of a field of the same table.
     Sibling(String),
-    /// Any, by its whole key.
+    /// Full key of a field of any table.
     Whole(String),
 }
 
 impl Other {
-    /// Its key, for a table at `path`.
+    /// Return an expression for the full key of the field, seen from a table at `path`.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
             Self::Sibling(name) => quote!(&::isthmus_scenario::format::at(path, #name)),
@@ -37,7 +37,7 @@ impl Parse for Other {
     }
 }
 
-/// What becomes of a field that is not given.
+/// Treatment of a field that the file leaves out.
 #[derive(Default)]
 pub(crate) enum Missing {
     #[default]
@@ -53,7 +53,7 @@ pub(crate) enum Missing {
     OfKind,
 }
 
-/// What a field is.
+/// Role of a field in its table.
 #[derive(Default, PartialEq)]
 pub(crate) enum Role {
     #[default]
@@ -65,7 +65,7 @@ pub(crate) enum Role {
     Words,
 }
 
-/// All that is said of a field.
+/// Attributes of a field or a variant, with its doc comment.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) role: Role,
@@ -84,19 +84,19 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Reads the attributes of a field or a variant.
+    /// Read the attributes of a field or a variant.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut said = Self {
             meaning: meaning(attributes),
             ..Self::default()
         };
         for attribute in attributes.iter().filter(|a| a.path().is_ident("describe")) {
-            attribute.parse_nested_meta(|meta| said.take(&meta))?;
+            attribute.parse_nested_meta(|meta| said.parse_item(&meta))?;
         }
         Ok(said)
     }
 
-    fn take(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
+    fn parse_item(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let name = meta.path.require_ident()?.to_string();
         match name.as_str() {
             "table" => self.role = Role::Table,
@@ -140,7 +140,7 @@ fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
 }
 
-/// Fields of the same table.
+/// Parse a list of field names of the same table: `(first, second, ...)`.
 fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
     let content;
     parenthesized!(content in meta.input);
@@ -148,7 +148,7 @@ fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
     Ok(names.iter().map(Ident::to_string).collect())
 }
 
-/// `selector, given(field = "word"), "word" => "word", ...`
+/// Parse `selector, given(field = "word"), "word" => "word", ...`.
 fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     let content;
     parenthesized!(content in meta.input);
@@ -167,11 +167,11 @@ fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
                     "`given(field = \"word\")` or a word",
                 ));
             }
-            let of;
-            parenthesized!(of in content);
-            let leader = of.parse()?;
-            of.parse::<Token![=]>()?;
-            given.push((leader, of.parse::<LitStr>()?.value()));
+            let pair;
+            parenthesized!(pair in content);
+            let leader = pair.parse()?;
+            pair.parse::<Token![=]>()?;
+            given.push((leader, pair.parse::<LitStr>()?.value()));
         }
     }
     Ok(Missing::Follows {
@@ -181,7 +181,7 @@ fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     })
 }
 
-/// What stands before the next comma.
+/// Return the tokens before the next comma.
 fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {
@@ -190,7 +190,7 @@ fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
     Ok(tokens)
 }
 
-/// A literal, or a list of them, as TOML.
+/// Return a literal, or a list of literals, as TOML.
 fn toml(input: ParseStream<'_>) -> Result<String> {
     if input.peek(Bracket) {
         let content;
@@ -209,7 +209,7 @@ fn literal(value: &Lit) -> String {
     }
 }
 
-/// The doc comment in one line, without the point at its end.
+/// Return the doc comment in one line, without the full stop at its end.
 fn meaning(attributes: &[Attribute]) -> String {
     let mut words = Vec::new();
     for attribute in attributes.iter().filter(|a| a.path().is_ident("doc")) {

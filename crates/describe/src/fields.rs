@@ -1,11 +1,11 @@
-//! Rows and readers of the fields of a struct or a variant.
+//! Generated code that describes and reads the fields of a struct or a variant.
 
 use crate::attributes::{Missing, Other, Role, Said};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
-/// The description of a struct.
+/// Return the implementation of `Describe` for a struct.
 pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
         return Err(syn::Error::new_spanned(name, "fields need names"));
@@ -27,13 +27,13 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
     })
 }
 
-/// The statements that add the rows of some fields, and the fields with their readers.
+/// Generated code for some fields: statements that add their rows, and initialisers that read them.
 pub(crate) struct Parts {
     pub(crate) rows: TokenStream,
     pub(crate) reads: TokenStream,
 }
 
-/// The parts of a struct or of a variant, for a table at `path`.
+/// Return the generated code for the fields of a struct or a variant, for a table at `path`.
 pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts> {
     let mut rows = Vec::new();
     let mut reads = Vec::new();
@@ -50,8 +50,9 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
         match said.role {
             Role::Value => rows.push(row(&said, &key, type_, None)),
             Role::Words => {
-                let held = optional(type_).unwrap_or(type_);
-                let words = quote!(<#held as ::isthmus_scenario::format::VariantNames>::VARIANTS);
+                let value_type = optional(type_).unwrap_or(type_);
+                let words =
+                    quote!(<#value_type as ::isthmus_scenario::format::VariantNames>::VARIANTS);
                 rows.push(row(&said, &key, type_, Some(&words)));
             }
             Role::Flatten => rows.push(quote! {
@@ -93,23 +94,23 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
     })
 }
 
-/// The statement that adds the row of a field; `words` if it is a choice.
+/// Return the statement that adds the row of a field. `words` are the allowed words of a choice.
 fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
-    let held = optional(type_).unwrap_or(type_);
+    let value_type = optional(type_).unwrap_or(type_);
     let holds = match (&said.holds, words) {
         (Some(holds), _) => {
-            quote!(::isthmus_scenario::format::typed::<#held, _>(const { &#holds }))
+            quote!(::isthmus_scenario::format::typed::<#value_type, _>(const { &#holds }))
         }
         (None, Some(words)) => {
             quote!(const { &::isthmus_scenario::format::Choice(#words) })
         }
-        (None, None) => quote!(<#held as ::isthmus_scenario::format::Held>::TYPE),
+        (None, None) => quote!(<#value_type as ::isthmus_scenario::format::Held>::TYPE),
     };
     let row = field(said, key, key, &holds);
     quote!(rows.push(#row);)
 }
 
-/// The statement that adds the row of a value that stands for fields of the table `table`.
+/// Return the statement that adds a row for `table` itself: one value that sets fields of that table.
 fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     let names = &said.short_for;
     let Some(first) = names.first() else {
@@ -122,7 +123,7 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     }
 }
 
-/// The row itself.
+/// Return the expression that makes the row of a field.
 fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
     let default = default(&said.missing);
     let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
@@ -168,27 +169,27 @@ fn default(missing: &Missing) -> TokenStream {
     }
 }
 
-/// The expression that reads a field.
+/// Return the expression that reads a field.
 fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
-    let place = quote!(&::isthmus_scenario::format::at(path, #key));
+    let key_path = quote!(&::isthmus_scenario::format::at(path, #key));
     let is_optional = optional(type_).is_some();
     match (&said.role, is_optional) {
-        (Role::Value, false) => quote!(settings.held(#place)),
-        (Role::Value, true) => quote!(settings.held_if_any(#place)),
-        (Role::Words, false) => quote!(settings.variant(#place)),
-        (Role::Words, true) => quote!(settings.variant_if_any(#place)),
+        (Role::Value, false) => quote!(settings.held(#key_path)),
+        (Role::Value, true) => quote!(settings.held_if_any(#key_path)),
+        (Role::Words, false) => quote!(settings.variant(#key_path)),
+        (Role::Words, true) => quote!(settings.variant_if_any(#key_path)),
         (Role::Flatten, _) => quote!(::isthmus_scenario::format::Describe::read(settings, path)),
         (Role::Table, false) => {
-            quote!(::isthmus_scenario::format::Describe::read(settings, #place))
+            quote!(::isthmus_scenario::format::Describe::read(settings, #key_path))
         }
-        (Role::Table, true) => quote!(::isthmus_scenario::format::read_if_any(settings, #place)),
+        (Role::Table, true) => quote!(::isthmus_scenario::format::read_if_any(settings, #key_path)),
         (Role::Choice, _) => {
-            quote!(::isthmus_scenario::format::Selector::read(settings, path, #place))
+            quote!(::isthmus_scenario::format::Selector::read(settings, path, #key_path))
         }
     }
 }
 
-/// The type in an `Option`.
+/// Return the type `T` of an `Option<T>`, or `None` for any other type.
 fn optional(type_: &Type) -> Option<&Type> {
     let Type::Path(path) = type_ else { return None };
     let last = path.path.segments.last()?;

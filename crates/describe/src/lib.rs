@@ -1,39 +1,39 @@
-//! `#[derive(Describe)]`: the rows and the reader of a table of the scenario file, from the type
-//! that holds what the table says.
+//! `#[derive(Describe)]`: generates the reference rows and the reader of a table of the scenario file from the
+//! Rust type of that table.
 //!
-//! A field of a struct is a field of the file. Its doc comment is the meaning in the reference (without
-//! the point at the end), its type decides what it may hold, and `#[describe(...)]` says the rest:
+//! A field of the struct is a field of the file. Its doc comment, without the full stop at the end, is the
+//! meaning in the reference. Its type decides which values are valid. `#[describe(...)]` sets the rest:
 //!
-//! | attribute | says |
+//! | attribute | meaning |
 //! |---|---|
-//! | `label = "..."` | a few words for an axis; else the name |
-//! | `holds = TYPE` | the type of its values, where its type in Rust alone does not say |
-//! | `default = VALUE` | the value if it is not given |
-//! | `derived = "..."`, `absent = "..."` | in words, what holds then; the field is an `Option` |
-//! | `follows(selector, given(field = "word"), "word" => "word", ...)` | a word that follows from others |
-//! | `of_kind` | each kind of machine says in a way of its own what it holds and what its default is |
-//! | `example = "..."` | a value as it would be written, where that of the kind would mislead |
-//! | `only(selector = "word", ...)` | it means something only if another field holds one of these words |
-//! | `instead_of(field, ...)` | other ways to say the same |
-//! | `key = "..."` | its name in the file, where that differs from the name here |
+//! | `label = "..."` | a short label for an axis; the default is the name |
+//! | `holds = TYPE` | the type of the values, if the Rust type does not determine it |
+//! | `default = VALUE` | the value if the file leaves the field out |
+//! | `derived = "..."`, `absent = "..."` | the effect of leaving the field out, in words; the field is an `Option` |
+//! | `follows(selector, given(field = "word"), "word" => "word", ...)` | a default word that depends on other fields |
+//! | `of_kind` | each kind of machine sets the type and the default of the field |
+//! | `example = "..."` | an example value, if the example of the type would mislead |
+//! | `only(selector = "word", ...)` | the field applies only if another field holds one of these words |
+//! | `instead_of(field, ...)` | alternative fields: the file gives only one of them |
+//! | `key = "..."` | the name in the file, if it differs from the Rust name |
 //!
-//! Without `default`, `derived`, `absent` and `follows` it must be given. Other fields are named by
-//! themselves if they are of the same table, and by their whole key, as text, if not.
+//! A field without `default`, `derived`, `absent` and `follows` is required. An attribute names a field of the
+//! same table by its identifier, and any other field by its full key as a string.
 //!
-//! Some fields are not values:
+//! Some fields are not single values:
 //!
 //! | attribute | the field is |
 //! |---|---|
-//! | `table` | a table; an `Option` if it may be left out |
-//! | `table, short_for(field, ...)` | a table that one value may stand for |
-//! | `flatten` | fields of the same table, in a struct of their own |
-//! | `choice` | a word that decides which other fields there are: an enum |
+//! | `table` | a table; an `Option` if it is optional |
+//! | `table, short_for(field, ...)` | a table that may be written as one value, which sets these fields |
+//! | `flatten` | fields of the same table, in a separate struct |
+//! | `choice` | a word that selects which other fields exist: an enum |
 //!
-//! A variant of such an enum is a word, its name in lower case with hyphens or that of
-//! `#[describe(word = "...")]`, and its fields mean something beside that word only. Variants may have
-//! fields in common: these are described once, in a struct that each of them holds. The fields of the
-//! variants follow the word, or the field that `fields_after = "..."` names; `order(field, ...)` of a
-//! struct gives the order of all, where that of the types is another.
+//! Each variant of such an enum is a word: its name in lower case with hyphens, or the text of
+//! `#[describe(word = "...")]`. The fields of a variant apply to that word only. A struct that several variants
+//! hold describes their common fields once. In the reference, the fields of the variants come after the word, or
+//! after the field that `fields_after = "..."` names. `order(field, ...)` of a struct overrides the order of its
+//! fields.
 
 mod attributes;
 mod fields;
@@ -44,11 +44,11 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
-/// Makes the rows and the reader of a table; see the documentation of the crate.
+/// Generate the reference rows and the reader of a table; see the documentation of the crate.
 #[proc_macro_derive(Describe, attributes(describe))]
 pub fn describe(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    let made = match &input.data {
+    let generated = match &input.data {
         Data::Struct(data) => Said::read(&input.attrs)
             .and_then(|said| fields::of_struct(&input.ident, &said, &data.fields)),
         Data::Enum(data) => variants::of_enum(&input.ident, data),
@@ -57,9 +57,10 @@ pub fn describe(input: TokenStream) -> TokenStream {
             "a union says nothing",
         )),
     };
-    made.unwrap_or_else(|error| {
-        let error = error.to_compile_error();
-        quote!(#error)
-    })
-    .into()
+    generated
+        .unwrap_or_else(|error| {
+            let error = error.to_compile_error();
+            quote!(#error)
+        })
+        .into()
 }

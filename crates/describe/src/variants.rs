@@ -1,4 +1,4 @@
-//! Enums whose variant is a word of the file, and whose fields mean something beside it only.
+//! Generated code for enums: each variant is a word of the file, and its fields apply to that word only.
 
 use crate::attributes::Said;
 use crate::fields::{Parts, parts};
@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, Fields, Ident, Result};
 
-/// The description of an enum.
+/// Return the implementation of `Selector` for an enum.
 pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     let mut words = Vec::new();
     let mut rows = Vec::new();
@@ -15,7 +15,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         let said = Said::read(&variant.attrs)?;
         let ident = &variant.ident;
         let word = said.word.unwrap_or_else(|| kebab(&ident.to_string()));
-        let (of_variant, read) = match &variant.fields {
+        let (variant_rows, read) = match &variant.fields {
             Fields::Unit => (TokenStream::new(), quote!(Self::#ident)),
             Fields::Named(named) => {
                 let Parts { rows, reads } = parts(named.named.iter())?;
@@ -33,7 +33,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
                 )
             }
         };
-        rows.push(quote!(rows.only_with(selector, #word, |rows| { #of_variant });));
+        rows.push(quote!(rows.only_with(selector, #word, |rows| { #variant_rows });));
         reads.push(quote!(#word => #read,));
         words.push(word);
     }
@@ -55,7 +55,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     })
 }
 
-/// `CounterRotating` as `counter-rotating`.
+/// Convert a name such as `CounterRotating` to `counter-rotating`.
 fn kebab(name: &str) -> String {
     let mut word = String::new();
     for letter in name.chars() {

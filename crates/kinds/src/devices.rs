@@ -1,13 +1,13 @@
-//! What files say of disks, and of the devices behind the I/O servers of jobs, on whatever machine.
+//! Scenario tables of disks, and of the devices behind the I/O servers of jobs, on any kind of machine.
 
 use isthmus_scenario::format::{Describe, Problem, Reason, Settings, Watch, Whole};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
-/// The table of the devices behind I/O servers.
+/// Key of the table of the devices behind I/O servers.
 pub(crate) const DEVICE: &str = "workload.servers.device";
 
-/// Most disks of an array.
+/// Maximum number of disks of an array.
 const DISKS_MAX: u64 = 1024;
 
 /// A disk: `[machine.device.disk]`, `[workload.servers.device.disk]`.
@@ -25,7 +25,7 @@ pub(crate) struct DiskTable {
 }
 
 impl DiskTable {
-    /// The disk.
+    /// Return the description of the disk.
     pub(crate) fn spec(&self) -> DiskSpec {
         DiskSpec {
             seek: self.seek,
@@ -46,7 +46,7 @@ pub(crate) struct StorageTable {
     kind: StorageWord,
 }
 
-/// What stands behind a server, by the word of `workload.servers.device.kind`.
+/// Fields of each kind of device, selected by `workload.servers.device.kind`.
 #[derive(Describe)]
 enum StorageWord {
     None,
@@ -89,14 +89,14 @@ enum StorageWord {
     },
 }
 
-/// Of devices that have disks.
+/// Fields of devices with disks.
 #[derive(Describe)]
 struct OnDisk {
     #[describe(table)]
     disk: DiskTable,
 }
 
-/// The device behind each I/O server, checked; its table is at `path`.
+/// Check and return the device behind each I/O server; its table is at `path`.
 pub(crate) fn storage(
     settings: &Settings,
     table: StorageTable,
@@ -153,7 +153,7 @@ pub(crate) fn storage(
     })
 }
 
-/// Report to `watch` the fields that have no effect beside the values of others. The device's table is at `path`.
+/// Report to `watch` the fields without effect because of the values of other fields. The device's table is at `path`.
 pub(crate) fn watch(watch: &mut Watch<'_>, storage: &StorageSpec, path: &str) {
     let StorageSpec::Cache { hit_rate, .. } = storage else {
         return;

@@ -1,4 +1,4 @@
-//! What can fail, for axes and studies: parts one by one, and pairs of them drawn at random.
+//! Failure states for axes and studies: single failures, and random pairs of failures.
 
 use isthmus_kernel::{Streams, draw_below};
 use isthmus_scenario::format::{Asked, Failures, Part, State, Which};
@@ -6,18 +6,18 @@ use isthmus_topology::rings::{pair_count, sample_pairs};
 
 /// A failure of one part.
 pub(crate) struct Single {
-    /// The part.
+    /// The part that fails.
     pub part: Part,
-    /// Its name: `link 0-1`.
+    /// Name of the part, such as `link 0-1`.
     pub label: String,
-    /// What its failure does, in words; may be empty.
+    /// Effect of the failure in words; may be empty.
     pub effect: String,
-    /// How many parts fail alike.
+    /// Number of parts whose failure has the same effect.
     pub weight: u32,
 }
 
 impl Single {
-    /// A part that no other fails like.
+    /// Return a failure whose effect no other part has.
     pub fn new(field: &'static str, which: Which, what: &str) -> Self {
         Self {
             part: Part { field, which },
@@ -31,20 +31,21 @@ impl Single {
     }
 }
 
-/// What is left after further parts have failed.
+/// State of a machine after further parts have failed.
 pub(crate) struct Left {
-    /// Nodes that still reach one another.
+    /// Number of nodes that still reach one another.
     pub live: u32,
-    /// Whether it can be run.
+    /// Whether the machine can still be simulated.
     pub runs: bool,
 }
 
-/// No failure, each of `single`, then pairs of them: so many as are asked for are drawn under the
-/// seed, each set of them as likely as any other. `left` is what is left after failures.
+/// Return the states without failure, with each failure of `single`, and with pairs of them. The pairs are sampled at
+/// random with the seed of `asked`; all sets of pairs are equally likely. `state_after` returns the state of the
+/// machine after failures. Return `None` if there are more states than `asked` allows.
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,
-    left: impl Fn(&[Part]) -> Left,
+    state_after: impl Fn(&[Part]) -> Left,
 ) -> Option<Failures> {
     let count = u32::try_from(single.len()).ok()?;
     let pairs = pair_count(count);
@@ -53,9 +54,9 @@ pub(crate) fn failures(
         return None;
     }
     let mut stream = Streams::new(asked.seed, 0).stream("double failure", 0);
-    let drawn = sample_pairs(count, asked.doubles, |limit| draw_below(limit, &mut stream));
+    let sampled_pairs = sample_pairs(count, asked.doubles, |limit| draw_below(limit, &mut stream));
     let state = |label: String, words: String, parts: Vec<Part>, weight: u64| {
-        let Left { live, runs } = left(&parts);
+        let Left { live, runs } = state_after(&parts);
         State {
             label,
             words,
@@ -73,7 +74,7 @@ pub(crate) fn failures(
         };
         state(one.label.clone(), words, vec![one.part], one.weight.into())
     }));
-    states.extend(drawn.into_iter().map(|(first, second)| {
+    states.extend(sampled_pairs.into_iter().map(|(first, second)| {
         let (first, second) = (&single[first as usize], &single[second as usize]);
         let words = format!("{} and {}", first.label, second.label);
         let weight = u64::from(first.weight) * u64::from(second.weight);

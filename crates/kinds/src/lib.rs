@@ -1,4 +1,4 @@
-//! The kinds of machine: how files describe them, what is built of that and what is measured.
+//! The kinds of machine: the format of their scenario files, their builders and their measures.
 //!
 //! A kind is a module here and one row of [`KINDS`].
 //!
@@ -34,8 +34,7 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
-//! `machine.kind` decides which other fields of `[machine]` and `[workload]` there are, and by what
-//! they are described by:
+//! `machine.kind` selects the other fields of `[machine]` and `[workload]`, and the Rust types that hold them:
 //!
 //! ```
 //! use isthmus_kinds::KINDS;
@@ -65,7 +64,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Tables may repeat under names of one's own, and an axis may put them together in turn:
+//! A file may have several named tables, such as jobs. An axis can run different combinations of them:
 //!
 //! ```
 //! use isthmus_kinds::KINDS;
@@ -116,8 +115,8 @@ mod values;
 
 use isthmus_experiment::{Kinds, Row};
 
-/// All of them, in the order of the reference; fabrics of rings and hypercubes twice, since those on which jobs
-/// run have files of another form.
+/// All kinds of machine, in the order of the reference. SCI fabrics and hypercubes have two rows each, because
+/// their files with jobs have a different format.
 pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<hypercube::Hypercube>(),
     Row::of::<sci::Sci>(),

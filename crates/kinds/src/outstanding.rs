@@ -1,40 +1,41 @@
-//! What a sender can send when only so many of its messages may be under way: their data over the time
-//! that one of them takes alone.
+//! Send rate under a limit on messages in flight: the data of these messages over the time that one of them takes
+//! on an idle machine.
 
 use isthmus_workload::Outstanding;
 
-/// Part of what it could send from which on a limit is worth a word where nothing else is asked for.
+/// Share of the maximum send rate of a closed loop below which a limit is worth a remark.
 const NEAR: f64 = 0.95;
 
-/// A sender with a limit.
+/// A sender with a limit on messages in flight.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender<'s> {
-    /// The field of the limit.
+    /// Key of the field that sets the limit.
     pub field: &'s str,
-    /// Who it is: `a node of job io`.
+    /// Words for the sender: `a node of job io`.
     pub who: &'s str,
-    /// What is limited: `message of 320 B`.
+    /// Words for the messages: `message of 320 B`.
     pub what: &'s str,
+    /// Limit on messages in flight.
     pub outstanding: Outstanding,
-    /// From being handed over until it is complete, in microseconds, with nothing else about.
+    /// Time from the hand-over of a message until it is complete on an idle machine, in microseconds.
     pub alone_us: f64,
-    /// What one of them counts, in units.
+    /// Data of a message, in units such as bytes.
     pub each: f64,
-    /// What is asked for, in units per microsecond; `None` in a closed loop.
+    /// Offered load, in units per microsecond; `None` in a closed loop.
     pub asked: Option<f64>,
-    /// What could be sent without the limit, if that is known.
+    /// Maximum send rate without the limit in units per microsecond, if it is known.
     pub most: Option<f64>,
 }
 
 impl Sender<'_> {
-    /// Units per microsecond that the limit allows.
+    /// Return the send rate that the limit allows, in units per microsecond.
     pub fn bound(&self) -> Option<f64> {
         let most = self.outstanding.limit()?;
         (self.alone_us > 0.0).then(|| f64::from(most) * self.each / self.alone_us)
     }
 
-    /// A sentence, if the limit holds the sender below what it asks for. `amount` says units per
-    /// microsecond in words.
+    /// Return a remark if the limit keeps the sender below its offered load or its maximum rate. `amount` prints a rate
+    /// in units per microsecond.
     pub fn remark(&self, amount: impl Fn(f64) -> String) -> Option<String> {
         let bound = self.bound()?;
         let than = match (self.asked, self.most) {

@@ -1,11 +1,10 @@
-//! What files of hypercubes and of SCI fabrics say alike of runs and searches: those of section 5 of
-//! the hypercube paper.
+//! Fields of runs and searches that hypercubes and SCI fabrics share: those of section 5 of the hypercube paper.
 
 use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{AnyType, Field, Measures};
 
-/// Their version of a field; `of` is what runs are to be precise about, and loads are searched for as
-/// `load`, such as `from` and `to`.
+/// Adapt a common field of runs and searches. `of` is the default of `stop.of`, a field of type `measures`. The ends of
+/// a search have the type `load`, with `from` and `to` as examples.
 pub(crate) fn own(
     row: Field,
     of: &'static str,

@@ -1,4 +1,4 @@
-//! A fat tree from its settings.
+//! Reader of the description of a fat tree.
 
 use super::table::{AscentTable, MachineTable, PortsTable, TreeTable};
 use crate::packets::network;
@@ -7,7 +7,7 @@ use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_topology::trees::{Ports, TreesError};
 
-/// The tree, checked.
+/// Read and check the description of the tree.
 pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let (ascent, adaptive) = match table.ascent {
@@ -92,7 +92,7 @@ fn by_ports(settings: &Settings, nodes: u32, ports: &PortsTable) -> Result<Shape
     })
 }
 
-/// What the topology finds wrong with the tree, at the field that says so.
+/// Return the problem that the topology reports for the tree, at the field `key`.
 fn tree_problem(settings: &Settings, key: &str, error: &TreesError) -> Problem {
     settings.problem(key, error.problem(), error.hint())
 }

@@ -1,4 +1,4 @@
-//! Fat trees as networks of packets.
+//! Fat trees as packet networks.
 
 use super::{FatTree, FatTreeSummary, figures};
 use crate::jobs;
@@ -62,8 +62,8 @@ impl Fabric for Machine {
             let link = tree.link(number);
             Link {
                 kind: link.to_string(),
-                from: place(tree, link.from),
-                to: place(tree, link.to),
+                from: vertex_number(tree, link.from),
+                to: vertex_number(tree, link.to),
                 order: (rank(link.kind), link.level),
                 out_of_node: link.kind == LinkKind::Inject,
                 delay: Time::ZERO,
@@ -80,7 +80,8 @@ impl Fabric for Machine {
         2 * self.tree().level_count() - 1
     }
 
-    /// A bundle is all links between a subtree and the rest, or a single link where a rule gives it.
+    /// Return the bundles on the routes. A bundle is all links between a subtree and the rest of the tree, or a single
+    /// link if the routing rule determines it.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         if self.spec().ascent.is_spread() {
             let shares = self.tree().bundle_shares(from, to).into_iter();
@@ -126,7 +127,7 @@ impl Fabric for Machine {
     }
 }
 
-/// In the order in which packets cross them.
+/// Return the rank of a kind of links, in the order in which packets cross them.
 fn rank(kind: LinkKind) -> u8 {
     match kind {
         LinkKind::Inject => 0,
@@ -136,8 +137,8 @@ fn rank(kind: LinkKind) -> u8 {
     }
 }
 
-/// Nodes first, then switches.
-fn place(tree: &Tree, vertex: Vertex) -> u32 {
+/// Return the number of a vertex: nodes first, then switches.
+fn vertex_number(tree: &Tree, vertex: Vertex) -> u32 {
     match vertex {
         Vertex::Node(node) => node,
         Vertex::Switch(switch) => tree.node_count() + switch,

@@ -1,31 +1,31 @@
-//! A fat tree in figures.
+//! Summary of a fat tree, for the results.
 
 use isthmus_machine::fattree::Machine;
 use isthmus_topology::trees::Vertex;
 use serde::Serialize;
 
-/// A fat tree.
+/// Summary of a fat tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FatTreeSummary {
-    /// What it is, in words: `4-ary 3-tree`.
+    /// Name of the tree, such as `4-ary 3-tree`.
     pub tree: String,
     /// Number of nodes.
     pub nodes: u32,
-    /// Switches of each level, the leaves first.
+    /// Number of switches of each level, the leaves first.
     pub switches: Vec<u32>,
-    /// Links down of a switch of each level.
+    /// Number of links down from a switch, for each level.
     pub links_down: Vec<u32>,
-    /// Links up of a switch of each level; none at the top.
+    /// Number of links up from a switch, for each level; 0 at the top.
     pub links_up: Vec<u32>,
-    /// Directed links.
+    /// Number of directed links.
     pub links: u32,
-    /// Length of one cycle, what times are counted in.
+    /// Length of one simulation cycle in microseconds.
     pub cycle_us: f64,
-    /// Whether routing was proven free of deadlock, and how.
+    /// Result of the deadlock check of the routing, in words.
     pub deadlock: String,
 }
 
-/// The tree in figures.
+/// Return the summary of the tree.
 pub(super) fn summary(machine: &Machine) -> FatTreeSummary {
     let tree = machine.tree();
     let levels = 1..=tree.level_count();

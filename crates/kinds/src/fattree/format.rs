@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of fat trees.
 
 use super::table::MachineTable;
 use super::{FatTree, build};
@@ -33,7 +33,7 @@ impl Format for FatTree {
     }
 }
 
-/// The preset, whose values take the places of other fields before these are read, and those.
+/// Return the fields of `[machine]`. The preset comes first: its values replace the defaults of the other fields.
 fn fields() -> Vec<Field> {
     let mut fields = vec![packets::preset()];
     fields.extend(Rows::of::<MachineTable>("machine"));

@@ -8,6 +8,6 @@ mod table;
 
 pub use figures::FatTreeSummary;
 
-/// The kind.
+/// The kind of machine `fat-tree`.
 #[derive(Debug)]
 pub struct FatTree;

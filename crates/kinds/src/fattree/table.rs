@@ -1,4 +1,4 @@
-//! `[machine]` of a fat tree, as a file describes it. Sections are those of the QsNET paper.
+//! Scenario table `[machine]` of a fat tree. Sections are those of the QsNET paper.
 
 use crate::packets::NetworkTable;
 use crate::values::Levels;
@@ -9,7 +9,7 @@ use isthmus_topology::trees::MAX_PORTS;
 
 const PORTS_MAX: u64 = MAX_PORTS as u64;
 
-/// `[machine]` beside its preset, whose values stand in these fields.
+/// `[machine]` without the preset, whose values replace the defaults of these fields.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// How the tree is described: arity and levels (section 2.2), the ports of its switches, or the
@@ -24,7 +24,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// How the tree is described, by the word of `machine.tree`.
+/// Fields of each description of a tree, selected by `machine.tree`.
 #[derive(Describe)]
 pub(super) enum TreeTable {
     KAry {
@@ -70,7 +70,7 @@ pub(super) struct PortsTable {
     pub(super) up: Vec<u32>,
 }
 
-/// Which link up a packet takes, by the word of `machine.ascent`.
+/// Fields of each choice of the link up, selected by `machine.ascent`.
 #[derive(Describe)]
 pub(super) enum AscentTable {
     Adaptive {

@@ -1,4 +1,4 @@
-//! Networks of switches as networks of packets.
+//! Networks of switches as packet networks.
 
 use super::Graph;
 use super::figures::{self, GraphSummary};
@@ -15,8 +15,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Number of lots that fall on each of up to so many links as often, for 1 to 6 links.
-fn lots(links: u32) -> u32 {
+/// Return the least common multiple of 1 to `links`, for up to 6 links: this many equally likely random outcomes
+/// divide evenly among any number of parallel links.
+fn link_choices(links: u32) -> u32 {
     [1, 1, 2, 6, 12, 60]
         .get(links as usize)
         .copied()
@@ -50,10 +51,10 @@ impl Kind for Graph {
     }
 }
 
-/// The field behind an error of a machine, and what would be right.
+/// Return the field that causes an error of a machine, with a hint.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
-        MachineError::Network(error) => return of_network(spec, error),
+        MachineError::Network(error) => return network_flaw(spec, error),
         MachineError::Routed(error) => return packets::unroutable(error),
         MachineError::Apart(_) => ("machine.cables", "join all switches".to_owned()),
         MachineError::Routes(error @ RouteError::Deadlock { .. }) => (
@@ -88,8 +89,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// The same of an error of links, of which those between groups have a delay of their own.
-fn of_network(spec: &GraphSpec, error: &NetworkError) -> Flaw {
+/// Return the field that causes an error of links; links between groups have a separate delay.
+fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
         (NetworkError::Delay { delay: found, .. }, Shape::Dragonfly { delay, .. })
@@ -134,7 +135,7 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
         else {
             return Some([1, 1]);
         };
-        let at_links = lots(*links);
+        let at_links = link_choices(*links);
         match routing {
             DragonflyRouting::Minimal => Some([1, at_links]),
             DragonflyRouting::Valiant => Some([groups.saturating_sub(2).max(1), at_links]),
@@ -154,7 +155,7 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Behind a link between groups there is one group less to leave.
+    /// Return the channel classes on a link: after a link between groups, packets leave one group fewer.
     fn classes(&self, from: u32, to: u32) -> u32 {
         let classes = self.ways().classes();
         match self.between(from, to) {

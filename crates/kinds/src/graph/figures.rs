@@ -1,4 +1,4 @@
-//! A network of switches in figures.
+//! Summary of a network of switches, for the results.
 
 use isthmus_machine::graph::Machine;
 use isthmus_machine::graph::spec::{Form, Routing, Shape};
@@ -6,38 +6,38 @@ use isthmus_machine::packets::ways::Ways;
 use isthmus_topology::switches::{Shortest, UpDown};
 use serde::Serialize;
 
-/// Most nodes of which cables are listed.
+/// Maximum number of nodes for which the results list the cables.
 const NODES_LISTED_MAX: u32 = 4096;
-/// Most links of which the cables are.
+/// Maximum number of links for which the results list the cables.
 const LINKS_LISTED_MAX: u32 = 20_000;
 
-/// A network of switches.
+/// Summary of a network of switches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphSummary {
-    /// What it is, in words: `4 x 4 torus`.
+    /// Name of the topology, such as `4 x 4 torus`.
     pub graph: String,
     /// Number of nodes.
     pub nodes: u32,
     /// Number of switches.
     pub switches: u32,
-    /// Directed links.
+    /// Number of directed links.
     pub links: u32,
     /// The two switches of each cable between switches; empty above 4096 nodes or 20,000 links.
     pub cables: Vec<(u32, u32)>,
-    /// What the file calls its switches; empty where they have numbers, and where cables are not listed.
+    /// Names of the switches in the file; empty if they have numbers only, and if cables are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The switch of each node; empty above 4096 nodes.
     pub at: Vec<u32>,
-    /// Which ways packets take, in words.
+    /// Routing in words.
     pub routing: String,
-    /// Length of one cycle, what times are counted in.
+    /// Length of one simulation cycle in microseconds.
     pub cycle_us: f64,
-    /// Why routing is free of deadlock.
+    /// Reason why the routing is free of deadlock.
     pub deadlock: String,
 }
 
-/// The network in figures.
+/// Return the summary of the network.
 pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
     let wiring = machine.wiring();
     let nodes = wiring.node_count();
@@ -72,7 +72,7 @@ pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
     }
 }
 
-/// What a list calls its switches.
+/// Return the names that a list of cables gives its switches.
 fn names(form: &Form) -> Vec<String> {
     match form {
         Form::Cables { names, .. } => (0..).zip(names).map(|(at, _)| form.shown(at)).collect(),

@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of networks of switches.
 
 use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
 use super::{Graph, no_effect};
@@ -42,7 +42,7 @@ impl Format for Graph {
             }
             GraphTable::Mesh(grid) => each(Form::Mesh { sizes: grid.size }, grid.at)?,
             GraphTable::Cables { cables, at } => {
-                each(Form::of_cables(checked(settings, cables)?), at)?
+                each(Form::of_cables(checked_cables(settings, cables)?), at)?
             }
             GraphTable::Edges {
                 edges,
@@ -51,7 +51,7 @@ impl Format for Graph {
                 at,
             } => {
                 let found = listed(&edges, leaves, &ignored);
-                let (form, nodes) = list(settings, found, at.nodes_per_switch)?;
+                let (form, nodes) = switches_of_list(settings, found, at.nodes_per_switch)?;
                 switches(settings, form, nodes, at.routing, delay)?
             }
             GraphTable::Dragonfly {
@@ -99,8 +99,8 @@ impl Format for Graph {
     }
 }
 
-/// Networks of today have no limit of age: that of the shared table is the QsNET's.
-fn own(row: Field) -> Field {
+/// Adapt a field of the shared network table: current networks have no age limit, unlike QsNET.
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
         "machine.age_limit" => row
@@ -111,16 +111,16 @@ fn own(row: Field) -> Field {
     }
 }
 
-/// The preset, whose values take the places of other fields before these are read, and those.
+/// Return the fields of `[machine]`. The preset comes first: its values replace the defaults of the other fields.
 fn fields() -> Vec<Field> {
     let rows = Rows::of::<MachineTable>("machine").into_iter();
     [packets::preset()]
         .into_iter()
-        .chain(rows.map(own))
+        .chain(rows.map(adapt_field))
         .collect()
 }
 
-/// Switches with the routes through them.
+/// Return the description of switches with their routing.
 fn switches(
     settings: &Settings,
     form: Form,
@@ -147,7 +147,7 @@ fn switches(
     })
 }
 
-/// A problem, at the line of the text that is the value.
+/// Add to a problem the line within a multi-line value.
 fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     match line {
         Some(line) => problem.below(line as u32),
@@ -155,8 +155,8 @@ fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     }
 }
 
-/// Switches and nodes of a list.
-fn list(
+/// Return the switches and the nodes of a list of edges.
+fn switches_of_list(
     settings: &Settings,
     found: Result<Listed, ListError>,
     each: u32,
@@ -185,8 +185,11 @@ fn list(
     }
 }
 
-/// Cables between switches that a table of routes can hold.
-fn checked(settings: &Settings, cables: Vec<(u32, u32)>) -> Result<Vec<(u32, u32)>, Problem> {
+/// Check that the cables join switches with numbers that a table of routes can hold.
+fn checked_cables(
+    settings: &Settings,
+    cables: Vec<(u32, u32)>,
+) -> Result<Vec<(u32, u32)>, Problem> {
     let key = "machine.cables";
     if cables.is_empty() {
         return Err(settings.problem(key, "no cable at all", "join two switches or more"));

@@ -1,4 +1,4 @@
-//! `machine.kind = "graph"`: switches joined in any form, and the jobs that run on the nodes at them.
+//! `machine.kind = "graph"`: networks of switches in any topology, and the jobs that run on their nodes.
 
 mod fabric;
 mod figures;
@@ -9,6 +9,6 @@ mod table;
 pub use figures::GraphSummary;
 pub use table::SWITCHES_MAX;
 
-/// The kind.
+/// The kind of machine `graph`.
 #[derive(Debug)]
 pub struct Graph;

@@ -1,9 +1,9 @@
-//! Fields of a network of switches that have no effect beside the values of others.
+//! Fields of a network of switches that have no effect because of the values of other fields.
 
 use isthmus_machine::graph::spec::Shape;
 use isthmus_scenario::format::{Reason, Watch};
 
-/// Report them to `watch`.
+/// Report the fields without effect to `watch`.
 pub(super) fn watch(watch: &mut Watch<'_>, shape: &Shape) {
     let delay = "machine.delay";
     let &Shape::Dragonfly {

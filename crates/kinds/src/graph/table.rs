@@ -1,4 +1,4 @@
-//! `[machine]` of a network of switches, as a file describes it.
+//! Scenario table `[machine]` of a network of switches.
 
 use crate::packets::NetworkTable;
 use crate::values::Size;
@@ -7,16 +7,16 @@ use isthmus_scenario::format::{Describe, Links, Span, Text, Whole};
 use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
 
-/// Most switches, a table of whose ways is kept.
+/// Maximum number of switches: the table of routes has to fit into memory.
 pub const SWITCHES_MAX: u32 = 4096;
 
-/// Most nodes.
+/// Maximum number of nodes.
 pub(super) const NODES_MAX: u32 = 1 << 17;
 
-/// Characters of a list at most.
+/// Maximum number of characters of a list.
 const LIST_MAX: usize = 1 << 24;
 
-/// Characters of the names of attributes at most.
+/// Maximum number of characters of the names of ignored attributes.
 const IGNORED_MAX: usize = 10_000;
 
 const SWITCHES: Size = Size {
@@ -25,7 +25,7 @@ const SWITCHES: Size = Size {
     by: "a table of routes",
 };
 
-/// Nodes at one switch.
+/// Range of the number of nodes at one switch.
 const NODES: Whole<u32> = Whole::new(1, 4096);
 
 /// `[machine]`.
@@ -43,7 +43,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// How switches are joined, by the word of `machine.graph`.
+/// Fields of each topology, selected by `machine.graph`.
 #[derive(Describe)]
 pub(super) enum GraphTable {
     Ring {
@@ -101,7 +101,7 @@ pub(super) enum GraphTable {
     },
 }
 
-/// Of grids.
+/// Fields of grids: tori and meshes.
 #[derive(Describe)]
 pub(super) struct Grid {
     /// Switches in each dimension, x first; of a torus 2 or more.
@@ -111,7 +111,7 @@ pub(super) struct Grid {
     pub(super) at: Switches,
 }
 
-/// Of all forms but dragonflies.
+/// Fields of all topologies except dragonflies.
 #[derive(Describe)]
 pub(super) struct Switches {
     /// Nodes at each switch.
@@ -123,7 +123,7 @@ pub(super) struct Switches {
     pub(super) routing: RoutingTable,
 }
 
-/// Which ways packets take, by the word of `machine.routing`.
+/// Fields of each routing, selected by `machine.routing`.
 #[derive(Describe)]
 pub(super) enum RoutingTable {
     Minimal,

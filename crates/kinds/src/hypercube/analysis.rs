@@ -1,4 +1,4 @@
-//! The analytic model beside a simulated point.
+//! Analytic estimates for a simulated point of a hypercube.
 
 use super::Built;
 use super::figures::DISK;
@@ -17,27 +17,27 @@ use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Positions of the kinds of request of [`Queueing::disks`].
+/// Indices of the kinds of request in [`Queueing::disks`].
 const READS: usize = 0;
 const WRITES: usize = 1;
 
-/// A point in the model's numbers, for any reading of it.
+/// A point as parameters of the analytic model, for any reading of the paper.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queueing {
     /// The machine and its traffic.
     pub model: HypercubeIo,
-    /// The disks behind the caches, where misses queue for them: reads, then writes.
+    /// Disks behind the caches with their requests, reads and then writes; `None` if misses do not queue.
     pub disks: Option<Disks>,
-    /// Messages per cycle that each PE generates.
+    /// Message rate of each PE, per cycle.
     pub rate: f64,
-    /// Microseconds in one cycle.
+    /// Length of a cycle in microseconds.
     pub cycle_us: f64,
 }
 
 impl Queueing {
-    /// `traffic` on `machine`, which was built from `spec`; `None` for what the model does not
-    /// cover: closed loops and arrivals that are not Poisson, hot spots, collective demands,
-    /// files that are broken up, faults.
+    /// Return the parameters for `traffic` on `machine`, which was built from `spec`. Return `None` if the model does
+    /// not cover the point: closed loops, arrivals that are not Poisson, hot spots, collective demands, files that are
+    /// split, or faults.
     pub(super) fn new(
         machine: &Machine,
         spec: &HypercubeSpec,
@@ -63,7 +63,7 @@ impl Queueing {
     }
 }
 
-/// What limits a machine, by its traffic: a sweep over loads asks for the same again and again.
+/// Cache of the limits of a machine by traffic, because all loads of a sweep have the same limit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits(Arc<Mutex<Vec<(HypercubeIo, Limit)>>>);
 
@@ -74,7 +74,7 @@ impl Limits {
         find: impl FnOnce() -> Result<Limit, Error>,
     ) -> Result<Limit, Error> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, limit)) = known.iter().find(|(of, _)| of == model) {
+        if let Some((_, limit)) = known.iter().find(|(other, _)| other == model) {
             return Ok(limit.clone());
         }
         let limit = find()?;
@@ -83,26 +83,29 @@ impl Limits {
     }
 }
 
-/// What the queueing model says of `traffic` on a machine: channel by channel where its routes can be
-/// walked, else section 6's model in the reading that serves best beside a simulation. Empty for what
-/// the model does not cover.
+/// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the point.
+/// The model works channel by channel if all routes can be followed. Otherwise it is that of section 6, in the reading
+/// that fits simulations best.
 pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
     let mut overlay = Queueing::new(&built.machine, &built.spec, traffic)
         .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // Channels fill as without a limit; latencies are others, and it may be the limit that saturates.
+        // The limit changes latencies and may cause saturation itself; channel loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
     overlay
 }
 
-/// Header latencies in cycles of a class, from generation and from the injection lane on.
+/// Mean header latencies of a message class, in cycles.
 #[derive(Debug, Clone, Copy, Default)]
 struct Header {
+    /// Message rate of the class, per cycle.
     rate: f64,
+    /// Latency from the generation of a message.
     generation: f64,
+    /// Latency from the injection lane.
     router: f64,
 }
 
@@ -183,7 +186,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     Ok(overlay)
 }
 
-/// Header latencies on a machine's own routes.
+/// Return the header latencies on the routes of a machine.
 fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {
@@ -194,9 +197,9 @@ fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     .collect()
 }
 
-/// The disks of the I/O nodes under requests that miss the cache; none where misses do not queue.
-/// Requests reach I/O node j from the PEs that it serves, with the locality, and from those of all
-/// others, evenly; writes stay where they are asked for.
+/// Return the disks of the I/O nodes under requests that miss the cache, or `None` if misses do not queue. A read goes
+/// to the PE's own I/O node with the probability of the locality, and otherwise to any other I/O node with equal
+/// probability. A write goes to the PE's own I/O node.
 fn disks(
     machine: &Machine,
     spec: &HypercubeSpec,
@@ -250,7 +253,7 @@ fn disks(
     .map(Some)
 }
 
-/// The machine and its traffic in the model's numbers.
+/// Return the machine and its traffic as parameters of the model.
 fn model(
     machine: &Machine,
     spec: &HypercubeSpec,
@@ -292,8 +295,8 @@ fn model(
     })
 }
 
-/// Blocks of one request. Files above the split size would be several requests at once, which
-/// the model does not know.
+/// Return the number of blocks of one request. The model does not cover files above the split size, which are several
+/// requests at once.
 fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     if traffic.file_blocks_max > traffic.file_blocks_split {
         return Err(Error::Contradiction("files that are broken up"));
@@ -329,11 +332,11 @@ fn measures(
             put(format!("{}.router", class.name()), latency.router);
         }
     }
-    // Response times add software, devices and the tails behind the heads.
+    // Response times add software, devices and the flits behind the headers.
     let startup = machine.startup() as f64;
     let misses = 1.0 - spec.device.cache_hit_rate;
     let traffic = &queueing.model.traffic;
-    // Time in cycles to get or store data: the cache's access time, and the disk's for misses.
+    // Time in cycles to read or write data: the cache access and, for misses, the disk access.
     let device = |kind: usize, flits: f64| {
         let at_disk = match &queueing.disks {
             Some(disks) => disks.response(kind, queueing.rate).unwrap_or(0.0),
@@ -346,14 +349,15 @@ fn measures(
         machine.times().access as f64 + at_disk
     };
     if traffic.io_probability * traffic.read_ratio > 0.0 && traffic.replies_per_read == 1.0 {
-        let of = |class: MessageClass| headers[class as usize].generation;
+        let latency = |class: MessageClass| headers[class as usize].generation;
         let remote = 1.0 - traffic.locality;
-        let mut network = of(MessageClass::Request);
+        let mut network = latency(MessageClass::Request);
         if remote < 1.0 {
-            network += traffic.locality * of(MessageClass::ReplyLocal);
+            network += traffic.locality * latency(MessageClass::ReplyLocal);
         }
         if remote > 0.0 {
-            network += remote * (of(MessageClass::Forward) + of(MessageClass::ReplyRemote));
+            network +=
+                remote * (latency(MessageClass::Forward) + latency(MessageClass::ReplyRemote));
         }
         put("read.network".to_owned(), network);
         let tails = (1.0 + remote) * (traffic.request.mean - 1.0) + traffic.reply.mean - 1.0;
@@ -376,7 +380,7 @@ fn measures(
     measures
 }
 
-/// Share of the time in which flits move, as the mean over the channels of each kind.
+/// Return the mean utilisation of the channels of each kind: the share of time in which flits move.
 pub(super) fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<String, f64> {
     use isthmus_machine::hypercube::ChannelKind as Kind;
     let (pes, io_nodes) = (

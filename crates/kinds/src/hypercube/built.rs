@@ -1,4 +1,4 @@
-//! A hypercube as it was built.
+//! A hypercube that has been built from its description.
 
 use super::analysis::{Limits, Queueing};
 use isthmus_machine::hypercube::Machine;
@@ -11,12 +11,12 @@ use std::sync::Arc;
 pub struct Built {
     pub(super) spec: Arc<HypercubeSpec>,
     pub(super) machine: Arc<Machine>,
-    /// What limits it under traffic seen before, whatever the load.
+    /// Cache of the machine's limits by traffic, independent of the load.
     pub(super) limits: Limits,
 }
 
 impl Built {
-    /// The point in the analytic model's numbers, if the model covers it.
+    /// Return the point as parameters of the analytic model, if the model covers it.
     pub fn queueing(&self, traffic: &TrafficSpec) -> Option<Queueing> {
         Queueing::new(&self.machine, &self.spec, traffic)
     }

@@ -1,9 +1,9 @@
-//! What the PEs ask of the channels and I/O nodes of a hypercube, and what these can do.
+//! Demand of the PEs on the channels and I/O nodes of a hypercube, and the supply of these parts.
 //!
-//! Lanes carry bandwidth each; what is carried is in proportion to the load, so that what the model of
-//! section 6 says of a light load, scaled, is what any load asks for: flits of each kind of message times the
-//! mean number of channels of the kind on its way. An I/O node is asked for
-//! PEs * rate * P_io / I/O nodes requests, of those that work; one disk that queues serves 1 / (misses * mean access).
+//! Each lane of a channel carries the bandwidth. The demand is proportional to the load, so the model of section 6 is
+//! solved at a light load and scaled. It counts the flits of each kind of message, times the mean number of channels
+//! of the kind on its route. The demand on an I/O node is PEs * rate * P_io / I/O nodes requests, where only working
+//! PEs and I/O nodes count. A disk with a queue serves 1 / (misses * mean access).
 
 use super::Built;
 use super::analysis::utilisation;
@@ -14,11 +14,10 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
 
-/// Part of the load at which channels fill that counts as light.
-const LIGHT: f64 = 1e-3;
+/// Load that counts as light, as a fraction of the saturation load of the channels.
+const LIGHT_LOAD: f64 = 1e-3;
 
-/// The kinds of channel in the order in which messages cross them: their names, what they are called and
-/// their lanes.
+/// Return the kinds of channel in the order in which messages cross them: name in results, description and lanes.
 fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
     let lanes = spec.lanes;
     [
@@ -34,19 +33,22 @@ fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
     ]
 }
 
-/// Demand against supply; `per_ms` is the load of each PE, none in a closed loop.
+/// Return the demand on each part and its supply. `per_ms` is the load of each PE; `None` in a closed loop.
 pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Capacity {
     let mut capacity = Capacity::default();
     channels(built, traffic, &mut capacity);
     devices(built, traffic, per_ms, &mut capacity);
-    capacity.remarks.extend(limited(built, traffic, per_ms));
+    capacity
+        .remarks
+        .extend(limit_remark(built, traffic, per_ms));
     capacity
 }
 
-/// What PEs can send with so many demands under way. The tail of a message arrives a cycle for each channel
-/// and one for each flit after the first from when it was asked for, and the next goes in that cycle; a demand of I/O, from the end of its first start-up, the request, the device, a start-up and the
-/// data, all at the nearest I/O node: at least so long.
-fn limited(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
+/// Return a remark if the limit on demands in flight slows the PEs. A message between PEs takes a cycle for each
+/// channel and for each flit after the first; its successor starts in the cycle in which its tail arrives. An I/O
+/// demand takes at least the request, the device, a start-up and the data, at the nearest I/O node. Its first start-up
+/// does not count.
+fn limit_remark(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Option<String> {
     let (machine, times) = (&built.machine, built.machine.times());
     let clock = machine.clock();
     let flits = |bytes: Bytes| f64::from(clock.flits(bytes));
@@ -78,7 +80,7 @@ fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
     let reading = Reading::default();
     let light = built.queueing(traffic).and_then(|queueing| {
         let full = queueing.model.saturation(&reading).ok()?.per_ms(1.0);
-        let rate = full * LIGHT;
+        let rate = full * LIGHT_LOAD;
         Some((
             queueing.model.solve(rate, &reading).ok()?,
             queueing.rate / rate,
@@ -156,8 +158,8 @@ fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: 
 mod tests {
     use isthmus_experiment::{Experiment, Options};
 
-    /// A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2 channels more and 31 further flits of 0.05 us are
-    /// 34.71 cycles, 1.736 us: one after another 576 /ms.
+    /// A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2 more channels and 31 further flits take 34.71 cycles of
+    /// 0.05 us, 1.736 us. One message after another gives 576 /ms.
     #[test]
     fn a_limit_by_hand() {
         let said = |rate: &str| {

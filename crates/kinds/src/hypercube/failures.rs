@@ -1,4 +1,4 @@
-//! What can fail in a hypercube.
+//! Failures of a hypercube.
 
 use crate::failures::{self, Left, Single};
 use isthmus_machine::hypercube::Machine;
@@ -10,18 +10,18 @@ const IO_NODES: &str = "machine.faults.io_nodes";
 const LINKS: &str = "machine.faults.links";
 const IO_LINKS: &str = "machine.faults.io_links";
 
-/// What files say of it.
+/// Failures that files can list or sweep.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "pes", "io-nodes", "links", "io-links"]),
     with: &[],
 };
 
-/// What can fail of the machine beyond its own faults: PEs with their routers, links between PEs,
-/// I/O nodes, whose routers go on working (section 3.2), and links of the I/O network.
+/// Return the failure states of the machine in addition to its given faults. PEs with their routers, links between PEs,
+/// I/O nodes and links of the I/O network can fail. The router of a failed I/O node continues to work (section 3.2).
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;
-    // Of large machines this is known before they are built.
+    // Large machines are refused before they are built.
     let (pes, dimension) = (1u64 << spec.dimension, u64::from(spec.dimension));
     let failed = (given.pes.len() + given.links.len()) as u64 * (dimension + 1);
     let parts = match () {
@@ -72,7 +72,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         }
     }
     failures::failures(&single, asked, |parts| {
-        let working = machine.working_pes_after(&with(given, parts));
+        let working = machine.working_pes_after(&with_failed(given, parts));
         Left {
             live: working.as_ref().map_or(0, |&pes| pes),
             runs: working.is_ok(),
@@ -80,8 +80,8 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// The faults of the machine and further ones.
-fn with(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
+/// Return the given faults together with further failed parts.
+fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {
         match (part.field, part.which) {

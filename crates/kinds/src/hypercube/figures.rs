@@ -1,4 +1,4 @@
-//! A hypercube and the use of its channels, in figures.
+//! Summary of a hypercube and utilisation of its channels, for the results.
 
 use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Taken, taken};
@@ -9,7 +9,7 @@ use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine};
 use isthmus_topology::RoutingScheme;
 use serde::Serialize;
 
-/// By channel for how long it was held, and by how many messages.
+/// Return for each channel the cycles for which messages held it, and the number of these messages.
 pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Vec<Taken> {
     let channels = cycles.iter().zip(messages);
     channels
@@ -21,33 +21,32 @@ pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Ve
         .collect()
 }
 
-/// A binary hypercube with I/O nodes.
+/// Summary of a binary hypercube with I/O nodes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HypercubeSummary {
     /// Dimension of the PE hypercube.
     pub dimension: u32,
     /// Number of PEs.
     pub pes: u32,
-    /// PEs with an I/O node, ascending; the position is the I/O node's number.
+    /// PEs with an I/O node in ascending order; the index is the number of the I/O node.
     pub io_nodes: Vec<u32>,
-    /// Number of the I/O node that does the work for each PE, none for one that has failed; empty
-    /// above 4096 PEs.
+    /// Number of the I/O node that serves each PE, `None` for a failed PE; empty above 4096 PEs.
     pub servers: Vec<Option<u32>>,
     /// Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
     /// io_to_pe (n).
     pub lanes: Vec<(String, u32)>,
-    /// Length of one cycle.
+    /// Length of one cycle in microseconds.
     pub cycle_us: f64,
-    /// Whether routing was proven free of deadlock, and how.
+    /// Result of the deadlock check of the routing, in words.
     pub deadlock: String,
     /// Failed parts, in words; empty if none.
     pub faults: Vec<String>,
 }
 
-/// Largest machine whose table of servers is written into results.
+/// Maximum number of PEs for which the results list the I/O node of each PE.
 const SERVERS_LISTED_MAX: u32 = 4096;
 
-/// The machine in figures.
+/// Return the summary of the machine.
 pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSummary {
     let placement = machine.placement();
     let layout = machine.layout();
@@ -138,12 +137,12 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
     words
 }
 
-/// Largest machine, in channels, whose channels are listed one by one.
+/// Maximum number of channels for which the results list each channel.
 const CHANNELS_LISTED_MAX: usize = 20_000;
-/// The kind of the disks of I/O nodes.
+/// Kind of the disks of I/O nodes, as results name it.
 pub(super) const DISK: &str = "disk";
 
-/// How busy channels were.
+/// Return the utilisation of each channel.
 pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
     let layout = machine.layout();
     let cycle_us = machine.clock().cycle_us();
@@ -177,7 +176,7 @@ pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
     parts
 }
 
-/// How busy channels and disks were.
+/// Return the utilisation of channels and disks, and the bottleneck.
 pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
     let cycle_us = machine.clock().cycle_us();
     let mut disks = Vec::new();

@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of hypercubes.
 
 use super::{Hypercube, failures, machine, no_effect, workload};
 use crate::runs;
@@ -20,7 +20,7 @@ impl Format for Hypercube {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own,
+        own: adapt_field,
         loads: Loads {
             keys: Choice(workload::LOAD_KEYS),
             key: "workload.rate",
@@ -61,12 +61,19 @@ const MEASURES: Measures = Measures {
     named: false,
 };
 
-fn own(row: Field) -> Field {
-    let of = "[\"pe_pe.header\", \"read.network\"]";
-    runs::own(row, of, &MEASURES, &RateLoad, ("\"5 /ms\"", "\"40 /ms\""))
+/// Adapt a common field of runs and searches.
+fn adapt_field(row: Field) -> Field {
+    let measures = "[\"pe_pe.header\", \"read.network\"]";
+    runs::own(
+        row,
+        measures,
+        &MEASURES,
+        &RateLoad,
+        ("\"5 /ms\"", "\"40 /ms\""),
+    )
 }
 
-/// A rate, or the rate of a mean gap.
+/// Return a value as a rate per ms: a rate itself, or the rate of a mean gap.
 fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     match (over, value.as_()) {
         ("workload.interarrival", Some(RateOrGap::Gap(time))) => {
@@ -84,7 +91,7 @@ fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     }
 }
 
-/// The mean interarrival time of a rate, in whole picoseconds.
+/// Return the field and the text that set a rate: its mean interarrival time in whole picoseconds.
 fn write_load(per_ms: f64) -> Result<LoadValue, &'static str> {
     let rate = Rate::from_per_s(per_ms * 1e3);
     let gap = 1e12 / rate.per_s();

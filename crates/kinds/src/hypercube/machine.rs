@@ -1,4 +1,4 @@
-//! A hypercube from its settings.
+//! Reader of the description of a hypercube.
 
 use super::table::{Count, DeviceTable, LanesTable, MachineTable, PlacementWord};
 use isthmus_machine::hypercube::spec::{
@@ -7,7 +7,7 @@ use isthmus_machine::hypercube::spec::{
 use isthmus_scenario::format::{Describe, Layer, Problem, Settings};
 use isthmus_units::Clock;
 
-/// The machine, checked.
+/// Read and check the description of the machine.
 pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let DeviceTable {
@@ -67,7 +67,7 @@ fn lanes(settings: &Settings, table: &LanesTable, dimension: u32) -> Result<Lane
     Ok(lanes)
 }
 
-/// The lanes, where they follow from dimension and I/O network.
+/// Return the numbers of lanes that follow from the dimension and the I/O network by default.
 pub(super) fn derived(cube: &HypercubeSpec) -> Vec<(&'static str, String)> {
     let lanes = &cube.lanes;
     [
@@ -130,13 +130,12 @@ fn placement(
     })
 }
 
-/// Microseconds in one cycle, the time that a flit needs to cross a lane.
+/// Return the length of a cycle in microseconds: the time in which a flit crosses a lane.
 pub(super) fn cycle_us(spec: &HypercubeSpec) -> f64 {
     Clock::new(spec.flit, spec.bandwidth).map_or(f64::INFINITY, Clock::cycle_us)
 }
 
-/// Engines count cycles, so a cycle must be at least the resolution of time, and an hour must be
-/// a countable number of them.
+/// Check the length of a cycle: at least the resolution of time, 1 ps, and at most 1 s.
 fn check_clock(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem> {
     let cycle_us = cycle_us(spec);
     if cycle_us < 1e-6 {

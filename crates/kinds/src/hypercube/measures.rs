@@ -1,35 +1,35 @@
-//! The latencies of a hypercube: two for each class of messages, two for each I/O operation.
+//! Latencies of a hypercube: two for each class of messages and two for each I/O operation.
 
 use isthmus_machine::hypercube::{Class, Machine, Operation};
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::LazyLock;
 
-/// Their names, in the order in which results list them.
+/// Names of the latencies in the order of the results.
 pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let classes = Class::ALL.into_iter().flat_map(|class| {
-        // From readiness, and as the hypercube paper measures it.
+        // `header` starts when a message is ready; `router` is measured as in the hypercube paper.
         ["header", "router"].map(|quantity| format!("{}.{quantity}", class.name()))
     });
     let operations = Operation::ALL.into_iter().flat_map(|operation| {
-        // The network's part, and the whole.
+        // `network` is the part of the network; `response` is the whole time.
         ["network", "response"].map(|quantity| format!("{}.{quantity}", operation.name()))
     });
     classes.chain(operations).collect()
 });
 
-/// Position of the first measure of `class`; the second follows.
+/// Return the index of the first measure of `class`; the second follows.
 #[inline]
 pub(super) fn of_class(class: Class) -> usize {
     2 * class as usize
 }
 
-/// Position of the first measure of `operation`; the second follows.
+/// Return the index of the first measure of `operation`; the second follows.
 #[inline]
 pub(super) fn of_operation(operation: Operation) -> usize {
     2 * (Class::ALL.len() + operation as usize)
 }
 
-/// Whether `traffic` on `machine` can give the measure at all, however rarely.
+/// Return whether `traffic` on `machine` can produce the measure at all, however rarely.
 pub(super) fn occurs(measure: usize, machine: &Machine, traffic: &TrafficSpec) -> bool {
     let shares = traffic.collectives;
     let io = traffic.io_probability > 0.0;

@@ -20,6 +20,6 @@ pub use built::Built;
 pub use figures::HypercubeSummary;
 pub use jobs::HypercubeJobs;
 
-/// The kind.
+/// The kind of machine `hypercube`.
 #[derive(Debug)]
 pub struct Hypercube;

@@ -1,4 +1,4 @@
-//! Fields of a hypercube that have no effect beside the values of others.
+//! Fields of a hypercube that have no effect because of the values of other fields.
 
 use crate::jobs::behind;
 use isthmus_machine::hypercube::spec::HypercubeSpec;
@@ -12,7 +12,7 @@ pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
         ("machine.lanes.io_to_pe", cube.lanes.io_to_pe),
     ];
     for (key, lanes) in unused {
-        // No lanes for no network is what there is.
+        // 0 lanes agree with a missing I/O network, so only other values are reported.
         watch.field(
             key,
             (cube.lanes.io_link == 0 && lanes > 0).then(|| Reason {

@@ -1,4 +1,4 @@
-//! The queueing model on the routes of one machine, channel by channel.
+//! Queueing model on the routes of one machine, channel by channel.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
@@ -7,12 +7,12 @@ use isthmus_analytic::worms::{Network, Role, Start, Step, Uses};
 use isthmus_machine::hypercube::{ChannelKind, Machine};
 use std::collections::HashMap;
 
-/// Most pairs of a PE and an I/O node whose routes are walked; larger machines are averaged over.
+/// Maximum number of pairs of a PE and an I/O node for which routes are followed; above it the model uses averages.
 const PAIRS_MAX: u64 = 1 << 14;
-/// Dimension of the largest cube whose links are distinguished.
+/// Maximum dimension of a cube for which the model distinguishes links.
 const DIMENSION_MAX: u32 = 10;
 
-// Kinds of length, by their position in the network's list.
+// Indices of message lengths in the list of the network.
 const MESSAGE: usize = 0;
 const REQUEST: usize = 1;
 const REPLY: usize = 2;
@@ -20,10 +20,10 @@ const WRITE: usize = 3;
 
 /// Relative precision of a saturation load.
 const PRECISION: f64 = 1e-4;
-/// Part of the saturation load at which channels are compared.
-const NEARLY: f64 = 0.999;
+/// Fraction of the saturation load at which channels are compared.
+const COMPARISON_LOAD: f64 = 0.999;
 
-/// Kinds of channel that have the same number of lanes.
+/// Groups of kinds of channel that have the same number of lanes.
 const WIDTHS: [&[ChannelKind]; 6] = [
     &[ChannelKind::PeInject, ChannelKind::PeEject],
     &[ChannelKind::Link],
@@ -33,21 +33,23 @@ const WIDTHS: [&[ChannelKind]; 6] = [
     &[ChannelKind::IoToPe],
 ];
 
-/// The load in messages per cycle and PE that fills the machine, and the part that limits it.
+/// Saturation load of a machine and its bottleneck.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit {
+    /// Saturation load in messages per cycle and PE.
     pub load: f64,
+    /// The bottleneck in words.
     pub part: String,
 }
 
-/// A machine's routes with what goes on them.
+/// The routes of a machine with the traffic on them.
 pub(super) struct Routes<'a> {
     machine: &'a Machine,
     network: Network,
 }
 
 impl<'a> Routes<'a> {
-    /// The routes of `machine` under the traffic of `model`; none for machines too large to walk.
+    /// Return the routes of `machine` under the traffic of `model`, or `None` if the machine is too large.
     pub fn new(machine: &'a Machine, model: &HypercubeIo) -> Result<Option<Self>, Error> {
         let pairs = u64::from(machine.cube().node_count()) * u64::from(model.io_nodes);
         if machine.cube().dimension() > DIMENSION_MAX || pairs > PAIRS_MAX {
@@ -68,17 +70,17 @@ impl<'a> Routes<'a> {
         Ok(Some(Self { machine, network }))
     }
 
-    /// Mean header latencies by class, when each PE sends `rate` messages per cycle.
+    /// Return the mean header latencies by class if each PE sends `rate` messages per cycle.
     pub fn headers(&self, rate: f64) -> Vec<Uses> {
         let solved = self.network.solve(rate);
         self.network.headers(&solved, MessageClass::ALL.len())
     }
 
-    /// The load that fills the machine; the part that limits it is the kind of channel of which
-    /// twice as many lanes would leave most room at that load (compare [`HypercubeIo::limit`]).
+    /// Return the saturation load and the bottleneck. The bottleneck is the kind of channel whose number of lanes, if
+    /// doubled, reduces the highest utilisation at that load most (compare [`HypercubeIo::limit`]).
     pub fn limit(&self) -> Option<Limit> {
         let load = self.network.saturation(PRECISION)?;
-        let solved = self.network.solve(NEARLY * load);
+        let solved = self.network.solve(COMPARISON_LOAD * load);
         let mut best: Option<(f64, String)> = None;
         for kinds in WIDTHS {
             let Some((kind, channel)) = self.most_held(kinds, &solved.utilisation) else {
@@ -100,6 +102,7 @@ impl<'a> Routes<'a> {
         best.map(|(_, part)| Limit { load, part })
     }
 
+    /// Return the busiest channel of these kinds, if any carries traffic.
     fn most_held(&self, kinds: &[ChannelKind], held: &[f64]) -> Option<(ChannelKind, u32)> {
         let layout = self.machine.layout();
         let channels = kinds
@@ -110,6 +113,7 @@ impl<'a> Routes<'a> {
             .max_by(|a, b| held[a.1 as usize].total_cmp(&held[b.1 as usize]))
     }
 
+    /// Return the lanes of all channels, doubled for these kinds.
     fn doubled(&self, kinds: &[ChannelKind]) -> Vec<u32> {
         let mut lanes = self.network.lanes().to_vec();
         for &kind in kinds {
@@ -120,7 +124,7 @@ impl<'a> Routes<'a> {
         lanes
     }
 
-    /// A kind of channel, and the dimension that it crosses.
+    /// Return the kind of a channel in words, with the dimension of a link.
     fn name(&self, kind: ChannelKind, channel: u32) -> String {
         let layout = self.machine.layout();
         let index = (channel - layout.of_kind(kind).start) as usize;
@@ -146,17 +150,18 @@ impl<'a> Routes<'a> {
     }
 }
 
+/// Steps and starts of routes that have been followed so far.
 #[derive(Default)]
 struct Walked {
     steps: Vec<Step>,
     starts: Vec<Start>,
-    /// Of paths, by channel, length and the step after it: from there on ways that meet are one.
-    ahead: HashMap<(u32, usize, Option<u32>), u32>,
+    /// Steps by channel, length and next step, so that routes with a common end share its steps.
+    known_steps: HashMap<(u32, usize, Option<u32>), u32>,
 }
 
 impl Walked {
-    /// Messages between PEs. Once a message has crossed a dimension, it crosses each lower one with
-    /// probability 1/2, so that one step for each channel is enough.
+    /// Add the messages between PEs. After a message has crossed a dimension, it crosses each lower one with
+    /// probability 1/2, so one step for each channel is enough.
     fn messages(&mut self, machine: &Machine, model: &HypercubeIo) {
         let rate = 1.0 - model.traffic.io_probability;
         if rate <= 0.0 {
@@ -178,7 +183,7 @@ impl Walked {
                 add(&mut self.steps, channel, Vec::new())
             })
             .collect();
-        // By dimension, lowest first, then PE: the link that leaves it.
+        // Steps of the links out of each PE: links[dimension][PE], the lowest dimension first.
         let mut links: Vec<Vec<u32>> = Vec::new();
         for crossed in 0..dimension {
             let across = (0..pes)
@@ -220,7 +225,7 @@ impl Walked {
         }
     }
 
-    /// Requests, writes, forwards and replies on the machine's own paths.
+    /// Add requests, writes, forwards and replies on the paths of the machine.
     fn demands(&mut self, machine: &Machine, model: &HypercubeIo) {
         let traffic = &model.traffic;
         let io_nodes = machine.placement().io_node_count();
@@ -234,18 +239,18 @@ impl Walked {
         };
         let mut path = Vec::new();
         for pe in machine.cube().nodes() {
-            let asked = machine.asks(pe);
-            machine.path_ask(pe, asked, &mut path);
+            let own = machine.asks(pe);
+            machine.path_ask(pe, own, &mut path);
             self.walk((MessageClass::Request, Role::Alone), reads, REQUEST, &path);
             self.walk((MessageClass::Write, Role::Alone), writes, WRITE, &path);
             path.clear();
-            machine.path_reply(asked, asked, pe, &mut path);
+            machine.path_reply(own, own, pe, &mut path);
             self.walk((MessageClass::ReplyLocal, Role::Alone), local, REPLY, &path);
             path.clear();
-            for from in (0..io_nodes).filter(|&from| from != asked && remote > 0.0) {
-                machine.path_reply(from, asked, pe, &mut path);
+            for from in (0..io_nodes).filter(|&from| from != own && remote > 0.0) {
+                machine.path_reply(from, own, pe, &mut path);
                 self.walk(
-                    (MessageClass::ReplyRemote, Role::Answers(asked)),
+                    (MessageClass::ReplyRemote, Role::Answers(own)),
                     remote,
                     REPLY,
                     &path,
@@ -253,12 +258,12 @@ impl Walked {
                 path.clear();
             }
         }
-        for asked in (0..io_nodes).filter(|_| remote > 0.0) {
-            let rate = remote * machine.clients(asked).len() as f64;
-            for to in (0..io_nodes).filter(|&to| to != asked) {
-                machine.path_forward(asked, to, &mut path);
+        for forwarder in (0..io_nodes).filter(|_| remote > 0.0) {
+            let rate = remote * machine.clients(forwarder).len() as f64;
+            for to in (0..io_nodes).filter(|&to| to != forwarder) {
+                machine.path_forward(forwarder, to, &mut path);
                 self.walk(
-                    (MessageClass::Forward, Role::Asks(asked)),
+                    (MessageClass::Forward, Role::Asks(forwarder)),
                     rate,
                     REQUEST,
                     &path,
@@ -268,6 +273,7 @@ impl Walked {
         }
     }
 
+    /// Add a path with the message rate on it.
     fn walk(
         &mut self,
         (class, role): (MessageClass, Role),
@@ -282,7 +288,7 @@ impl Walked {
         for &channel in path.iter().rev() {
             let steps = &mut self.steps;
             let step = self
-                .ahead
+                .known_steps
                 .entry((channel, length, next))
                 .or_insert_with(|| {
                     steps.push(Step {

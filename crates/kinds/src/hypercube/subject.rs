@@ -21,8 +21,8 @@ use isthmus_workload::spec::{Arrival, TrafficSpec};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Zero-load round trips that a run must last before it is judged. The test compares the two
-/// halves of a run, so the filling of all delays must be over well within the first.
+/// Minimum length of a run before it is judged, in zero-load round trips. The test compares the two halves of a run,
+/// so initial filling must end well within the first half.
 const ROUND_TRIPS_MIN: u64 = 5;
 
 const FLOWS: &[FlowInfo] = &[
@@ -77,7 +77,7 @@ impl Kind for Hypercube {
     }
 }
 
-/// The field behind an error of a machine, and what would be right.
+/// Return the field that causes an error of a machine, with a hint.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
@@ -99,7 +99,7 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Mean messages of one PE per millisecond; none in a closed loop.
+/// Return the mean message rate of one PE per millisecond; `None` in a closed loop.
 fn per_ms(traffic: &TrafficSpec) -> Option<f64> {
     let gap = match traffic.arrival {
         Arrival::Exponential { mean } | Arrival::Bursty { mean, .. } => mean,
@@ -138,7 +138,7 @@ impl Subject for Point {
         } else {
             times.disk.mean_access(data.get())
         };
-        // Request, forward and reply, each with its start-up and the length of the largest data.
+        // A round trip is request, forward and reply, each with a start-up and the flits of the largest data.
         let flits = u64::from(machine.clock().flits(data));
         let round_trip = 3 * (machine.startup() + flits) + times.access + disk as Cycles;
         ROUND_TRIPS_MIN * round_trip
@@ -148,8 +148,8 @@ impl Subject for Point {
         self.built.machine.working_pes().into()
     }
 
-    /// A message is on its way at once. What an I/O demand waits for in software and devices
-    /// follows its request, of which the lanes of an I/O node let in a flit per cycle each.
+    /// Return the demands that delays can hold. A message enters the network at once, so messages count 0. I/O demands
+    /// wait in software and devices after their request, and each lane of an I/O node admits one flit per cycle.
     fn held_by_delays(&self, flow: usize) -> u64 {
         if flow == Flow::Messages as usize {
             return 0;
@@ -174,7 +174,7 @@ impl Subject for Point {
         FLOWS
     }
 
-    /// Demands per working PE and millisecond: all, and I/O demands alone.
+    /// Return the rates per working PE and millisecond: of all demands, and of I/O demands only.
     fn rates(&self) -> Vec<RateInfo> {
         let machine = &self.built.machine;
         let scale = 1e3 / self.cycle_us() / f64::from(machine.working_pes());
@@ -257,13 +257,13 @@ impl Simulated for Running {
         }
     }
 
-    /// Routes are proven free of deadlock when a machine is built.
+    /// Return `None`: the build of a machine proves that its routes are free of deadlock.
     fn collapse(&self) -> Option<Collapse> {
         None
     }
 }
 
-/// Passes the events of a simulation on to recorders.
+/// Observer that passes the events of a simulation on to recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {

@@ -1,5 +1,4 @@
-//! `[machine]` and `[workload]` of a hypercube, as a file describes them. Letters are those of Fig. 2
-//! of the hypercube paper.
+//! Scenario tables `[machine]` and `[workload]` of a hypercube. Letters are those of Fig. 2 of the hypercube paper.
 
 use crate::devices::DiskTable;
 use crate::values::{Lanes, MostOutstanding};
@@ -69,7 +68,7 @@ pub(super) struct PlacementTable {
     pub(super) kind: PlacementWord,
 }
 
-/// Where the I/O nodes go, by the word of `machine.placement.kind`.
+/// Fields of each placement of I/O nodes, selected by `machine.placement.kind`.
 #[derive(Describe)]
 pub(super) enum PlacementWord {
     Hamming,
@@ -84,7 +83,7 @@ pub(super) enum PlacementWord {
     },
 }
 
-/// Of placements that a number describes.
+/// Fields of placements that are described by a number of I/O nodes.
 #[derive(Describe)]
 pub(super) struct Count {
     /// Number of I/O nodes, at most that of the PEs.
@@ -128,7 +127,7 @@ pub(super) struct FaultsTable {
     pub(super) io_links: Vec<(u32, u32)>,
 }
 
-/// `[workload]`: what the PEs ask for.
+/// `[workload]`: the demands of the PEs.
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
     /// When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which a PE
@@ -181,7 +180,7 @@ pub(super) struct WorkloadTable {
     pub(super) collectives: CollectivesTable,
 }
 
-/// When a PE asks, by the word of `workload.arrival`.
+/// Fields of each arrival process, selected by `workload.arrival`.
 #[derive(Describe)]
 pub(super) enum ArrivalTable {
     Exponential(OpenLoop),
@@ -207,7 +206,7 @@ pub(super) enum ArrivalTable {
     },
 }
 
-/// How much each PE of an open loop asks for.
+/// Fields of the offered load of each PE in an open loop.
 #[derive(Describe)]
 pub(super) struct OpenLoop {
     /// t_a: mean time between two demands of one PE.

@@ -1,4 +1,4 @@
-//! The workload of a hypercube from its settings.
+//! Reader of the workload of a hypercube.
 
 use super::machine::cycle_us;
 use super::table::{ArrivalTable, CollectivesTable, FileBlocksTable, OpenLoop, WorkloadTable};
@@ -9,10 +9,10 @@ use isthmus_units::Time;
 use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival, Collectives, HotSpot, TrafficSpec};
 
-/// The two ways to say how much each PE asks for.
+/// Fields that set the offered load of each PE, as a rate or as a mean gap.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
 
-/// The workload, checked against the machine that it runs on.
+/// Read the workload and check it against the machine that it runs on.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let (file_blocks_min, file_blocks_max) = file_blocks(settings, &table.file_blocks)?;
@@ -39,7 +39,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Traf
     )?;
     let spec = TrafficSpec {
         outstanding: match (arrival, table.outstanding) {
-            // The loop itself keeps to its number.
+            // A closed loop limits its demands by itself.
             (Arrival::Closed { .. }, _) | (_, None) => Outstanding::Unlimited,
             (_, Some(outstanding)) => outstanding,
         },
@@ -100,13 +100,16 @@ fn arrival(
         }
         ArrivalTable::Closed { think } => Arrival::Closed {
             think,
-            outstanding: loops(settings, outstanding)?,
+            outstanding: closed_loop_demands(settings, outstanding)?,
         },
     })
 }
 
-/// Demands that a closed loop keeps under way.
-fn loops(settings: &Settings, outstanding: Option<Outstanding>) -> Result<u32, Problem> {
+/// Return the number of demands that a closed loop keeps in flight.
+fn closed_loop_demands(
+    settings: &Settings,
+    outstanding: Option<Outstanding>,
+) -> Result<u32, Problem> {
     match outstanding {
         None => Ok(1),
         Some(Outstanding::AtMost(most)) => Ok(most),
@@ -202,7 +205,7 @@ fn collectives(
     Ok(collectives)
 }
 
-/// Engines count the flits of a message in 32 bits.
+/// Check the lengths of messages: engines count the flits of a message in 32 bits.
 fn check_lengths(
     settings: &Settings,
     spec: &TrafficSpec,
@@ -229,7 +232,7 @@ fn check_lengths(
     Ok(())
 }
 
-/// Engines count cycles in 64 bits; a replication must stay far below their end.
+/// Check that a replication takes far fewer than 2^64 cycles, because engines count cycles in 64 bits.
 fn check_duration(
     settings: &Settings,
     spec: &TrafficSpec,
@@ -254,7 +257,7 @@ fn check_duration(
     ))
 }
 
-/// Where the mean interarrival time was written.
+/// Return the key of the field that sets the mean interarrival time.
 fn mean_key(settings: &Settings) -> &'static str {
     match settings.given("workload.rate") {
         Some(_) => "workload.rate",

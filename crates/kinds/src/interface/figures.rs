@@ -1,4 +1,4 @@
-//! The machine and the use of its parts, in figures.
+//! Summary of the machine and utilisation of its parts, for the results.
 
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
 use isthmus_experiment::subject::{Counted, Overlay};
@@ -7,35 +7,35 @@ use isthmus_stream_sim::spec::{From, Machine, To, Work};
 use isthmus_stream_sim::{LinkKind, Part, parts};
 use serde::Serialize;
 
-/// Cells of a torus and their network interface.
+/// Summary of a torus of cells with its network interface.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InterfaceSummary {
-    /// Rows of cells.
+    /// Number of rows of cells.
     pub rows: u32,
-    /// Columns of cells.
+    /// Number of columns of cells.
     pub columns: u32,
-    /// Links to the interface.
+    /// Number of links to the interface.
     pub links: u32,
-    /// The column of each of them.
+    /// Column of each link to the interface.
     pub link_columns: Vec<u32>,
-    /// What a link carries.
+    /// Bandwidth of a link in MB/s.
     pub link_mb_per_s: f64,
-    /// What the external network carries.
+    /// Bandwidth of the external network in MB/s.
     pub network_mb_per_s: f64,
-    /// Staging memory.
+    /// Size of the staging memory in bytes.
     pub staging_bytes: u64,
-    /// DMA engines for links.
+    /// Number of DMA engines for links.
     pub engines: u32,
 }
 
-/// The machine in figures.
+/// Return the summary of the machine.
 pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
-    let apart = machine.columns / machine.links;
+    let stride = machine.columns / machine.links;
     InterfaceSummary {
         rows: machine.rows,
         columns: machine.columns,
         links: machine.links,
-        link_columns: (0..machine.links).map(|link| link * apart).collect(),
+        link_columns: (0..machine.links).map(|link| link * stride).collect(),
         link_mb_per_s: machine.link_bytes_per_s as f64 / 1e6,
         network_mb_per_s: machine.interface.network_bytes_per_s as f64 / 1e6,
         staging_bytes: machine.interface.staging_bytes,
@@ -43,7 +43,7 @@ pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     }
 }
 
-/// What data pass, each with the MB/s that it can do and how that follows.
+/// Return the stages that data pass through, each with its bandwidth in MB/s and an explanation.
 fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
     let interface = &machine.interface;
     let mb = |bytes_per_s: u64| bytes_per_s as f64 / 1e6;
@@ -82,7 +82,7 @@ fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
     stages
 }
 
-/// The slowest of what data pass, which nothing exceeds: in MB/s, and which it is.
+/// Return the slowest stage, which bounds the throughput: its bandwidth in MB/s and its name.
 pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str)> {
     let stages = stages(machine, work).into_iter();
     stages
@@ -90,7 +90,7 @@ pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// What is asked of each of them.
+/// Return the demand on each stage and its supply.
 pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Capacity {
     let parts = stages(machine, work).into_iter();
     let parts = parts.map(|(name, supply, basis)| PartKind {
@@ -112,8 +112,9 @@ pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Cap
     }
 }
 
-/// The name of a part in results, and where it is; the interface comes after the cells.
-fn place(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
+/// Return the name of a part in results, with its location as numbers of cells. The interface is numbered after the
+/// cells.
+fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     match part {
         Part::Link(LinkKind::Torus(from, to)) => ("link", from, Some(to)),
         Part::Link(LinkKind::Interface(from)) => ("interface_link", from, Some(cells)),
@@ -126,7 +127,7 @@ fn place(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     }
 }
 
-/// How busy the parts were that had anything to do.
+/// Return the utilisation of all parts that did any work.
 pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) -> Uses {
     let Some(counted) = counted.first() else {
         return Uses::default();
@@ -139,7 +140,7 @@ pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) ->
         .zip(counts)
         .filter(|(_, (carried, held))| **carried > 0 || held.cycles > 0)
         .map(|(part, (&carried, held))| {
-            let (kind, from, to) = place(part, cells);
+            let (kind, from, to) = location(part, cells);
             UsedPart {
                 kind: kind.to_owned(),
                 from,

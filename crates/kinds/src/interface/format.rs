@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of network interfaces.
 
 use super::Interface;
 use super::table::{MachineTable, WorkloadTable};
@@ -18,8 +18,8 @@ const MEASURES: Measures = Measures {
 };
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Runs are exact: rules for stopping mean nothing, but stand in files of all kinds.
-fn own(row: Field) -> Field {
+/// Adapt a common field of runs and searches. Runs are exact, so the stopping rules have no effect here.
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
         "stop.messages_first" | "stop.messages_max" => row.by_default(Value("1")),
@@ -35,8 +35,8 @@ fn own(row: Field) -> Field {
     }
 }
 
-/// Rules that exact runs do not heed.
-const UNHEEDED: &[&str] = &[
+/// Stopping rules that have no effect on exact runs.
+const RULES_WITHOUT_EFFECT: &[&str] = &[
     "stop.rule",
     "stop.precision",
     "stop.of",
@@ -56,7 +56,7 @@ impl Format for Interface {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own,
+        own: adapt_field,
         loads: Loads {
             keys: Choice(&["workload.load"]),
             key: "workload.load",
@@ -101,7 +101,7 @@ impl Format for Interface {
                 store_bytes_per_s: bytes_per_s(interface.store),
                 packet_ns: ns(settings, "machine.interface.packet", interface.packet)?,
                 udp_ns: ns(settings, "machine.interface.udp", interface.udp)?,
-                // A float becomes the nearest integer there is.
+                // The cast saturates at the ends of u64.
                 packets_per_s: interface.packet_rate.per_s().round() as u64,
                 network_bytes_per_s: bytes_per_s(interface.network),
             },
@@ -133,7 +133,7 @@ impl Format for Interface {
     }
 
     fn watch_rules(watch: &mut Watch<'_>) {
-        for key in UNHEEDED {
+        for key in RULES_WITHOUT_EFFECT {
             watch.field(
                 key,
                 Some(Reason {
@@ -230,12 +230,12 @@ impl Format for Interface {
     }
 }
 
-/// Bytes per second, rounded down.
+/// Return a bandwidth in bytes per second, rounded down.
 fn bytes_per_s(bandwidth: Bandwidth) -> u64 {
     bandwidth.bits_per_s() / 8
 }
 
-/// Whole nanoseconds: those are the ticks.
+/// Return a time in ns, the ticks of the simulation, or a problem if it is not a whole number.
 fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
     if time.ps().is_multiple_of(1_000) {
         return Ok(time.ps() / 1_000);

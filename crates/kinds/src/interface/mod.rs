@@ -8,6 +8,6 @@ mod table;
 
 pub use figures::InterfaceSummary;
 
-/// The kind.
+/// The kind of machine `interface`.
 #[derive(Debug)]
 pub struct Interface;

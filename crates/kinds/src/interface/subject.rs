@@ -15,7 +15,7 @@ use isthmus_stream_sim::{Error, Simulation, check_work};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Ticks are nanoseconds.
+/// Length of a tick, 1 ns, in microseconds.
 const CYCLE_US: f64 = 1e-3;
 
 const FLOWS: &[FlowInfo] = &[FlowInfo {
@@ -38,7 +38,7 @@ impl Kind for Interface {
             machine: machine.clone(),
             work: work.clone(),
         };
-        // What only building finds.
+        // The build of the simulation finds errors that the check cannot.
         point.simulation().map_err(flaw)?;
         Ok(Arc::new(point))
     }
@@ -164,20 +164,20 @@ impl Subject for Point {
 
 struct Running {
     simulation: Simulation,
-    /// ADUs that were reported to the recorders.
+    /// Number of ADUs that were reported to the recorders.
     offered: u64,
     work: Work,
 }
 
 impl Running {
-    /// Return when the first ADU is made that is not reported yet.
+    /// Return the tick at which the next ADU that is not yet reported is made.
     fn next_offer(&self) -> Cycles {
         let gap = self.work.gap_ns().filter(|_| self.offered < self.work.adus);
         gap.map_or(Cycles::MAX, |gap| gap.saturating_mul(self.offered))
     }
 
-    /// Report the ADUs that are made by now. Without a load none is offered: the offered load follows from the
-    /// accepted load.
+    /// Report the ADUs that have been made by now. Without a load there is nothing to report: the offered load then
+    /// equals the accepted load.
     fn offer(&mut self, recorders: &mut Recorders) {
         while self.next_offer() <= self.simulation.now() {
             recorders.offer(0);
@@ -212,7 +212,7 @@ impl Simulated for Running {
         self.offered - self.simulation.adus().min(self.offered)
     }
 
-    /// They are counted from the beginning.
+    /// Do nothing: the counts run from the start of the simulation.
     fn count_channels(&mut self) {}
 
     fn counts(&self) -> Counts {

@@ -1,4 +1,4 @@
-//! Devices behind the I/O servers: which jobs use them, what they can do, and how busy they were.
+//! Devices behind the I/O servers: the jobs that use them, their capacity and their utilisation.
 
 use super::{Message, is_io, stores};
 use crate::devices::{self, DEVICE as DEVICE_TABLE};
@@ -16,24 +16,24 @@ use std::collections::BTreeMap;
 
 pub(crate) use isthmus_machine::storage::Access;
 
-/// The kind of their parts, as results name it.
+/// Kind of device parts, as results name it.
 pub(crate) const DEVICE: &str = "device";
 
-/// Times that a message takes alone at its device which a run must last before it is judged. The test
-/// compares the two halves of a run, so that what fills at first must be full well within the first.
+/// Minimum length of a run before it is judged, in multiples of the time of a message alone at its device.
+/// The test compares the two halves of a run, so initial filling must end well within the first half.
 const ALONE_MIN: f64 = 5.0;
 
-/// The same of the time in which a burst buffer fills.
+/// Recommended length of a run, in multiples of the time in which a burst buffer fills.
 const FILLS_MIN: f64 = 3.0;
 
-/// Rates that differ by less than this share are the same.
+/// Relative difference below which two rates count as equal.
 const ROUNDING: f64 = 1e-9;
 
-/// Points at which a distribution of sizes is looked at.
-const SIZES: u32 = 512;
+/// Number of sample points of a distribution of sizes.
+const SIZE_SAMPLES: u32 = 512;
 
-/// The active jobs that do, by their places among all, and their messages.
-fn jobs<'t>(
+/// Return the active jobs that use devices, each with its index among all jobs and its messages.
+fn device_jobs<'t>(
     traffic: &'t JobsTraffic,
     layout: &'t Layout,
 ) -> impl Iterator<Item = (usize, &'t Job, Message)> {
@@ -42,39 +42,42 @@ fn jobs<'t>(
     active.filter_map(|(number, job)| Some((number, job, Message::of(job)?)))
 }
 
-/// What devices do for the messages of one job, in ns.
+/// Time that devices need for the messages of one job, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
-    /// For how long a byte takes a station of each kind.
+    /// Busy time of each kind of station per byte.
     per_byte: [f64; 4],
-    /// The requests of a message, one after another.
-    in_turn: f64,
+    /// Time of all requests of a message, one after another.
+    sequential: f64,
 }
 
-/// The device that most is asked of.
+/// Bottleneck among the devices.
 pub(crate) struct Fullest {
+    /// Index of the device.
     pub place: usize,
-    /// What it is asked to move and what it can, in GB/s.
+    /// Bandwidth that jobs demand of the device, in GB/s.
     pub demand: f64,
+    /// Bandwidth that the device can supply, in GB/s.
     pub supply: f64,
+    /// Explanation of the supply.
     pub basis: String,
-    /// What it does before it does that.
+    /// Remark on the time before this supply is the limit, such as while a burst buffer fills.
     pub remark: Option<String>,
 }
 
-/// The devices of a machine.
+/// Devices behind the I/O servers of a machine.
 pub(crate) struct Devices {
     model: Model,
     spec: StorageSpec,
     tick_ns: f64,
-    /// Most data of one request; a longer message is several.
+    /// Maximum bytes of one request; a longer message is split into several.
     request: u64,
-    /// Requests of a message that are under way at a time.
+    /// Maximum requests of one message in flight at a time.
     at_once: u32,
 }
 
 impl Devices {
-    /// Those behind the servers of a machine whose ticks have this length, if anything is.
+    /// Return the devices that `spec` describes, or `None` if there are none. A tick lasts `tick_us` microseconds.
     pub(crate) fn of(tick_us: f64, spec: &StorageSpec) -> Option<Self> {
         Some(Self {
             model: model(spec, tick_us)?,
@@ -85,7 +88,7 @@ impl Devices {
         })
     }
 
-    /// The same where messages longer than this come in several requests, so many of them at a time.
+    /// Split messages longer than `request` into several requests, at most `at_once` of them in flight.
     pub(crate) fn asked_in(self, request: Bytes, at_once: u32) -> Self {
         Self {
             request: request.get(),
@@ -94,15 +97,15 @@ impl Devices {
         }
     }
 
-    /// The requests of a message of so many bytes: how many, and how long they are.
+    /// Return the requests of a message of `size` bytes, as pairs of a count and the bytes of each.
     fn requests(&self, size: u64) -> impl Iterator<Item = (u64, u64)> {
         let (whole, rest) = (size / self.request, size % self.request);
         let requests = [(whole, self.request), (u64::from(rest > 0), rest)];
         requests.into_iter().filter(|&(times, _)| times > 0)
     }
 
-    /// What they do for messages of these sizes, of which such a share are reads: means over sizes that
-    /// are equally likely, so that nothing depends on how a device's time follows from the size.
+    /// Return the device time of the messages of a job, weighted by its shares of reads and writes. The result is a
+    /// mean over equally likely sizes, so it holds however a device's time depends on the size.
     fn served(&self, message: &Message) -> Served {
         let sizes = sizes(message.sizes);
         let bytes: f64 = sizes.iter().map(|&bytes| bytes as f64).sum();
@@ -113,23 +116,23 @@ impl Devices {
         ] {
             for (times, size) in sizes.iter().flat_map(|&size| self.requests(size)) {
                 let (times, work) = (times as f64, self.model.work(access, size));
-                for (of, each) in served.per_byte.iter_mut().zip(work.each) {
-                    *of += part * times * each * self.tick_ns / bytes;
+                for (sum, each) in served.per_byte.iter_mut().zip(work.each) {
+                    *sum += part * times * each * self.tick_ns / bytes;
                 }
-                served.in_turn += part * times * work.alone * self.tick_ns / sizes.len() as f64;
+                served.sequential += part * times * work.alone * self.tick_ns / sizes.len() as f64;
             }
         }
         served
     }
 
-    /// For how long a byte of a job takes a station of each kind, in ns.
+    /// Return the busy time of each kind of station per byte of a job, in ns.
     fn per_byte(&self, message: &Message) -> [f64; 4] {
         self.served(message).per_byte
     }
 
-    /// The least that a message takes on average with nothing else about, in ns, where a request of so many
-    /// bytes takes the ticks that `network` says beside its device: only so many requests go at a time, and a
-    /// station serves one after another.
+    /// Return a lower bound of the mean time of a message on an idle machine, in ns. `network` returns the ticks that a
+    /// request of a number of bytes spends outside its device. At most `at_once` requests are in flight, and a
+    /// station serves one at a time.
     pub(crate) fn least_ns(&self, message: &Message, network: impl Fn(Access, u64) -> f64) -> f64 {
         let sizes = sizes(message.sizes);
         let mut least = 0.0;
@@ -146,26 +149,28 @@ impl Devices {
     }
 
     fn least_ticks(&self, access: Access, size: u64, network: impl Fn(Access, u64) -> f64) -> f64 {
-        let (mut all, mut longest) = (0.0, 0.0_f64);
-        let (mut held, mut way) = (0.0, f64::INFINITY);
+        let (mut total, mut longest) = (0.0, 0.0_f64);
+        let (mut station, mut least_network) = (0.0, f64::INFINITY);
         for (times, bytes) in self.requests(size) {
             let (times, work) = (times as f64, self.model.work(access, bytes));
-            let beside = network(access, bytes);
-            let alone = beside + work.alone;
-            all += times * alone;
+            let network_ticks = network(access, bytes);
+            let alone = network_ticks + work.alone;
+            total += times * alone;
             longest = longest.max(alone);
-            held += times * work.held;
-            way = way.min(beside);
+            station += times * work.held;
+            least_network = least_network.min(network_ticks);
         }
-        (all / f64::from(self.at_once)).max(longest).max(way + held)
+        (total / f64::from(self.at_once))
+            .max(longest)
+            .max(least_network + station)
     }
 
-    /// How that follows from the description, for the messages of the first of the jobs.
+    /// Explain in words how the supply follows from the description, for the messages of the first job.
     pub(crate) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
-        let Some((.., message)) = jobs(traffic, layout).next() else {
+        let Some((.., message)) = device_jobs(traffic, layout).next() else {
             return String::new();
         };
-        let ms = number(self.served(&message).in_turn / 1e6);
+        let ms = number(self.served(&message).sequential / 1e6);
         let size = message.sizes.mean;
         match self.spec {
             StorageSpec::None => String::new(),
@@ -181,8 +186,8 @@ impl Devices {
         }
     }
 
-    /// The device that jobs ask most of, whose closed loops ask for no more than `alone` in GB/s, among so
-    /// many; that behind a server is at a place.
+    /// Return the bottleneck among `places` devices, or `None` if no job uses a device. A client of a closed loop
+    /// demands at most `alone` GB/s. `place` maps a server to the index of its device.
     pub(crate) fn fullest(
         &self,
         traffic: &JobsTraffic,
@@ -191,13 +196,13 @@ impl Devices {
         places: u32,
         place: impl Fn(u32) -> usize,
     ) -> Option<Fullest> {
-        let mut asked = vec![(0.0, [0.0; 4]); places as usize];
-        for (number, job, message) in jobs(traffic, layout) {
+        let mut demands = vec![(0.0, [0.0; 4]); places as usize];
+        for (number, job, message) in device_jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
             let rate = message.offered.unwrap_or(alone);
             for Pair { other, of, .. } in layout.pairs(number, job) {
                 let each = rate / of as f64;
-                let (data, busy) = &mut asked[place(other)];
+                let (data, busy) = &mut demands[place(other)];
                 *data += each;
                 for (busy, ns) in busy.iter_mut().zip(per_byte) {
                     *busy += each * ns;
@@ -205,8 +210,8 @@ impl Devices {
             }
         }
         let most = |busy: [f64; 4]| busy.into_iter().fold(0.0, f64::max);
-        let all = asked.into_iter().map(|(data, busy)| (data, most(busy)));
-        // Of those alike the first.
+        let all = demands.into_iter().map(|(data, busy)| (data, most(busy)));
+        // The first of several equally busy devices is chosen.
         let (place, (demand, busy)) = (all.enumerate().rev())
             .max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))
             .filter(|&(_, (_, busy))| busy > 0.0)?;
@@ -219,7 +224,7 @@ impl Devices {
         })
     }
 
-    /// A sentence on what devices do before they do what their capacity says.
+    /// Return a remark on how long a burst buffer absorbs writes faster than it drains.
     pub(crate) fn remark(&self, traffic: &JobsTraffic, layout: &Layout) -> Option<String> {
         let written = written(traffic, layout);
         let StorageSpec::BurstBuffer {
@@ -241,21 +246,21 @@ impl Devices {
         ))
     }
 
-    /// Ticks that a run must last before it is judged.
+    /// Return the minimum number of ticks of a run before it is judged.
     pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
-        let alone = jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
+        let alone =
+            device_jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
         (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
     }
 
-    /// Ticks that it should last: a burst buffer takes anything until it is full.
+    /// Return the recommended number of ticks of a run: a burst buffer absorbs any load until it is full.
     pub(crate) fn ticks_wanted(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let fills = fill_ns(&self.spec, written(traffic, layout)).unwrap_or(0.0);
         (FILLS_MIN * fills / self.tick_ns).ceil() as Cycles
     }
 }
 
-/// The ns after which a burst buffer is full that is written to at so many bytes per ns; `None` if it
-/// never is.
+/// Return the time in which writes of `written` bytes per ns fill a burst buffer, in ns; `None` if it never fills.
 fn fill_ns(spec: &StorageSpec, written: f64) -> Option<f64> {
     let &StorageSpec::BurstBuffer {
         capacity,
@@ -270,22 +275,24 @@ fn fill_ns(spec: &StorageSpec, written: f64) -> Option<f64> {
     (surplus > ROUNDING * drain).then(|| capacity.get() as f64 / surplus)
 }
 
-/// Sizes of messages that are equally likely.
+/// Return equally likely message sizes, in bytes, that represent the distribution `sizes`.
 fn sizes(sizes: Sizes) -> Vec<u64> {
     let mean = sizes.mean.get() as f64;
     let whole = |bytes: f64| (bytes.round() as u64).max(1);
-    let at = |n: u32| (f64::from(n) + 0.5) / f64::from(SIZES);
+    let at = |n: u32| (f64::from(n) + 0.5) / f64::from(SIZE_SAMPLES);
     match sizes.spread {
         Spread::Fixed => vec![sizes.mean.max(Bytes::new(1)).get()],
-        Spread::Exponential => (0..SIZES)
+        Spread::Exponential => (0..SIZE_SAMPLES)
             .map(|n| whole(-mean * (-at(n)).ln_1p()))
             .collect(),
-        Spread::Uniform => (0..SIZES).map(|n| whole(2.0 * mean * at(n))).collect(),
+        Spread::Uniform => (0..SIZE_SAMPLES)
+            .map(|n| whole(2.0 * mean * at(n)))
+            .collect(),
     }
 }
 
-/// How busy the devices were, one part each: that of its stations that was fullest. What they did
-/// begins at `first` of the devices that were counted; each server has its number.
+/// Return one part for the device of each server: its busiest station. `first` is the index of the first of these
+/// devices among the counted devices; they have the order of `servers`.
 pub(crate) fn parts(
     counted: &[Counted],
     first: usize,
@@ -301,8 +308,8 @@ pub(crate) fn parts(
         let stations: Vec<Part> = (0..kinds)
             .map(|kind| {
                 let at = first + number * kinds + kind;
-                let of = |counts: &Counts| counts.devices[at];
-                let (busy, by) = taken(counted, tick_us, lanes as u32, of);
+                let station = |counts: &Counts| counts.devices[at];
+                let (busy, by) = taken(counted, tick_us, lanes as u32, station);
                 Part {
                     kind: DEVICE.to_owned(),
                     from: server,
@@ -319,7 +326,7 @@ pub(crate) fn parts(
     servers.iter().enumerate().filter_map(of_server).collect()
 }
 
-/// What was counted of the devices of a simulation.
+/// Convert the station counts of a simulation's devices.
 pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
     let stations = counted.into_iter();
     stations
@@ -331,11 +338,10 @@ pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
         .collect()
 }
 
-/// The most that a server is asked to take in by jobs whose load does not follow what they get, in bytes
-/// per ns.
+/// Return the highest write load that open-loop jobs offer to one server, in bytes per ns.
 fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
     let mut written = BTreeMap::<u32, f64>::new();
-    for (number, job, message) in jobs(traffic, layout) {
+    for (number, job, message) in device_jobs(traffic, layout) {
         let Some(rate) = message.offered else {
             continue;
         };
@@ -346,9 +352,9 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
     written.into_values().fold(0.0, f64::max)
 }
 
-/// Whether any job that runs reads from I/O servers or writes to them, on a machine of so many nodes.
+/// Return whether any active job reads from I/O servers or writes to them, on a machine of `nodes` nodes.
 pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
-    // The jobs have been laid out before.
+    // A layout error has been reported before.
     let Ok(layout) = Layout::new(traffic, nodes) else {
         return false;
     };
@@ -356,7 +362,7 @@ pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
     jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// The fields that say what jobs move, and where.
+/// Return the keys of the fields that determine which data jobs move to and from servers.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {
@@ -374,7 +380,7 @@ pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     of_jobs.chain(of_all).collect()
 }
 
-/// Report to `watch` the fields of devices that have no effect on a machine of so many nodes.
+/// Report to `watch` the fields of devices that have no effect on a machine of `nodes` nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     devices::watch(watch, &traffic.storage, DEVICE_TABLE);
     let causes = causes(watch);

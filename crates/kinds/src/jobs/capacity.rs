@@ -1,5 +1,5 @@
-//! What can be said before any simulation of jobs on a machine of any kind: whose demands can be foretold,
-//! what they ask of devices, and what limits of messages under way let nodes send.
+//! Capacity estimates before a simulation, for jobs on any kind of machine: jobs with predictable demand, the
+//! busiest device, and the effect of a limit on messages in flight.
 
 use super::Message;
 use super::behind::Fullest;
@@ -7,17 +7,17 @@ use crate::outstanding::Sender;
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 
-/// Largest machine whose pairs of nodes are walked.
+/// Maximum number of nodes of a machine for which estimates visit all pairs of nodes.
 pub(crate) const NODES_MAX: u32 = 1024;
 
-/// A GB/s, which is a byte per ns, in MB/s.
+/// MB/s in a GB/s; a GB/s is a byte per ns.
 pub(crate) const MB: f64 = 1e3;
 
 const UNIT: &str = "MB/s";
 
-/// A job whose nodes send on their own, so that it can be foretold what they ask for.
+/// A job with predictable demand: its nodes send without waiting for messages from other nodes.
 pub(crate) struct Foretold<'t> {
-    /// Its place among all jobs.
+    /// Index among all jobs.
     pub number: usize,
     pub job: &'t Job,
     pub message: Message,
@@ -36,13 +36,13 @@ impl<'t> Foretold<'t> {
     }
 }
 
-/// The active jobs of which that can be said.
+/// Return the active jobs with predictable demand.
 pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = Foretold<'_>> {
     let jobs = traffic.jobs.iter().enumerate();
     jobs.filter(|(_, job)| job.active).filter_map(Foretold::of)
 }
 
-/// A sentence if it cannot be said of all.
+/// Return a remark if the demand of some active jobs is not predictable.
 pub(crate) fn left_out(traffic: &JobsTraffic) -> Option<String> {
     let active = traffic.jobs.iter().filter(|job| job.active).count();
     (foretold(traffic).count() < active).then(|| {
@@ -51,12 +51,12 @@ pub(crate) fn left_out(traffic: &JobsTraffic) -> Option<String> {
     })
 }
 
-/// Whether closed loops are among those who ask.
+/// Return whether any job with predictable demand is a closed loop.
 fn has_loops(traffic: &JobsTraffic) -> bool {
-    foretold(traffic).any(|asks| asks.message.offered.is_none())
+    foretold(traffic).any(|job| job.message.offered.is_none())
 }
 
-/// A part of which jobs ask for so much and that can do so much, both in GB/s.
+/// Return a part with its demand and its supply, both in GB/s.
 pub(crate) fn part(
     traffic: &JobsTraffic,
     name: impl Into<String>,
@@ -74,7 +74,7 @@ pub(crate) fn part(
     }
 }
 
-/// Adds the device that most is asked of, by this name.
+/// Add the bottleneck device to `capacity` under `name`.
 pub(crate) fn device(
     capacity: &mut Capacity,
     traffic: &JobsTraffic,
@@ -86,8 +86,8 @@ pub(crate) fn device(
     capacity.remarks.extend(full.remark);
 }
 
-/// A sentence if the limit of messages under way holds the nodes of a job back, each of which is `node`. A
-/// message takes `alone_us` with nothing else about, and without the limit a node could send `most` in GB/s.
+/// Return a remark if the limit of messages in flight slows the nodes of a job. `node` is the word for such a node. A
+/// message takes `alone_us` on an idle machine. Without the limit a node could send `most` GB/s.
 pub(crate) fn held_back(
     asks: &Foretold<'_>,
     node: &str,

@@ -1,12 +1,12 @@
-//! What nodes got, in figures.
+//! Accepted bandwidth of each node, for the results.
 
 use isthmus_experiment::result::NodeUse;
 use isthmus_experiment::subject::Counted;
 
-/// Most nodes that are listed one by one.
+/// Maximum number of nodes for which the results list each node.
 const NODES_LISTED_MAX: usize = 4096;
 
-/// What arrived for the processes of each node, given the MB/s that a byte per tick is.
+/// Return the accepted bandwidth of each node. `mb_per_s` is the bandwidth of one byte per tick, in MB/s.
 pub(crate) fn nodes(counted: &[Counted], mb_per_s: f64) -> Vec<NodeUse> {
     let count = counted.first().map_or(0, |first| first.counts.nodes.len());
     if count > NODES_LISTED_MAX {

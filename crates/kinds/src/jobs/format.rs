@@ -1,4 +1,4 @@
-//! What files with jobs say alike.
+//! Scenario tables that all kinds of machine with jobs share.
 
 use super::table::JobTable;
 use crate::bandwidths;
@@ -8,7 +8,7 @@ use isthmus_scenario::format::{
     Choice, Describe, Faults, Field, Loads, Measures, Named, Presets, Rows, Tables, Throughput,
 };
 
-/// The tables of the jobs.
+/// Tables `[workload.jobs.NAME]`, one for each job.
 const NAMED: Named = Named {
     table: "workload.jobs",
     one: "job",
@@ -18,7 +18,7 @@ const NAMED: Named = Named {
     rows: |path| Rows::of::<JobTable>(path),
 };
 
-/// What open loops ask for, node by node.
+/// Offered load of open loops, per node.
 const LOADS: Loads = Loads {
     keys: Choice(&["workload.load"]),
     key: "workload.load",
@@ -34,8 +34,8 @@ const MEASURES: Measures = Measures {
 };
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Runs and searches.
-fn own(row: Field) -> Field {
+/// Adapt a common field of runs and searches to jobs.
+fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row
             .by_default(Derived("the response of each job"))
@@ -54,7 +54,7 @@ fn own(row: Field) -> Field {
     }
 }
 
-/// The tables of a kind with jobs: those of the machine and of the work, and what can fail.
+/// Return the tables of a kind with jobs, given its fields of `[machine]` and `[workload]`, presets and faults.
 pub(crate) const fn tables(
     machine: fn() -> Vec<Field>,
     workload: fn() -> Vec<Field>,
@@ -65,14 +65,14 @@ pub(crate) const fn tables(
         machine,
         workload,
         named: Some(NAMED),
-        own,
+        own: adapt_field,
         loads: LOADS,
         presets,
         faults,
     }
 }
 
-/// The fields of `[workload]` beside the jobs, and of the devices behind servers.
+/// Return the fields of `[workload]` except the jobs, with those of the devices behind servers.
 pub(crate) fn workload<T: Describe>() -> Vec<Field> {
     let jobs = Rows::of::<T>("workload").into_iter();
     jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()

@@ -1,4 +1,4 @@
-//! What is measured of jobs, whatever machine they run on.
+//! Measures of jobs, on any kind of machine.
 
 use isthmus_experiment::Flaw;
 use isthmus_experiment::recorders::Recorders;
@@ -11,15 +11,14 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Targets, Traffic};
 use std::borrow::Cow;
 
-/// What is measured of each job: messages from being asked for, and from being handed to the
-/// network; packets from their injection.
+/// Latencies measured for each job. `response` starts when a message is requested, `network` when it is
+/// handed to the network, and `packet` when a packet is injected.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Bytes per microsecond and node are MB/s.
+/// Unit of rates per node: a byte per microsecond is 1 MB/s.
 const UNIT: &str = "MB/s";
 
-/// The names of all latencies of these jobs, in the order in which results list them: the phases of
-/// those jobs that have any come last.
+/// Return the names of all latencies of these jobs in the order of the results. The phase latencies come last.
 pub fn names(traffic: &JobsTraffic) -> Vec<String> {
     let jobs = traffic.jobs.iter();
     let messages =
@@ -30,8 +29,8 @@ pub fn names(traffic: &JobsTraffic) -> Vec<String> {
         .collect()
 }
 
-/// Whether a job goes on in phases, each of which ends with the last of its processes: the rounds
-/// of a collective operation, the checkpoints of a checkpoint.
+/// Return whether a job runs in phases, such as rounds of a collective operation or checkpoints. A phase ends
+/// when its last process ends.
 fn has_phases(job: &Job) -> bool {
     matches!(
         job.traffic,
@@ -43,8 +42,8 @@ fn has_phases(job: &Job) -> bool {
     )
 }
 
-/// Of each job the position of its phases among the names.
-fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
+/// Return, for each job, the index of its phase latency in `names`, or `None` for a job without phases.
+fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     let mut next = QUANTITIES.len() * traffic.jobs.len();
     let jobs = traffic.jobs.iter();
     jobs.map(|job| {
@@ -56,28 +55,28 @@ fn phases(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Whether a job writes to and reads from I/O servers.
+/// Return whether a job writes to or reads from I/O servers.
 pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
     job.traffic.stores_on(&layout.servers)
 }
 
-/// Whether a job writes to and reads from devices.
+/// Return whether a job writes to or reads from devices behind I/O servers.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Where the data of a job go to and come from.
+/// Endpoints of a job's data transfers, besides its own nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Data {
-    /// Nodes that are no I/O servers.
+enum Endpoint {
+    /// Nodes that are not I/O servers.
     Nodes,
-    /// I/O servers, where what has arrived is stored.
+    /// I/O servers without devices: data counts as stored on arrival.
     Servers,
-    /// Devices behind them, so that what is written counts when it has been taken.
+    /// Devices behind I/O servers: data counts when the device has stored it.
     Devices,
 }
 
-impl Data {
+impl Endpoint {
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;
@@ -89,7 +88,7 @@ impl Data {
     }
 }
 
-/// Whether a job asks for messages however many of it wait.
+/// Return whether a job is an open loop: it requests messages regardless of how many are waiting.
 fn is_open(job: &Job) -> bool {
     match &job.traffic {
         Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
@@ -101,8 +100,8 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
-/// Messages of a period of a job that asks for them once in a period.
-fn of_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
+/// Return the number of messages per period of a checkpoint job, or `None` for other jobs.
+fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
     let Traffic::Checkpoint {
         volume, message, ..
     } = &job.traffic
@@ -114,7 +113,7 @@ fn of_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
     Some(each.saturating_mul(clients).max(1))
 }
 
-/// What an open loop asks for, in MB/s.
+/// Return the offered load of an open loop in MB/s, or `None` for a closed loop.
 fn offered(arrivals: Arrivals) -> Option<f64> {
     match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
@@ -122,8 +121,8 @@ fn offered(arrivals: Arrivals) -> Option<f64> {
     }
 }
 
-/// The nodes that ask a job's data, those that nothing can be asked of left out.
-fn askers(job: &Job, nodes: &[u32]) -> usize {
+/// Return the number of nodes of a job that send requests: all except the hot node.
+fn client_count(job: &Job, nodes: &[u32]) -> usize {
     let hot = match &job.traffic {
         Traffic::Io(Io {
             targets: Targets::HotNode(hot),
@@ -134,14 +133,14 @@ fn askers(job: &Job, nodes: &[u32]) -> usize {
     nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
-/// Jobs, where they lie and what is measured of them.
+/// Jobs with their layout on the nodes and their measures.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub traffic: JobsTraffic,
     pub layout: Layout,
     tick_us: f64,
     names: Vec<String>,
-    /// One for each job, then that of the I/O servers.
+    /// One flow for each job, then one for all I/O servers.
     flows: Vec<FlowInfo>,
     properties: Properties,
 }
@@ -149,19 +148,19 @@ pub(crate) struct Measured {
 /// Properties of jobs that their observers need.
 #[derive(Debug, Clone)]
 struct Properties {
-    /// Where the data of each job go to and come from.
-    data: Vec<Data>,
-    /// Which jobs ask for messages however many wait.
+    /// Endpoints of the data transfers of each job.
+    data: Vec<Endpoint>,
+    /// Whether each job is an open loop.
     open: Vec<bool>,
-    /// Of each job the position of its phases among the names.
+    /// Index of the phase latency of each job in the names.
     phases: Vec<Option<usize>>,
 }
 
 impl Measured {
-    /// On a machine of so many nodes, with ticks of this length.
+    /// Lay the jobs out on a machine of `nodes` nodes whose tick lasts `tick_us` microseconds.
     ///
     /// # Errors
-    /// Jobs or servers that do not lie on it.
+    /// If jobs or servers do not fit on the machine.
     pub fn new(traffic: &JobsTraffic, nodes: u32, tick_us: f64) -> Result<Self, Flaw> {
         let layout = Layout::new(traffic, nodes).map_err(|error| Flaw {
             field: "workload.jobs",
@@ -170,11 +169,11 @@ impl Measured {
             line: None,
         })?;
         let flows = (0..).zip(&traffic.jobs).map(|(number, job)| {
-            let of_period = of_period(&layout, number, job);
+            let messages_per_period = messages_per_period(&layout, number, job);
             FlowInfo {
                 name: Cow::Owned(job.name.clone()),
-                sample_every: of_period.unwrap_or(1),
-                periodic: of_period.is_some(),
+                sample_every: messages_per_period.unwrap_or(1),
+                periodic: messages_per_period.is_some(),
             }
         });
         let servers = FlowInfo {
@@ -188,19 +187,19 @@ impl Measured {
             flows: flows.chain([servers]).collect(),
             properties: Properties {
                 data: (traffic.jobs.iter())
-                    .map(|job| Data::of(traffic, &layout, job))
+                    .map(|job| Endpoint::of(traffic, &layout, job))
                     .collect(),
                 open: traffic.jobs.iter().map(is_open).collect(),
-                phases: phases(traffic),
+                phases: phase_indices(traffic),
             },
             traffic: traffic.clone(),
             layout,
         })
     }
 
-    /// Whether any job's data go to devices or come from there.
+    /// Return whether any job writes to or reads from devices.
     pub fn is_stored_behind(&self) -> bool {
-        self.properties.data.contains(&Data::Devices)
+        self.properties.data.contains(&Endpoint::Devices)
     }
 
     /// Return the state of a new observer of these jobs.
@@ -211,7 +210,7 @@ impl Measured {
         }
     }
 
-    /// Period, volume of a node and number of nodes of each job of checkpoints.
+    /// Return period, volume per node in bytes and number of nodes of each active checkpoint job.
     fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let active = jobs.filter(|(job, _)| job.active);
@@ -223,7 +222,7 @@ impl Measured {
         })
     }
 
-    /// MB/s that a byte per tick is.
+    /// Return the bandwidth of one byte per tick, in MB/s.
     pub fn mb_per_s(&self) -> f64 {
         1.0 / self.tick_us
     }
@@ -255,7 +254,7 @@ impl Measured {
         !jobs.any(|(job, open)| job.active && *open)
     }
 
-    /// Data of each job for each of its nodes, and of all I/O for each server.
+    /// Return the accepted rates: of each job per node, and of all I/O per server.
     pub fn rates(&self) -> Vec<RateInfo> {
         let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
             name: Cow::Owned(name),
@@ -280,7 +279,7 @@ impl Measured {
         rates
     }
 
-    /// What the nodes of all open loops ask for, per node that asks.
+    /// Return the mean offered load of all open loops per sending node, in MB/s.
     pub fn load(&self) -> Option<f64> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let open = jobs
@@ -294,7 +293,7 @@ impl Measured {
                     Traffic::Checkpoint { period, volume, .. } => volume.get() as f64 / period.us(),
                     _ => return None,
                 };
-                Some((load, askers(job, nodes) as f64))
+                Some((load, client_count(job, nodes) as f64))
             });
         let open: Vec<(f64, f64)> = open.collect();
         let first = open.first()?.0;
@@ -306,7 +305,7 @@ impl Measured {
         Some(offered / nodes.max(1.0))
     }
 
-    /// The longest period of the checkpoints.
+    /// Return the longest period of the checkpoint jobs, in ticks.
     pub fn period(&self) -> Cycles {
         let periods = self.checkpoints().map(|(period, ..)| period.us());
         let longest = periods.fold(0.0, f64::max);
@@ -350,7 +349,7 @@ impl Measured {
 #[derive(Debug)]
 pub(crate) struct ObserverState {
     properties: Properties,
-    /// Bytes that have arrived for the processes of each node.
+    /// Bytes carried so far for the processes of each node.
     sent: Vec<u64>,
 }
 
@@ -369,8 +368,8 @@ impl ObserverState {
         self.sent.fill(0);
     }
 
-    /// The observations of which these phases and messages are the first part. A closed loop hands over a message
-    /// when it asks for it, so that its response and its time in the network are as old.
+    /// Return the observations that the end of the run cuts off: the open phases and messages. A closed loop requests a
+    /// message and hands it over at the same time, so both its latencies have the same age.
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
@@ -385,13 +384,13 @@ impl ObserverState {
         phases.chain(messages).collect()
     }
 
-    /// Nothing offered, and the bytes that have arrived for the processes of each node.
+    /// Return the bytes offered by each node, always 0, and the bytes carried for its processes.
     pub fn nodes(&self) -> Vec<(u64, u64)> {
         self.sent.iter().map(|&bytes| (0, bytes)).collect()
     }
 }
 
-/// Passes the events of jobs on to recorders.
+/// Observer that passes the events of jobs on to recorders.
 pub(crate) struct Recording<'a> {
     recorders: &'a mut Recorders,
     properties: &'a Properties,
@@ -399,12 +398,12 @@ pub(crate) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Data of a job have arrived for a process of this node.
+    /// Count data of a job that was carried for a process on the node `client`.
     #[inline]
     fn carry(&mut self, job: usize, client: u32, bytes: u64) {
         let flows = &mut self.recorders.flows;
         flows[job].carry(bytes);
-        if self.properties.data[job] != Data::Nodes {
+        if self.properties.data[job] != Endpoint::Nodes {
             flows[self.properties.data.len()].carry(bytes);
         }
         self.sent[client as usize] += bytes;
@@ -423,13 +422,13 @@ impl Observer for Recording<'_> {
     fn packet(&mut self, packet: &Packet) {
         let job = packet.job as usize;
         let data = self.properties.data[job];
-        if data == Data::Devices && packet.answer {
+        if data == Endpoint::Devices && packet.answer {
             return;
         }
         self.recorders.part();
         self.recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
-        // What a device has to take counts when it has.
-        if data != Data::Devices || packet.to == packet.client {
+        // Data written to a device counts only when the device has stored it.
+        if data != Endpoint::Devices || packet.to == packet.client {
             self.carry(job, packet.client, packet.bytes);
         }
     }
@@ -464,7 +463,7 @@ impl Observer for Recording<'_> {
 mod tests {
     use super::*;
 
-    /// 2^50 messages of each of 2^14 nodes are more than can be counted.
+    /// 2^50 messages from each of 2^14 nodes overflow a u64, so the count saturates.
     #[test]
     fn messages_of_a_period_without_end() {
         let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\

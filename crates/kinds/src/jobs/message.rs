@@ -1,26 +1,27 @@
-//! The messages of jobs whose nodes send on their own: how long and how often.
+//! Lengths and rates of messages, for jobs whose nodes send independently.
 
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::{Arrivals, Job, Sizes, Spread, Traffic};
 
-/// The messages of a job whose nodes send on their own.
+/// Messages of a job whose nodes send without waiting for messages from other nodes.
 pub(crate) struct Message {
     pub sizes: Sizes,
-    /// Their mean length.
+    /// Mean length in bytes.
     pub bytes: f64,
     /// Share of reads.
     pub reads: f64,
-    /// Between the end of one and the next being asked for.
+    /// Mean think time: from the end of a message until its client requests the next, in ns.
     pub think_ns: f64,
-    /// Whether that time is always the same.
+    /// Whether the think time is constant.
     pub think_is_fixed: bool,
-    /// Per node in GB/s, of those that do not wait for what they get.
+    /// Offered load per node in GB/s; `None` for a closed loop.
     pub offered: Option<f64>,
-    /// Whether these are offered at random times: by gaps that are exponential.
+    /// Whether messages arrive as a Poisson process, with exponential gaps.
     pub is_poisson: bool,
 }
 
 impl Message {
+    /// Return the messages of a job, or `None` if its nodes wait for messages from each other.
     pub fn of(job: &Job) -> Option<Self> {
         let fixed = |think| (think, Spread::Fixed);
         let think = |arrivals: &Arrivals| match arrivals {
@@ -46,17 +47,17 @@ impl Message {
             reads,
             think_ns: ns(think),
             think_is_fixed: spread == Spread::Fixed,
-            offered: limit(job),
+            offered: offered(job),
             is_poisson: is_poisson(job),
         })
     }
 
-    /// Mean number of packets of so much data each.
+    /// Return the mean number of packets of a message, each with up to `payload` bytes.
     pub fn packets(&self, payload: f64) -> f64 {
         packets(self.sizes, payload)
     }
 
-    /// Mean of its data when each packet is padded to a multiple of a block.
+    /// Return the mean bytes of a message after padding its packets to a multiple of `block` bytes.
     pub fn padded(&self, block: f64) -> f64 {
         match self.sizes.spread {
             _ if block <= 1.0 => self.bytes,
@@ -66,22 +67,22 @@ impl Message {
     }
 }
 
-/// Mean number of packets of so much data each that messages of these sizes are.
+/// Return the mean number of packets of messages of these sizes, each packet with up to `payload` bytes.
 pub(super) fn packets(sizes: Sizes, payload: f64) -> f64 {
     let ratio = sizes.mean.get() as f64 / payload;
     match sizes.spread {
         Spread::Fixed => ratio.ceil().max(1.0),
         Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
         Spread::Uniform => {
-            // Of a number uniform from 0 to 2 r, rounded up.
+            // The mean of a number uniform from 0 to 2 r, rounded up.
             let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
             (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
         }
     }
 }
 
-/// What each client asks for in GB/s, where that does not follow what it gets.
-fn limit(job: &Job) -> Option<f64> {
+/// Return the offered load of each client in GB/s, or `None` for a closed loop.
+fn offered(job: &Job) -> Option<f64> {
     let open = |arrivals: &Arrivals| match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e9),
         Arrivals::Closed { .. } => None,

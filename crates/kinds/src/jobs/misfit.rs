@@ -1,10 +1,10 @@
-//! What to say of jobs that do not fit on the machine.
+//! Error messages for jobs that do not fit on the machine.
 
 use isthmus_scenario::format::{Problem, Settings};
 use isthmus_workload::jobs::LayoutError;
 use isthmus_workload::jobs::spec::{JobsTraffic, Servers};
 
-/// What does not fit, at the field that says so.
+/// Return the problem that a layout error describes, at the field that causes it.
 pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutError) -> Problem {
     let name = error
         .job()

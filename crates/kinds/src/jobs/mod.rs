@@ -1,4 +1,4 @@
-//! Jobs on machines of any kind: what files say of them, and what is measured.
+//! Jobs on any kind of machine: their scenario tables, measures and estimates.
 
 pub(crate) mod behind;
 pub(crate) mod capacity;

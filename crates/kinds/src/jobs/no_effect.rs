@@ -1,11 +1,11 @@
-//! Fields of jobs and their servers that have no effect beside the values of others.
+//! Fields of jobs and their servers that have no effect because of the values of other fields.
 
 use super::Message;
 use super::behind;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Report them to `watch`, on a machine of so many nodes.
+/// Report the fields without effect to `watch`, for a machine of `nodes` nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     for job in &traffic.jobs {
         let [think, times] =

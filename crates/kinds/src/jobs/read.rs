@@ -1,4 +1,4 @@
-//! `[workload]` with jobs from its settings: I/O servers and jobs.
+//! Reader of a `[workload]` with jobs: I/O servers and jobs.
 
 use super::misfit::misfit;
 use super::table::{
@@ -21,30 +21,29 @@ const COMPUTE_MESSAGE: Bytes = Bytes::new(262_144);
 /// Length of messages to I/O servers and of pings (section 3.4: 1 MB).
 const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 
-/// The shortest mean gap of an open loop: far below any message, far above what would keep a
-/// generator from ever getting on.
+/// Shortest mean gap of an open loop: far shorter than any message, and long enough that simulated time advances.
 const GAP_MIN: Time = Time::from_ns(1);
 
-/// What jobs must know of the nodes that they run on.
+/// Properties of the nodes that jobs run on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nodes {
-    /// How many there are.
+    /// Number of nodes.
     pub count: u32,
-    /// What one can send at most.
+    /// Maximum send bandwidth of a node.
     pub can_send: Bandwidth,
-    /// Whether open loops have one message after another under way, if the file does not say.
+    /// Whether open loops have one message in flight at a time by default.
     pub one_by_one: bool,
 }
 
 impl WorkloadTable {
-    /// The servers with the requests that they work on at a time, and the rest.
+    /// Split the table into its common fields, the servers, and the requests that a server works on at a time.
     pub fn split(self) -> (CommonTable, Servers, Serve) {
         let ServersTable { placement, serve } = self.servers;
         (self.common, servers(placement), serve)
     }
 }
 
-/// The jobs, checked against the nodes that they run on.
+/// Read the jobs and check them against the nodes that they run on.
 pub(crate) fn jobs(
     settings: &Settings,
     table: &CommonTable,
@@ -80,7 +79,7 @@ pub(crate) fn jobs(
         uses_common_load |= reader.uses_common_load;
     }
     if table.load.is_some() && !uses_common_load {
-        // The file may ask for it by a search only.
+        // The load may come from [search] only.
         let (key, problem, hint) = match settings.layer("workload.load") {
             Layer::Search => (
                 "search.over",
@@ -109,7 +108,7 @@ pub(crate) fn jobs(
     }
 }
 
-/// The jobs that run must be there.
+/// Check that all active jobs exist.
 fn check_active(
     settings: &Settings,
     active: Option<&[String]>,
@@ -145,7 +144,7 @@ fn servers(placement: ServersWord) -> Servers {
 }
 
 impl TrafficTable {
-    /// Messages under way, if they are given.
+    /// Return the limit of messages in flight, if the file sets one.
     fn outstanding(&self) -> Option<Outstanding> {
         match self {
             Self::Uniform(asking)
@@ -162,18 +161,18 @@ impl TrafficTable {
     }
 }
 
-/// Reads one job.
+/// Reader of one job.
 struct JobReader<'s> {
     settings: &'s Settings,
     name: &'s str,
-    /// Its table.
+    /// Key of the job's table.
     path: String,
-    /// Length of its messages, if it is given.
+    /// Length of the job's messages, if the file sets it.
     message: Option<Bytes>,
     nodes: Nodes,
-    /// The load that the workload has for all.
+    /// Load in `workload.load`, for all jobs without a load of their own.
     common_load: Option<NodeLoad>,
-    /// Whether it takes that.
+    /// Whether the job uses the common load.
     uses_common_load: bool,
 }
 
@@ -262,8 +261,8 @@ impl JobReader<'_> {
         }))
     }
 
-    /// Messages under way: circuits and closed loops take one after another, other interfaces whatever
-    /// they are given.
+    /// Return the limit of messages in flight. By default neighbour and listed traffic has no limit, nor do open loops
+    /// except on circuits. All other traffic has one message in flight at a time.
     fn outstanding(
         &self,
         given: Option<Outstanding>,
@@ -358,7 +357,7 @@ impl JobReader<'_> {
         Ok(Arrivals::Open { load, gaps })
     }
 
-    /// The mean gap must be a time that a generator can count.
+    /// Check that the mean gap between messages is in the range that a generator supports.
     fn check_gap(&self, key: &str, load: Bandwidth, message: Bytes) -> Result<(), Problem> {
         let gap_ps = message.get() as f64 * 8e12 / load.bits_per_s() as f64;
         let (problem, hint) = if gap_ps < GAP_MIN.ps() as f64 {
@@ -376,24 +375,24 @@ impl JobReader<'_> {
     }
 }
 
-/// Gives each grid that the file leaves open two dimensions, as square as its job allows.
+/// Choose two dimensions, as close to square as possible, for each job whose grid the file leaves out.
 fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Result<(), Problem> {
     let open =
         |job: &Job| matches!(&job.traffic, Traffic::Neighbours { grid, .. } if grid.is_empty());
     if !traffic.jobs.iter().any(open) {
         return Ok(());
     }
-    // Grids of one line hold for any number of nodes, so that nothing else is wrong with them.
-    let mut lines = traffic.clone();
-    for job in lines.jobs.iter_mut().filter(|job| open(job)) {
+    // All-to-all traffic fits any number of nodes, so the layout below finds all errors except those of grids.
+    let mut without_grids = traffic.clone();
+    for job in without_grids.jobs.iter_mut().filter(|job| open(job)) {
         job.traffic = Traffic::AllToAll {
             message: Bytes::new(1),
             pause: Time::ZERO,
         };
     }
-    let layout = match Layout::new(&lines, nodes) {
+    let layout = match Layout::new(&without_grids, nodes) {
         Ok(layout) => layout,
-        Err(error) => return Err(misfit(settings, &lines, &error)),
+        Err(error) => return Err(misfit(settings, &without_grids, &error)),
     };
     for (job, nodes) in traffic.jobs.iter_mut().zip(&layout.jobs) {
         if let Traffic::Neighbours { grid, .. } = &mut job.traffic
@@ -408,15 +407,15 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     Ok(())
 }
 
-/// Jobs and servers must lie on nodes that are in service; `live` lists these, ascending, of `count`. What has
-/// failed is said at `faults`.
+/// Check that jobs and servers lie on nodes that are in service. `live` lists these nodes in ascending order, out of
+/// `count`. `faults` are the keys of the fields that list failures.
 pub(crate) fn check_live(
     settings: &Settings,
     traffic: &JobsTraffic,
     (count, live): (u32, &[u32]),
     faults: &[&str],
 ) -> Result<(), Problem> {
-    // The jobs have been laid out before.
+    // A layout error has been reported before.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! Whether a machine has room for what jobs begin with.
+//! Check that memory suffices for the messages with which jobs start.
 
 use super::message::packets;
 use isthmus_scenario::format::{Problem, Settings};
@@ -6,25 +6,25 @@ use isthmus_units::Bytes;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Messages, and parts of them, that may be known at once: what fits into memory.
-const ROOM: u64 = 1 << 24;
+/// Maximum number of messages, and of their parts, that may be in flight at once; memory limits it.
+const IN_FLIGHT_MAX: u64 = 1 << 24;
 
-/// The parts of messages that are under way one beside the other.
+/// Parts of messages that are in flight at the same time.
 pub(crate) struct Parts {
-    /// The field that says how many of a message may be.
+    /// Field that limits the parts of a message in flight.
     pub field: &'static str,
-    /// What they are called.
+    /// Word for the parts in an error.
     pub name: &'static str,
-    /// Data of one.
+    /// Data of one part.
     pub unit: Bytes,
-    /// How many of a message may be under way.
+    /// Maximum number of parts of a message in flight.
     pub most: u32,
-    /// How there would be fewer of them.
+    /// Hint of the error: how to have fewer parts in flight.
     pub hint: &'static str,
 }
 
-/// All first messages begin at once, with as many parts as may be under way, where they have any. The jobs
-/// have been laid out on so many nodes before.
+/// Check that there is room for the first messages of all jobs, which start at once. Each message has as many parts in
+/// flight as `parts` allows. The caller has checked that the jobs fit on the `nodes` nodes.
 pub(crate) fn check_start(
     settings: &Settings,
     traffic: &JobsTraffic,
@@ -41,7 +41,7 @@ pub(crate) fn check_start(
         }
         let start = layout.start(number, job);
         messages = messages.saturating_add(start.messages);
-        if messages > ROOM {
+        if messages > IN_FLIGHT_MAX {
             return Err(settings.problem(
                 &format!("workload.jobs.{}.outstanding", job.name),
                 format!("{messages} messages would be under way at once; there is room for 2^24"),
@@ -54,7 +54,7 @@ pub(crate) fn check_start(
         }
     }
     match parts {
-        Some(parts) if pieces > ROOM as f64 => Err(settings.problem(
+        Some(parts) if pieces > IN_FLIGHT_MAX as f64 => Err(settings.problem(
             parts.field,
             format!(
                 "some {pieces:.0} {} would be under way at once; there is room for 2^24",

@@ -17,36 +17,36 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Messages one after another with nothing else about for which a run must last before it is judged. The
-/// test compares the two halves of a run, so the filling of all delays must be over well within the first.
+/// Minimum length of a run before it is judged, in multiples of the time of one message on an idle machine. The
+/// test compares the two halves of a run, so initial filling must end well within the first half.
 pub(crate) const ALONE_MIN: u64 = 5;
 
-/// A machine that jobs run on: what of a [`Subject`] is not the jobs' own.
+/// A machine that jobs run on: the part of a [`Subject`] that depends on the machine.
 pub(crate) trait Runs: Debug + Send + Sync + 'static {
-    /// A simulation of these jobs.
+    /// Start a simulation of these jobs.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
-    /// Length of a cycle in microseconds.
+    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64;
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     fn node_count(&self) -> u32;
 
-    /// Nodes that can send.
+    /// Return the number of nodes that can send.
     fn senders(&self) -> u64 {
         self.node_count().into()
     }
 
-    /// What stands behind the servers. By default it is asked for a message at a time.
+    /// Return the devices behind the servers. By default each message is one request.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         Devices::of(self.cycle_us(), &jobs.traffic.storage)
     }
 
-    /// What a message of a job takes with nothing else about, its device aside, in ns.
+    /// Return the time of a message of a job on an idle machine without its device, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64;
 
-    /// Cycles that a run must last before it is judged: those of several messages one after another, and of
-    /// several requests of devices. Closed loops fill no delays of their own.
+    /// Return the minimum number of cycles of a run before it is judged: those of several messages of the slowest open
+    /// loop, and of several requests to devices. Closed loops need no such minimum.
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let open = foretold(&jobs.traffic).filter(|asks| asks.message.offered.is_some());
         let longest = open
@@ -58,7 +58,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         ALONE_MIN.saturating_mul(alone).saturating_add(served)
     }
 
-    /// Cycles that a run had better have: by default so many that what fills at first is full.
+    /// Return the recommended number of cycles of a run. By default burst buffers are full by then.
     fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
         let devices = self.devices(jobs);
         devices.map_or(0, |devices| {
@@ -66,27 +66,27 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         })
     }
 
-    /// Demand against supply.
+    /// Return the demand on each part of the machine and its supply.
     fn capacity(&self, jobs: &Measured) -> Capacity;
 
-    /// What closed forms say; nothing by default.
+    /// Return the analytic estimates; empty by default.
     fn overlay(&self, _jobs: &Measured) -> Overlay {
         Overlay::default()
     }
 
-    /// The nodes of the I/O servers.
+    /// Return the nodes of the I/O servers.
     fn servers(&self, jobs: &Measured) -> Vec<u32> {
         jobs.layout.servers.clone()
     }
 
-    /// How busy its parts are.
+    /// Return the utilisation of the parts of the machine.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses;
 }
 
-/// A machine with the jobs of `traffic`.
+/// Return the subject that runs the jobs of `traffic` on `machine`.
 ///
 /// # Errors
-/// Jobs or servers that do not lie on it.
+/// If jobs or servers do not fit on the machine.
 pub(crate) fn subject(machine: impl Runs, traffic: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
     let jobs = Measured::new(traffic, machine.node_count(), machine.cycle_us())?;
     Ok(Arc::new(Point { machine, jobs }))
@@ -176,21 +176,21 @@ impl<M: Runs> Subject for Point<M> {
     }
 }
 
-/// A replication of jobs on a machine of one kind.
+/// Running replication of jobs on one kind of machine.
 pub(crate) struct Running<S> {
     pub simulation: S,
     pub observer: ObserverState,
-    /// What channels and devices have done; of nodes nothing.
+    /// Function that returns the counts of channels and devices, without those of nodes.
     pub counts: fn(&S) -> Counts,
-    /// How it has collapsed, if it has.
+    /// Function that returns the collapse of the simulation, if it has collapsed.
     pub collapse: fn(&S) -> Option<Collapse>,
 }
 
 impl<S: Replication + Send> Simulated for Running<S> {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut recording = self.observer.with(recorders);
-        let left = self.simulation.run_until(&mut recording, until);
-        left || recording.finished()
+        let was_stopped = self.simulation.run_until(&mut recording, until);
+        was_stopped || recording.finished()
     }
 
     fn now(&self) -> Cycles {
@@ -222,7 +222,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 }
 
-/// Of machines whose routes close no circle of waiting.
+/// Report no collapse, for machines whose routes are free of deadlock.
 pub(crate) fn never<S>(_: &S) -> Option<Collapse> {
     None
 }

@@ -1,5 +1,5 @@
-//! `[workload]` with jobs, as a file describes it: I/O servers, jobs and what each job does.
-//! Sections are those of the QsNET paper.
+//! Scenario tables of a `[workload]` with jobs: I/O servers, jobs and the traffic of each job. Sections are those of
+//! the QsNET paper.
 
 use crate::values::{Grid, JobNodeSet, LoadOfNode, Messages, MostOutstanding, NODES_MAX, NodeLoad};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
@@ -12,7 +12,7 @@ use isthmus_workload::jobs::spec::{
 const COUNT: Whole<u32> = Whole::new(1, NODES_MAX as u64);
 const NODE: Whole<u32> = Whole::new(0, (NODES_MAX - 1) as u64);
 
-/// `[workload]` beside its jobs and what serves them.
+/// `[workload]` without the tables of jobs and servers.
 #[derive(Describe)]
 pub(crate) struct CommonTable {
     /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
@@ -33,7 +33,7 @@ pub(crate) struct CommonTable {
     pub(super) active: Option<Vec<String>>,
 }
 
-/// The same where nodes are I/O servers.
+/// `[workload]` of machines whose nodes can be I/O servers.
 #[derive(Describe)]
 pub(crate) struct WorkloadTable {
     #[describe(flatten)]
@@ -56,7 +56,7 @@ pub(super) struct ServersTable {
     pub(super) serve: Serve,
 }
 
-/// Which nodes are I/O servers, by the word of `workload.servers.placement`.
+/// Fields of each placement of I/O servers, selected by `workload.servers.placement`.
 #[derive(Describe)]
 pub(super) enum ServersWord {
     None,
@@ -78,7 +78,7 @@ pub(super) enum ServersWord {
     },
 }
 
-/// Of placements that a number describes.
+/// Fields of placements that are described by a number of servers.
 #[derive(Describe)]
 pub(super) struct Count {
     /// How many servers there are (section 3.4: 8 of 64 nodes).
@@ -86,7 +86,7 @@ pub(super) struct Count {
     pub(super) count: u32,
 }
 
-/// `[workload.jobs.NAME]`. Its order is that of the canonical form.
+/// `[workload.jobs.NAME]`. The canonical form lists its fields in this order.
 #[derive(Describe)]
 #[describe(order(
     traffic,
@@ -148,7 +148,7 @@ pub(crate) struct JobTable {
     pub(super) message: Option<Bytes>,
 }
 
-/// What the nodes of a job do, by the word of its `traffic`.
+/// Fields of each kind of traffic, selected by `traffic` of the job.
 #[derive(Describe)]
 pub(super) enum TrafficTable {
     Uniform(Asking),
@@ -246,7 +246,7 @@ pub(super) enum TrafficTable {
     },
 }
 
-/// Of jobs whose processes ask for one message after another.
+/// Fields of jobs whose nodes request messages independently, as open or closed loops.
 #[derive(Describe)]
 pub(super) struct Asking {
     /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
@@ -275,7 +275,7 @@ pub(super) struct Asking {
     pub(super) under_way: UnderWay,
 }
 
-/// When a node asks for its next message, by the word of `arrivals`.
+/// Fields of closed and open loops, selected by `arrivals`.
 #[derive(Describe)]
 pub(super) enum ArrivalsTable {
     Closed {
@@ -298,8 +298,8 @@ pub(super) enum ArrivalsTable {
     },
 }
 
-/// Of jobs whose nodes may have several messages under way: each step of an all-reduce needs the one
-/// before.
+/// Fields of jobs whose nodes may have several messages in flight: all jobs except all-reduce, where each step needs
+/// the previous one.
 #[derive(Describe)]
 pub(super) struct UnderWay {
     /// Messages of a node of the job that may be under way, from being handed to its interface until
@@ -315,7 +315,7 @@ pub(super) struct UnderWay {
     pub(super) outstanding: Option<Outstanding>,
 }
 
-/// Of jobs that go on in steps of their own.
+/// Fields of jobs that run in rounds or pings.
 #[derive(Describe)]
 pub(super) struct Pause {
     /// From the end of a round, or of a ping, to the next one.
@@ -323,7 +323,7 @@ pub(super) struct Pause {
     pub(super) pause: Time,
 }
 
-/// Of jobs that read and write.
+/// Fields of jobs that read and write.
 #[derive(Describe)]
 pub(super) struct Reads {
     /// Share of messages that are reads (section 4.4: 0.5); the rest are writes.
@@ -331,7 +331,7 @@ pub(super) struct Reads {
     pub(super) read_ratio: f64,
 }
 
-/// Of jobs that send to the I/O servers.
+/// Fields of jobs that send to the I/O servers.
 #[derive(Describe)]
 pub(super) struct ToServers {
     /// To which server a message goes (section 3.4): to any; all of a node to one, the nodes dealt out

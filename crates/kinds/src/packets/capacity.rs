@@ -1,11 +1,10 @@
-//! What jobs ask of the interfaces, servers and links of a network of packets, and what these can do.
+//! Demand of jobs on the interfaces, servers and links of a packet network, and the supply of these parts.
 //!
-//! A node sends P bytes of payload for each packet, as fast as its link carries it, L = P / (w / B) with w
-//! the packet's length on the wire and B the bandwidth, or its engine makes it, E = P / D, or circuits come
-//! back, min(v, n) P / T with T from the packet's start to its acknowledgement (section 4.1 of the QsNET
-//! paper; [`Rules::one_way`]). A server takes in what its link carries, and gives what a node can send.
-//! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
-//! over it.
+//! A node sends P bytes of payload per packet. The slowest of three limits sets its rate: its link,
+//! L = P / (w / B), with w the packet's length on the wire and B the bandwidth; its DMA engine, E = P / D; or
+//! the return of circuits, min(v, n) P / T, with T from the packet's start to its acknowledgement (section 4.1 of
+//! the QsNET paper; [`Rules::one_way`]). A server receives at the rate of its link and sends at the rate of a
+//! node. The demand of a job on a link is the demand of its nodes, times the share of their routes over the link.
 
 use super::credits::Credits;
 use super::loads::{Asked, LinkLoad, RANDOM_ROUTES_MAX};
@@ -24,7 +23,7 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Demand against supply.
+/// Return the demand on each part of the network and its supply.
 pub(crate) fn capacity(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -148,7 +147,7 @@ pub(crate) fn capacity(
     capacity
 }
 
-/// What limits a node, where that is not its link.
+/// Return remarks on the limits of a node other than its link.
 fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     let link = bandwidth(rules.link.bandwidth * MB);
     let link = match node_links(fabric) {
@@ -174,7 +173,7 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     }
     remarks.extend(short_buffers(fabric, rules));
     remarks.extend(unused(fabric));
-    // Of a way over links with delays the closed forms know nothing.
+    // The closed forms do not cover routes over links with delays.
     if fabric.longest_delay() > Time::ZERO {
         return remarks;
     }
@@ -189,7 +188,7 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     remarks
 }
 
-/// That buffers are too small for the longest link.
+/// Return a remark if buffers are too small for the longest link.
 fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
     let (delay, packet_ps) = (fabric.longest_delay(), packet_ps(rules));
     let credits = Credits::of(fabric, packet_ps, delay, false)?;
@@ -221,7 +220,7 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
     ))
 }
 
-/// Virtual channels that do not go into the layers of the routes.
+/// Return a remark if the virtual channels do not divide evenly among the layers of the routes.
 fn unused(fabric: &impl Fabric) -> Option<String> {
     let (channels, classes) = (
         fabric.network().spec().virtual_channels,
@@ -254,16 +253,16 @@ fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)
 }
 
-/// A kind of links, by the one of which most is asked for what it can carry.
+/// The link of a kind with the highest ratio of demand to supply.
 struct Busiest {
     name: String,
     /// In GB/s.
     demand: f64,
-    /// Share of its bandwidth that the buffer behind it lets through.
+    /// Share of its bandwidth that the buffer behind it sustains.
     share: f64,
 }
 
-/// The busiest link of each kind by its place, those out of nodes first, in the order in which packets cross them.
+/// Return the busiest link of each kind, by the rank of the kind: see [`super::Link::order`].
 fn busiest(fabric: &impl Fabric, rules: &Rules, asked: &Asked) -> BTreeMap<(u8, u32), Busiest> {
     let packet_ps = packet_ps(rules);
     let mut kinds: BTreeMap<(u8, u32), Busiest> = BTreeMap::new();
@@ -293,7 +292,7 @@ fn busiest(fabric: &impl Fabric, rules: &Rules, asked: &Asked) -> BTreeMap<(u8, 
     kinds
 }
 
-/// What a full packet takes on a link, in ps.
+/// Return the time of a full packet on a link, in ps.
 fn packet_ps(rules: &Rules) -> f64 {
     rules.packet_ns(rules.interface.payload) * 1e3
 }
@@ -367,8 +366,8 @@ load = "100 MB/s"
         assert!(!found.parts.iter().any(|part| part.at_most));
     }
 
-    /// Half of the 300 MB/s are read and half written: a server that works on one request at a time is asked
-    /// for all of it, where one link carries 335 MB/s.
+    /// Half of the 300 MB/s are read and half written. A server that works on one request at a time must serve the sum,
+    /// and its interface carries 335 MB/s.
     #[test]
     fn reads_and_writes_share_a_server_that_works_on_one_request() {
         let half = QSNET.replace("traffic = \"io\"", "traffic = \"io\"\nread_ratio = 0.5");
@@ -381,7 +380,7 @@ load = "100 MB/s"
         close(part(&one, "I/O server, written to").demand, 150.0);
     }
 
-    /// Faster links alone leave the interface what it is: 335 MB/s on links of 25 GB/s.
+    /// Faster links alone do not speed the interface up: it sends 335 MB/s on links of 25 GB/s.
     #[test]
     fn the_interface_not_the_link_is_the_limit() {
         let found =
@@ -394,7 +393,7 @@ load = "100 MB/s"
         close(part(&found, "link of a node").supply, 320.0 / 378.0 * 25e3);
     }
 
-    /// Reads: servers send what 12 clients ask for; a closed loop asks for no more than it can send.
+    /// Reads: the servers send the demand of 12 clients. A closed loop demands at most the rate that it can send.
     #[test]
     fn reads_and_closed_loops_by_hand() {
         let closed = QSNET.replace("load = \"100 MB/s\"", "read_ratio = 1");
@@ -409,7 +408,7 @@ load = "100 MB/s"
                 .any(|part| part.name == "I/O server, written to")
         );
     }
-    /// Two links of a node that all do: it sends and takes in twice as much, half on each.
+    /// A node with two equivalent links sends and receives twice as much, half on each link.
     #[test]
     fn nodes_with_two_links_by_hand() {
         let tree = "tree = \"generalised\"\ndown = [4, 4]\nup = [2, 2]\n[machine.nic]\ndma_period = \"1 ns\"\n\

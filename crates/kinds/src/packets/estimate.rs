@@ -1,5 +1,5 @@
-//! The analytic estimate of jobs on a network of switches: messages of open loops are trains of packets, closed loops have
-//! [paces].
+//! Analytic estimate of jobs on a network of switches. Messages of open loops are trains of packets; [paces] covers
+//! closed loops.
 
 use super::credits::Credits;
 use super::followed::Followed;
@@ -20,7 +20,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 /// Largest number of routes to follow.
 const ROUTES_MAX: u64 = 1 << 19;
 
-/// What the model says of the jobs of `traffic`, laid out by `layout`.
+/// Return the estimates of the model for the jobs of `traffic`, laid out by `layout`.
 pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
     let Some(choices) = switches.choices() else {
         return Overlay::absent("routes depend on the queues");
@@ -31,7 +31,7 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
     if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
         return Overlay::absent(format!("there are more than {ROUTES_MAX} routes"));
     }
-    // Trains know nothing of jobs that go on when they get something, and of arrivals in bursts or at equal gaps.
+    // The model of trains covers only Poisson arrivals and no jobs whose nodes wait for messages.
     let is_known = asks.iter().all(|asks| asks.message.is_poisson);
     if !is_known || left_out(traffic).is_some() {
         return paces(switches, traffic, layout, Limits::Others);
@@ -50,7 +50,7 @@ fn solve(
     let rules = rules(spec, switches.ways().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
-    // Packets on random routes share no link but that of the node.
+    // Packets on random routes share only the link of the node.
     let longest = match choices {
         [1, 1] => switches.longest_delay(),
         _ => Time::ZERO,
@@ -109,7 +109,7 @@ fn solve(
     if let Some(reason) = reason {
         overlay.bound(&reason, |_| true);
     }
-    // The share of its time that the part with most to do is asked for is proportional to the load.
+    // The utilisation of the bottleneck is proportional to the load.
     if let [asks] = asks
         && let Some(offered) = asks.message.offered
     {
@@ -118,18 +118,18 @@ fn solve(
     Ok(overlay)
 }
 
-/// What the model says at one load.
+/// Solution of the model at one load.
 struct Solution {
-    /// Of each job, and its messages per ns.
+    /// Latencies of each job, and its message rate per ns.
     jobs: Vec<(Latencies, f64)>,
-    /// The share of its time that the busiest node, link, buffer or client is asked for.
+    /// Utilisation of the busiest node, link, buffer or client.
     busiest: f64,
-    /// Packets of the longest messages, as their kind's mean.
+    /// Mean number of packets of a message, for the kind with the longest messages.
     longest: f64,
 }
 
 impl Followed {
-    /// Solve the model at these rates.
+    /// Solve the model at the current message rates.
     fn solution(
         &mut self,
         switches: &impl Switches,
@@ -167,12 +167,12 @@ impl Followed {
         let waits = queues.waits();
         let mut jobs = Vec::new();
         for (number, asks) in asks.iter().enumerate() {
-            let of = KINDS * number..KINDS * (number + 1);
+            let kinds = KINDS * number..KINDS * (number + 1);
             let job = Job {
                 asks,
                 links,
-                sent: &sent[of.clone()],
-                waits: &waits[of],
+                sent: &sent[kinds.clone()],
+                waits: &waits[kinds],
             };
             let latencies = job.latencies()?;
             busiest = busiest.max(latencies.busiest_alone);

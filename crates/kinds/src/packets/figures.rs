@@ -1,4 +1,4 @@
-//! The use of links and nodes, in figures.
+//! Utilisation of links and nodes, for the results.
 
 use super::Fabric;
 use super::credits::Spread;
@@ -10,10 +10,10 @@ use isthmus_machine::packets::ways::Ways;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Most links that are listed one by one.
+/// Maximum number of links for which the results list each link.
 const LINKS_LISTED_MAX: usize = 20_000;
 
-/// How busy links, network interfaces and I/O servers were.
+/// Return the utilisation of links, network interfaces and I/O servers, and the bottleneck.
 pub(crate) fn uses(
     counted: &[Counted],
     fabric: &impl Fabric,
@@ -35,21 +35,21 @@ pub(crate) fn uses(
         .map(|(link, number)| {
             let into_node = link.to < fabric.node_count();
             let lanes = lanes(network.spec(), classes, link.out_of_node, into_node);
-            let of = |counts: &Counts| counts.held[number as usize];
-            let (held, by) = taken(counted, tick_us, lanes, of);
+            let link_count = |counts: &Counts| counts.held[number as usize];
+            let (held, by) = taken(counted, tick_us, lanes, link_count);
             let carried = share(number);
             let packet_us = packet_ticks(counted, number) * tick_us;
             let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
-            // By Little's law the mean share of the places of a buffer that are taken, if packets wait for nothing else
-            // there.
-            let taken = let_through.map_or(0.0, |most| (carried / most).min(1.0));
+            // By Little's law this is the mean share of occupied buffer slots, if packets wait there only for the
+            // link.
+            let buffer_use = let_through.map_or(0.0, |most| (carried / most).min(1.0));
             let part = Part {
                 kind: link.kind,
                 from: link.from,
                 to: Some(link.to),
                 utilisation: carried,
-                // A link is full when its lanes are, or when its transmitter never rests.
-                busy: held.max(carried).max(taken),
+                // A link is full when its lanes are, when its transmitter is always busy, or when its buffer is full.
+                busy: held.max(carried).max(buffer_use),
                 held: Some(by),
                 let_through,
             };
@@ -59,8 +59,8 @@ pub(crate) fn uses(
     links.sort_by_key(|&(order, _)| order);
     let listed = links.len() <= LINKS_LISTED_MAX;
     let interfaces = (0..fabric.node_count()).map(|node| {
-        let of = |counts: &Counts| counts.devices[node as usize];
-        let (busy, by) = taken(counted, tick_us, 1, of);
+        let engine_count = |counts: &Counts| counts.devices[node as usize];
+        let (busy, by) = taken(counted, tick_us, 1, engine_count);
         Part {
             kind: "interface".to_owned(),
             from: node,
@@ -106,7 +106,7 @@ pub(crate) fn uses(
     }
 }
 
-/// Ticks that the mean packet took on a link.
+/// Return the mean time of a packet on a link, in ticks; 0 without packets.
 fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     let counts = counted.iter().map(|counted| &counted.counts);
     let (ticks, packets) = counts.fold((0, 0), |(ticks, packets), counts| {
@@ -119,9 +119,9 @@ fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     ticks as f64 / packets.max(1) as f64
 }
 
-/// Lanes of a link that packets can hold: circuits its virtual channels, as far as they go into
-/// classes, at a node those of one class, and out of it no more than its packets in flight; with
-/// cut-through a packet holds the transmitter.
+/// Return the number of packets that can hold a link at a time. Circuits hold its virtual channels, the same number for
+/// each class; a link of a node uses one class. A link out of a node has at most its packets in flight. With
+/// cut-through one packet holds the transmitter.
 fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
     let each = spec.virtual_channels / classes.max(1);
     match spec.switching {

@@ -1,4 +1,4 @@
-//! The routes of all messages of a network of switches, followed link by link.
+//! Routes of all messages through a network of switches, followed link by link.
 
 use super::Fabric;
 use super::credits::Credits;
@@ -14,8 +14,8 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::Sizes;
 use std::collections::BTreeMap;
 
-/// Return the links of a route, and for how long a circuit holds each of them: from the header's start until the
-/// acknowledgement has come back along it.
+/// Return the links of a route, with the time for which a circuit holds each: from the start of the header until the
+/// acknowledgement has returned over the link.
 fn hops(
     delay_of: impl Fn(u32) -> Time,
     links: &Links<'_>,
@@ -38,13 +38,14 @@ fn hops(
     hops
 }
 
-/// The routes of all jobs.
+/// Routes of all jobs, with the message rates on them. A class of messages is one kind of one job.
 pub(super) struct Followed {
     pub network: Network,
+    /// Message rates by route, for each class.
     routes: Vec<Routes>,
-    /// The same by client.
+    /// Message rates by route, for each class and client.
     clients: Vec<BTreeMap<u32, Routes>>,
-    /// Packets per ns that come in at a node, seen by what it sends of each class.
+    /// Packets per ns that a sending node receives, as a mean over the messages of each class.
     received: Vec<f64>,
     /// Messages per ns of each class on a link, by the class of channels.
     channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>>,
@@ -124,7 +125,7 @@ impl Followed {
         }
     }
 
-    /// Multiply all rates.
+    /// Multiply all rates by a factor.
     pub fn scale(&mut self, by: f64) {
         self.network.scale(by);
         let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
@@ -138,8 +139,8 @@ impl Followed {
         }
     }
 
-    /// Put buffers behind the links. Return the largest share that the busiest link is asked for of what its buffer lets
-    /// through.
+    /// Add buffers behind the links to the network. Return the largest ratio of the load of a link to the load that its
+    /// buffer sustains.
     pub fn buffers(
         &mut self,
         fabric: &impl Fabric,
@@ -151,7 +152,7 @@ impl Followed {
         let mut busiest = 0.0_f64;
         let nodes = fabric.node_count();
         for (&link, channels) in &self.channels {
-            let asked = |rates: &Vec<f64>| -> (f64, f64) {
+            let load = |rates: &Vec<f64>| -> (f64, f64) {
                 let all = rates.iter().zip(classes);
                 all.fold((0.0, 0.0), |(work, packets), (rate, class)| {
                     let Train {
@@ -162,10 +163,10 @@ impl Followed {
                     (work + rate * own, packets + rate * count)
                 })
             };
-            let each: Vec<(f64, f64)> = channels.values().map(asked).collect();
+            let each: Vec<(f64, f64)> = channels.values().map(load).collect();
             let (work, packets) =
-                (each.iter()).fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-            let most = each.iter().map(|of| of.0).fold(0.0, f64::max);
+                (each.iter()).fold((0.0, 0.0), |sum, load| (sum.0 + load.0, sum.1 + load.1));
+            let most = each.iter().map(|load| load.0).fold(0.0, f64::max);
             let into_node = fabric.ways().end(link).vertex < nodes;
             let ps = work / packets * 1e3;
             let delay = delay_of(link);
@@ -183,6 +184,7 @@ impl Followed {
         busiest
     }
 
+    /// Return the messages of each class.
     pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
         let all = self.routes.iter().zip(&self.received).enumerate();
         all.map(|(class, (routes, received))| {
@@ -196,13 +198,13 @@ impl Followed {
                 clients: self.clients[class].clone(),
                 lengths: Vec::new(),
             };
-            let taken = received * links.rules.interface.receive_ns;
+            let receiving = received * links.rules.interface.receive_ns;
             sent.lengths = lengths(
                 sizes,
                 Pace {
                     spec: links.spec,
                     rules: &links.rules,
-                    slower: 1.0 / (1.0 - taken).max(f64::MIN_POSITIVE),
+                    slower: 1.0 / (1.0 - receiving).max(f64::MIN_POSITIVE),
                 },
             );
             sent

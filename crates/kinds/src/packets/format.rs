@@ -1,9 +1,9 @@
-//! What files with networks of packets say alike.
+//! Scenario tables that all packet networks share.
 
 use crate::jobs::{self, WorkloadTable};
 use isthmus_scenario::format::{Field, Presets, Tables};
 
-/// The tables of a kind whose fields of `[machine]` these are.
+/// Return the tables of a kind, given its fields of `[machine]`.
 pub const fn tables(machine: fn() -> Vec<Field>, presets: Option<&'static Presets>) -> Tables {
     jobs::tables(machine, jobs::workload::<WorkloadTable>, presets, None)
 }

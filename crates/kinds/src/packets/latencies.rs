@@ -1,4 +1,4 @@
-//! How long the messages of a job take, from the waits that the queues of their network give.
+//! Latencies of the messages of a job, from the waiting times in the queues of the network.
 
 use super::sent::{DATA, Links, Moments, REQUEST, Routes, Sent};
 use crate::jobs::capacity::Foretold;
@@ -8,12 +8,12 @@ use isthmus_analytic::queue::mg1_wait;
 use isthmus_analytic::trains::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a client waits for a message to be complete before it hands over the next.
+/// Return whether a client waits until a message is complete before it hands over the next.
 fn is_one_by_one(asks: &Foretold<'_>) -> bool {
     asks.job.outstanding.limit().is_some()
 }
 
-/// A job with what the queues say of its messages.
+/// A job with the waiting times of its messages in the queues.
 pub(super) struct Job<'a> {
     pub asks: &'a Foretold<'a>,
     pub links: &'a Links<'a>,
@@ -22,12 +22,12 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Messages per ns of all its clients.
+    /// Return the message rate of all clients of the job, per ns.
     pub fn rate(&self) -> f64 {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// Return how long messages take.
+    /// Return the mean latencies of the messages.
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
@@ -65,7 +65,7 @@ impl Job<'_> {
         Ok(all)
     }
 
-    /// Return the time of a client's message from its hand-over to its end, and the mean with nothing in the way.
+    /// Return the moments of the time of a client's message from hand-over to end, and its mean on an idle network.
     fn of_client(
         &self,
         client: u32,
@@ -105,13 +105,13 @@ impl Job<'_> {
     }
 }
 
-/// Means in ns, and how busy clients are that wait for a message to be complete before they hand over the next.
+/// Mean latencies of messages in ns, and the utilisation of clients that have one message in flight at a time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Latencies {
-    /// Of a message since it was asked for.
+    /// Mean time from the request for a message to its end.
     pub response: f64,
-    /// Since it was handed over.
+    /// Mean time from the hand-over of a message to its end.
     pub network: f64,
-    /// The share of its time for which the busiest client waits for its messages, with nothing in their way.
+    /// Share of time for which the busiest client has a message in flight, if messages meet no others.
     pub busiest_alone: f64,
 }

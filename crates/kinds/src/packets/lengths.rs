@@ -1,4 +1,4 @@
-//! Messages that vary in length, as packets in time.
+//! Packets and their times, for messages of variable length.
 
 use crate::jobs::ns;
 use isthmus_analytic::packets::Rules;
@@ -6,22 +6,22 @@ use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_workload::jobs::spec::{Sizes, Spread};
 
-/// Cells of the mean into which lengths that vary are put.
+/// Number of cells per mean length into which a distribution of lengths is divided.
 const CELLS: f64 = 64.0;
 
-/// The longest length by its mean: beyond it are 10^-9 of an exponential distribution.
+/// Longest length as a multiple of the mean: an exponential distribution exceeds it with probability 10^-9.
 const LONGEST: f64 = 20.0;
 
-/// What sets the pace of packets.
+/// Parameters that set the pace of packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: &'a Rules,
-    /// By how much the packets that a node receives slow its engine.
+    /// Factor by which the packets that a node receives slow its engine.
     pub slower: f64,
 }
 
-/// Messages of these sizes.
+/// Return the packets of messages of these sizes, for each length with its probability.
 pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     let Pace {
         spec,
@@ -49,7 +49,7 @@ pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     spread(sizes).into_iter().map(packets).collect()
 }
 
-/// Lengths in bytes with their probabilities.
+/// Return lengths in bytes with their probabilities.
 fn spread(sizes: Sizes) -> Vec<(f64, f64)> {
     let mean = sizes.mean.get() as f64;
     let cells = |most: f64, above: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {

@@ -1,4 +1,4 @@
-//! What jobs ask of nodes and links.
+//! Demand of jobs on nodes and links.
 
 use super::{Bundle, Fabric};
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold};
@@ -10,33 +10,33 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Largest number of random routes between all pairs of nodes that are followed.
+/// Maximum number of random routes between all pairs of nodes; with more, routes are not followed.
 pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
-/// A bundle of links that packets take, and the class of the channels on which they do.
+/// A bundle of links that packets cross, and the class of channels that they use there.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossed {
     /// The bundle: see [`Fabric::bundle`].
     pub bundle: u32,
-    /// The bundle that they come from, if that makes them wait for each other.
+    /// Previous bundle of the route, if packets from it delay each other.
     pub before: Option<u32>,
     /// The class of channels.
     pub class: u16,
-    /// Share of the packets.
+    /// Share of the packets that cross the bundle in this way.
     pub share: f64,
 }
 
-/// The runs of links that packets of `from` to any of `to` take by the engine's own ways, each destination as likely as
-/// the others, among so many `choices`. Its first link identifies a run.
+/// Return the sets of parallel links that packets from `from` to the nodes `to` cross, by the routes of the engine. All
+/// destinations, and all random `choices`, are equally likely. The first link of a set identifies it.
 pub(crate) fn routed(ways: &impl Ways, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
     let others = || to.iter().copied().filter(|&other| other != from);
-    let ways_of_each = f64::from(choices[0]) * f64::from(choices[1]);
-    let each = 1.0 / (others().count().max(1) as f64 * ways_of_each);
+    let routes_per_pair = f64::from(choices[0]) * f64::from(choices[1]);
+    let each = 1.0 / (others().count().max(1) as f64 * routes_per_pair);
     let mut shares = BTreeMap::new();
     for other in others() {
-        for way in follow_all(ways, from, other, choices) {
+        for route in follow_all(ways, from, other, choices) {
             let mut before = None;
-            for (run, class) in way {
+            for (run, class) in route {
                 *shares.entry((run.first, before, class)).or_insert(0.0) += each;
                 before = Some(run.first);
             }
@@ -53,29 +53,29 @@ pub(crate) fn routed(ways: &impl Ways, from: u32, to: &[u32], choices: [u32; 2])
         .collect()
 }
 
-/// What is asked for, in GB/s.
+/// Demand of jobs, in GB/s.
 pub(super) struct Asked {
-    /// Of each node to send.
+    /// Data that each node sends.
     pub sent: Vec<f64>,
-    /// Of each node to take in for I/O.
+    /// Data that clients write to each node.
     pub written: Vec<f64>,
-    /// Of each node to give for I/O.
+    /// Data that clients read from each node.
     pub read: Vec<f64>,
-    /// Of each bundle of links, by the class of channels. Empty in networks of more than [`NODES_MAX`] nodes.
+    /// Load of each bundle of links, by the class of channels. Empty in networks of more than [`NODES_MAX`] nodes.
     bundles: BTreeMap<u32, BTreeMap<u16, f64>>,
 }
 
-/// What is asked of each link of a bundle.
+/// Load of each link of a bundle.
 pub(super) struct LinkLoad {
     pub bundle: Bundle,
-    /// In GB/s.
+    /// Demand on each link, in GB/s.
     pub demand: f64,
-    /// The demand over that of the class of channels of which most is asked.
+    /// Demand over the demand on the most used class of channels.
     pub spread: f64,
 }
 
 impl Asked {
-    /// What the jobs of `traffic` that send on their own ask for; a closed loop asks for `alone`.
+    /// Return the demand of the jobs of `traffic` with predictable demand. A client of a closed loop demands `alone`.
     pub fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
         let nodes = fabric.node_count() as usize;
         let with_links = fabric.node_count() <= NODES_MAX;
@@ -93,25 +93,25 @@ impl Asked {
         {
             let rate = message.offered.unwrap_or(alone);
             let reads = message.reads;
-            // Of those that clients have in common, whether each node is one.
-            let mut among: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
+            // The nodes of the last list of partners, as a set: clients may share a list.
+            let mut last_partners: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
                 let client = partners.client;
                 let others = || {
                     let all = partners.others.iter().copied();
                     all.filter(|&other| other != client)
                 };
-                if !Arc::ptr_eq(&among.0, &partners.others) {
+                if !Arc::ptr_eq(&last_partners.0, &partners.others) {
                     let nodes = partners.others.iter().copied().collect();
-                    among = (Arc::clone(&partners.others), nodes);
+                    last_partners = (Arc::clone(&partners.others), nodes);
                 }
-                let count = partners.others.len() - usize::from(among.1.contains(&client));
+                let count = partners.others.len() - usize::from(last_partners.1.contains(&client));
                 if count == 0 {
                     continue;
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                // Only servers are asked for anything, and hot nodes that are read from.
+                // Only servers, and hot nodes that clients read from, receive requests.
                 if is_io(layout, job) || reads > 0.0 {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
@@ -149,7 +149,7 @@ impl Asked {
         }
     }
 
-    /// What is asked of the links of each bundle of which anything is.
+    /// Return the load of the links of each bundle with any demand.
     pub fn links(&self, fabric: &impl Fabric) -> impl Iterator<Item = LinkLoad> {
         self.bundles.iter().map(|(&bundle, classes)| {
             let demand: f64 = classes.values().sum();

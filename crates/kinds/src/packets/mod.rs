@@ -1,5 +1,5 @@
-//! Networks of packets, whatever their form: what files say of their links and jobs, and what is
-//! measured. A kind of machine brings the form, as a [`Fabric`].
+//! Packet networks of any topology: scenario tables of their links and jobs, estimates and measures. A kind of
+//! machine provides the topology as a [`Fabric`].
 
 mod capacity;
 mod credits;
@@ -50,10 +50,10 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// The jobs of a file, checked against the network of so many nodes that they run on.
+/// Read the jobs of a file and check them against the network of `nodes` nodes that they run on.
 ///
 /// # Errors
-/// Jobs that do not lie on it, or contradict themselves.
+/// If jobs do not fit on the network or contradict themselves.
 pub fn jobs(
     settings: &Settings,
     network: &NetworkSpec,
@@ -75,92 +75,92 @@ pub fn jobs(
     Ok(traffic)
 }
 
-/// The form of a network: where links lead, which packets take, and how far it is.
+/// Topology of a network: its links, the routes of packets and the distances between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
-    /// Where packets may go.
+    /// Routes that packets may take.
     type Ways: Ways + Debug + Send + Sync + 'static;
 
-    /// The same, shared by simulations.
+    /// Return the routes, which simulations share.
     fn ways(&self) -> &Arc<Self::Ways>;
 
-    /// Links, switches and interfaces.
+    /// Return the parameters of links, switches and interfaces.
     fn network(&self) -> &Network;
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.ways().node_count()
     }
 
-    /// All links, in the order of their numbers.
+    /// Return all links, in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link>;
 
-    /// Switches between two different nodes.
+    /// Return the number of switches on a route between two different nodes.
     fn switches_between(&self, from: u32, to: u32) -> u32;
 
-    /// The most of them.
+    /// Return the largest number of switches on a route.
     fn switches_at_most(&self) -> u32;
 
-    /// Among how many ways chance decides at the injection, and at a link: see
-    /// [`follow_all`](isthmus_machine::packets::follow_all). `None` where packets follow what links hold. By default
-    /// there is one way, up to links that do alike.
+    /// Return the number of random choices at the injection, and at a link: see
+    /// [`follow_all`](isthmus_machine::packets::follow_all). `None` if routes depend on the load of links. By default
+    /// there is one route, except for the choice among parallel links.
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }
 
-    /// Whether [`shares`](Self::shares) knows of all links. Yes by default.
+    /// Return whether [`shares`](Self::shares) covers all links. True by default.
     fn is_followed(&self) -> bool {
         true
     }
 
-    /// What a signal takes along the longest link. None by default.
+    /// Return the signal delay of the longest link. Zero by default.
     fn longest_delay(&self) -> Time {
         Time::ZERO
     }
 
-    /// The bundles that packets of `from` to any of `to` cross, each destination as likely as the others. A link that
-    /// a rule gives, and no other, is a bundle of its own.
+    /// Return the bundles that packets from `from` to the nodes `to` cross; all destinations are equally likely. A link
+    /// without alternatives, given by a routing rule, is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
-    /// What a bundle is.
+    /// Return the bundle with this number.
     fn bundle(&self, number: u32) -> Bundle;
 
-    /// What closed forms say of jobs on it.
+    /// Return the analytic estimates for jobs on the network.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay;
 }
 
 /// A link in one direction.
 #[derive(Debug)]
 pub struct Link {
-    /// Its kind, as results name it.
+    /// Kind of the link, as results name it.
     pub kind: String,
-    /// Where it begins: a node, or above the nodes a switch.
+    /// Vertex at its start: a node, or a switch numbered after the nodes.
     pub from: u32,
-    /// Where it ends.
+    /// Vertex at its end, numbered in the same way.
     pub to: u32,
-    /// The place of its kind among the others, in the order in which packets cross them.
+    /// Rank of its kind, in the order in which packets cross links.
     pub order: (u8, u32),
-    /// Whether it leads out of a node.
+    /// Whether the link starts at a node.
     pub out_of_node: bool,
-    /// What a signal takes along it.
+    /// Signal delay of the link.
     pub delay: Time,
-    /// Classes of channels that packets take on it, at most.
+    /// Maximum number of virtual channel classes that packets use on the link.
     pub classes: u32,
 }
 
-/// The place of links out of nodes among the kinds of links.
+/// Rank of links out of nodes among the kinds of links.
 pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 
-/// Links over which packets are spread evenly: any of them does.
+/// Equivalent links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Their kind in words.
+    /// Kind of the links in words.
     pub name: String,
-    /// The place of that among the others.
+    /// Rank of their kind; see [`Link::order`].
     pub order: (u8, u32),
-    /// The links.
+    /// Numbers of the links.
     pub links: Vec<u32>,
-    /// What a signal takes along each.
+    /// Signal delay of each link.
     pub delay: Time,
-    /// Whether they lead into a node.
+    /// Whether the links end at a node.
     pub into_node: bool,
 }

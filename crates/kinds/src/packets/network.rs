@@ -1,4 +1,4 @@
-//! Links, switches and interfaces from their settings.
+//! Reader of the parameters of links, switches and interfaces.
 
 use super::no_effect::REQUEST;
 use super::table::{AgeTable, LateTable, Memory, NetworkTable, NicTable, SwitchingTable};
@@ -8,10 +8,10 @@ use isthmus_machine::packets::spec::{
 use isthmus_scenario::format::{Problem, Settings, rounded};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Longest packet on a link; engines count its time in 32 bits of picoseconds.
+/// Longest time of a packet on a link: engines store it in picoseconds as 32 bits.
 const PACKET_MAX: Time = Time::from_us(4_000);
 
-/// The network, checked; `adaptive` is how packets choose among links.
+/// Read and check the parameters of the network. `adaptive` sets how packets choose among links.
 pub fn network(
     settings: &Settings,
     table: NetworkTable,
@@ -55,7 +55,7 @@ pub fn network(
     Ok(spec)
 }
 
-/// The times that follow from the switches and the memory.
+/// Return the fields whose values follow from other fields: times, and lengths that the payload limits.
 pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
     let hop = match network.switching {
         Switching::Circuit {
@@ -71,7 +71,7 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
         ("machine.nic.receive_delay", nic.receive_delay),
     ];
     let times = times.map(|(key, time)| (key, time.to_string()));
-    // Those that the payload cuts short.
+    // Lengths that the payload limits.
     let lengths = [("machine.nic.padding", nic.padding), (REQUEST, nic.request)];
     let cut = lengths
         .into_iter()

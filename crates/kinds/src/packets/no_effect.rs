@@ -1,11 +1,11 @@
-//! Fields of a network of packets that have no effect beside the values of others.
+//! Fields of a packet network that have no effect because of the values of other fields.
 
 use crate::jobs::behind;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
-/// Length of requests.
+/// Key of the length of requests.
 pub(super) const REQUEST: &str = "machine.nic.request";
 
 fn reads(traffic: &JobsTraffic) -> bool {
@@ -13,12 +13,12 @@ fn reads(traffic: &JobsTraffic) -> bool {
     jobs.any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0))
 }
 
-/// Whether there are requests among so many nodes, or the answers of devices to writes, which are as long.
+/// Return whether nodes send requests, or servers send answers of devices to writes, which have the same length.
 pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
     reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
 }
 
-/// Report these fields to `watch`, for a network of so many nodes.
+/// Report the fields without effect to `watch`, for a network of `nodes` nodes.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);

@@ -1,4 +1,4 @@
-//! What nodes can send with so many messages under way.
+//! Send rate of nodes under a limit on messages in flight.
 
 use super::rules::sending;
 use super::{Fabric, Route};
@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Layout, Pair};
 use std::collections::BTreeMap;
 
-/// A sentence for each job whose limit holds its nodes back.
+/// Return a remark for each job whose limit on messages in flight slows its nodes.
 pub(super) fn remarks(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -19,7 +19,7 @@ pub(super) fn remarks(
     layout: &Layout,
     devices: Option<&Devices>,
 ) -> Vec<String> {
-    // How long a way takes is known where no link has a delay and nothing is drawn by lot.
+    // The time of a route is known only if links have no delay and routes are not random.
     if fabric.choices() != Some([1, 1]) || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(super) fn remarks(
     foretold(traffic).filter_map(remark).collect()
 }
 
-/// What a message of a job takes alone on average, in ns.
+/// Return the mean time of a message of a job on an idle network, in ns.
 fn mean_ns(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -53,8 +53,8 @@ fn mean_ns(
     Some(ns)
 }
 
-/// What the answers of servers to writes take longer on average than the acknowledgements in whose place
-/// they stand, over so many switches.
+/// Return the mean time by which the server's answer to a write takes longer than the acknowledgement that it replaces,
+/// over `switches` switches, in ns. Reads count as 0.
 fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> f64 {
     let (link, switches) = (&rules.link, f64::from(switches));
     let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
@@ -64,10 +64,11 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
     (1.0 - message.reads) * (answer - back)
 }
 
-/// How many pairs of nodes are so many switches apart.
+/// Return the number of clients by the number of switches to their partners; a client counts in equal parts for each
+/// partner.
 fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
-    // In large networks all are as far apart as can be.
+    // In large networks all pairs are assumed to have the largest distance.
     if fabric.node_count() > NODES_MAX {
         distances.insert(fabric.switches_at_most(), 1.0);
         return distances;
@@ -79,15 +80,16 @@ fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTre
     distances
 }
 
-/// From a message being handed over until its sender knows that it is complete.
+/// Return the time from the hand-over of a message until its sender knows that it is complete, on an idle network, in
+/// ns.
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
-    let there = rules.message_ns(message.bytes, switches).ok()?;
+    let one_way = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
     let route = Route {
         switches: f64::from(switches),
         delay: 0.0,
     };
-    Some(there - head + message.turn_ns(fabric.network().spec(), rules, route))
+    Some(one_way - head + message.turn_ns(fabric.network().spec(), rules, route))
 }
 
 #[cfg(test)]
@@ -106,8 +108,8 @@ mod tests {
         experiment.capacity()[0].remarks.clone()
     }
 
-    /// One switch of the QsNET: 320 B take 1880 ns of software, 945 on the wire, 35 to the switch and back
-    /// 35 + 50: 2945 ns, 108.7 MB/s of the 335 that the interface sends.
+    /// One switch of the QsNET: 320 B take 1880 ns in software, 945 ns on the wire, 35 ns in the switch and 35 + 50 ns
+    /// for the acknowledgement. That is 2945 ns, or 108.7 MB/s of the 335 MB/s that the interface can send.
     #[test]
     fn payload_over_latency_by_hand() {
         let said = "With 1 message of 320 B under way at a time, 2.945 us alone, a node of io sends at most \

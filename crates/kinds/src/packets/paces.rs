@@ -1,4 +1,4 @@
-//! The analytic estimate of closed loops: clients that keep some messages going, which meet in links, interfaces and
+//! Analytic estimate of closed loops: clients that keep a number of messages in flight and share links, interfaces and
 //! servers.
 
 use super::credits::Credits;
@@ -19,14 +19,14 @@ use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
 
-/// Which limits of the domain count.
+/// Limits of the model's domain that apply to a topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
     FatTrees,
     Others,
 }
 
-/// What the model says of the jobs of `traffic`, laid out by `layout`.
+/// Return the estimates of the model for the jobs of `traffic`, laid out by `layout`.
 pub(crate) fn paces(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -40,7 +40,7 @@ pub(crate) fn paces(
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Why there is no model.
+/// Return the reason why the model does not apply, if there is one.
 fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
     if fabric.node_count() > NODES_MAX {
         return Some(format!("there are more than {NODES_MAX} nodes"));
@@ -54,7 +54,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
-    // These take part of the links that closed loops know nothing of.
+    // These jobs use a part of the links for which the model of closed loops cannot account.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())
@@ -78,7 +78,7 @@ fn solve(
     let mut overlay = Overlay::default();
     let mut io = None;
     for (number, job) in traffic.jobs.iter().enumerate() {
-        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
+        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, job)| **job == number);
         let Some(message) = Message::of(job).filter(|_| job.active && own().count() > 0) else {
             continue;
         };
@@ -124,10 +124,10 @@ fn solve(
     Ok(overlay)
 }
 
-/// Most pairs of nodes for which fair shares are found.
+/// Maximum number of pairs of nodes for which fair shares are computed.
 const PAIRS_MAX: usize = 1 << 18;
 
-/// A sentence for each job in a closed loop whose nodes get less than they would alone, by max-min fair shares.
+/// Return a remark for each closed-loop job whose nodes get less than on an idle network, by max-min fair shares.
 pub(super) fn fair_shares(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -138,7 +138,7 @@ pub(super) fn fair_shares(
     let active = jobs.filter(|(_, job)| job.active);
     let pairs = |(number, job): (usize, &Job)| layout.pairs(number, job).count();
     let is_known = active.clone().all(|(_, job)| Message::of(job).is_some());
-    let is_loop = |job: &Job| Message::of(job).is_some_and(|of| of.offered.is_none());
+    let is_loop = |job: &Job| Message::of(job).is_some_and(|message| message.offered.is_none());
     let has_loops = active.clone().any(|(_, job)| is_loop(job));
     if !is_known || !has_loops || node_links(fabric) > 1.0 || fabric.node_count() > NODES_MAX {
         return Vec::new();
@@ -152,9 +152,9 @@ pub(super) fn fair_shares(
     let Ok(rates) = loops::fair_shares(&clients) else {
         return Vec::new();
     };
-    let sum = |number: usize, of: &dyn Fn(usize) -> f64| -> f64 {
+    let sum = |number: usize, value: &dyn Fn(usize) -> f64| -> f64 {
         let own = (0..clients.len()).filter(|&client| job_of[client] == number);
-        own.map(of).sum()
+        own.map(value).sum()
     };
     let mut remarks = Vec::new();
     for (number, job) in active.filter(|(_, job)| is_loop(job)) {
@@ -172,19 +172,19 @@ pub(super) fn fair_shares(
     remarks
 }
 
-/// Number of the part that is the DMA engine of node 0; bundles of links have lower numbers.
+/// Part number of the DMA engine of node 0; bundles of links have lower numbers.
 const ENGINES: u32 = 1 << 30;
-/// Number of the first stream; see [`Use::is_stream`].
+/// Part number of the first stream; see [`Use::is_stream`].
 const STREAMS: u32 = 1 << 31;
 
-/// What clients share: bundles of links, then the DMA engine of each node.
+/// Parts that clients share: bundles of links and the DMA engine of each node.
 struct Parts<'a, F> {
     fabric: &'a F,
     rules: &'a Rules,
-    /// Nodes that send data, whose engines are delayed by what they receive.
+    /// Whether each node sends data. If so, the packets that it receives delay its engine.
     sends: Vec<bool>,
     bundles: BTreeMap<u32, Links>,
-    /// Numbers of the streams, by the part before and the bundle that they come to.
+    /// Part numbers of the streams, by the previous part and the bundle that they enter.
     streams: BTreeMap<(u32, u32), u32>,
 }
 
@@ -192,18 +192,18 @@ struct Parts<'a, F> {
 #[derive(Debug, Clone, Copy)]
 struct Links {
     count: f64,
-    /// Share of its bandwidth that the buffer behind each lets through, of full packets in one class of channels.
+    /// Share of its bandwidth that the buffer behind each link sustains, for full packets in one class of channels.
     let_through: f64,
-    /// Packets that the buffer behind each holds, and from one's start to its place being known to be free, in ns.
+    /// Packets that the buffer behind each link holds, and the time until the sender knows that a slot is free, in ns.
     window: Option<(f64, f64)>,
-    /// What a signal takes along each, in ns.
+    /// Signal delay of each link, in ns.
     delay: f64,
     out_of_node: bool,
     into_node: bool,
 }
 
 impl Links {
-    /// For how long a message keeps it busy, in ns.
+    /// Return the mean time for which a message occupies each of the links, in ns.
     fn busy(self, times: &Times) -> f64 {
         let [first, between, last] = times.links;
         let each = match (self.out_of_node, self.into_node) {
@@ -238,7 +238,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
         }
     }
 
-    /// The clients of all jobs with their nodes, and the number of the job of each.
+    /// Return the clients of all jobs with their nodes, and the job number of each client.
     fn clients(
         &mut self,
         traffic: &JobsTraffic,
@@ -262,36 +262,36 @@ impl<'a, F: Fabric> Parts<'a, F> {
     fn links(&mut self, bundle: u32) -> Links {
         let (fabric, rules) = (self.fabric, self.rules);
         *self.bundles.entry(bundle).or_insert_with(|| {
-            let of = fabric.bundle(bundle);
+            let found = fabric.bundle(bundle);
             let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
-            let credits = Credits::of(fabric, full_ps, of.delay, of.into_node);
+            let credits = Credits::of(fabric, full_ps, found.delay, found.into_node);
             let window = credits.as_ref().map(|credits| {
                 let round_ns = credits.round_ps(full_ps) / 1e3;
                 (credits.places(full_ps), round_ns)
             });
             Links {
-                count: of.links.len() as f64,
+                count: found.links.len() as f64,
                 let_through: credits.map_or(1.0, |credits| credits.share(full_ps, 1.0)),
                 window,
-                delay: ns(of.delay),
-                out_of_node: of.order == OUT_OF_NODE,
-                into_node: of.into_node,
+                delay: ns(found.delay),
+                out_of_node: found.order == OUT_OF_NODE,
+                into_node: found.into_node,
             }
         })
     }
 
-    /// Whether a part is a link between switches.
+    /// Return whether a part is a bundle of links between switches.
     fn is_between(&self, part: u32) -> bool {
         (self.bundles.get(&part)).is_some_and(|links| !links.out_of_node && !links.into_node)
     }
 
-    /// The least that the buffers behind links let through.
+    /// Return the smallest share of its bandwidth that the buffer behind any link sustains.
     fn let_through(&self) -> f64 {
         let all = self.bundles.values().map(|links| links.let_through);
         all.fold(1.0, f64::min)
     }
 
-    /// A client of a job; nothing when it has no partner.
+    /// Return a client of a job, or `None` if it has no partner.
     fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
         let (mut links, mut delay) = (0.0, 0.0);
         let written = self.fabric.shares(partners.client, &partners.others);
@@ -307,18 +307,18 @@ impl<'a, F: Fabric> Parts<'a, F> {
             delay,
         };
         let times = message.times(self.fabric.network().spec(), self.rules, route);
-        // An interface without limit hands one message over after the other and waits for none.
+        // An interface without a limit hands over one message after another and never waits.
         let (under_way, turn) = match job.outstanding.limit() {
             Some(limit) => (limit, times.turn),
             None => (1, 0.0),
         };
-        // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
+        // An interface sends in order: a write blocks the messages behind it, a read request does not.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
         let uses = self.uses(message.reads, &times, partners, written);
-        // Short buffers let long messages through more slowly. What fits into them takes no longer by itself.
+        // Short buffers slow down long messages. A message that fits into them is not slower on an idle network.
         let transfer = uses
             .iter()
-            .fold(times.transfer, |most, of| most.max(of.busy));
+            .fold(times.transfer, |most, part| most.max(part.busy));
         let alone = self.alone(message, &times, &uses);
         let turn = (turn - (transfer - alone)).max(0.0);
         Some(Client {
@@ -333,21 +333,21 @@ impl<'a, F: Fabric> Parts<'a, F> {
         })
     }
 
-    /// The time of a message between its first byte and its last where its packets wait for places of buffers only, in ns.
+    /// Return the time from the first to the last byte of a message whose packets wait only for buffer slots, in ns.
     fn alone(&self, message: &Message, times: &Times, uses: &[Use]) -> f64 {
         let packets = message.packets(self.rules.interface.payload);
         let pace = times.transfer / packets;
         let windows = uses
             .iter()
-            .filter_map(|of| self.bundles.get(&of.part)?.window);
-        windows.fold(times.transfer, |most: f64, (places, round_ns)| {
-            let rounds = ((packets - 1.0) / places).floor();
-            let others = packets - rounds * places;
-            most.max(rounds * round_ns.max(places * pace) + others * pace)
+            .filter_map(|part| self.bundles.get(&part.part)?.window);
+        windows.fold(times.transfer, |most: f64, (slots, round_ns)| {
+            let rounds = ((packets - 1.0) / slots).floor();
+            let others = packets - rounds * slots;
+            most.max(rounds * round_ns.max(slots * pace) + others * pace)
         })
     }
 
-    /// The parts that the messages of a client use, of which such a share are reads.
+    /// Return the parts that the messages of a client use; the share `reads` of the messages are reads.
     fn uses(
         &mut self,
         reads: f64,
@@ -356,43 +356,43 @@ impl<'a, F: Fabric> Parts<'a, F> {
         written: Vec<Crossed>,
     ) -> Vec<Use> {
         let (node, writes) = (partners.client, 1.0 - reads);
-        let mut asked = Asked::default();
+        let mut part_uses = PartUses::default();
         let others = || (partners.others.iter().copied()).filter(|&other| other != node);
         let each = 1.0 / others().count() as f64;
         if writes > 0.0 {
-            self.cross(node, written, writes, times, &mut asked);
-            asked.add(ENGINES + node, writes, times.engine);
+            self.cross(node, written, writes, times, &mut part_uses);
+            part_uses.add(ENGINES + node, writes, times.engine);
         }
         if reads > 0.0 && self.sends[node as usize] {
-            asked.add(ENGINES + node, reads, times.received);
+            part_uses.add(ENGINES + node, reads, times.received);
         }
         for other in others() {
             if reads > 0.0 {
                 let read = self.fabric.shares(other, &[node]);
-                self.cross(other, read, reads * each, times, &mut asked);
-                asked.add(ENGINES + other, reads * each, times.engine);
+                self.cross(other, read, reads * each, times, &mut part_uses);
+                part_uses.add(ENGINES + other, reads * each, times.engine);
             }
             if writes > 0.0 && self.sends[other as usize] {
-                asked.add(ENGINES + other, writes * each, times.received);
+                part_uses.add(ENGINES + other, writes * each, times.received);
             }
         }
-        asked.uses()
+        part_uses.uses()
     }
 
-    /// The links that messages of such a probability cross.
+    /// Add the uses of links that messages from `from` cross with this probability.
     fn cross(
         &mut self,
         from: u32,
         links: Vec<Crossed>,
         probability: f64,
         times: &Times,
-        asked: &mut Asked,
+        part_uses: &mut PartUses,
     ) {
         for crossed in links {
             let (bundle, share) = (crossed.bundle, probability * crossed.share);
             let links = self.links(bundle);
             let busy = links.busy(times);
-            asked.add(bundle, share, busy);
+            part_uses.add(bundle, share, busy);
             let before = match crossed.before {
                 Some(before) => (before, self.links(before).busy(times)),
                 None if links.out_of_node => (ENGINES + from, times.engine),
@@ -400,19 +400,19 @@ impl<'a, F: Fabric> Parts<'a, F> {
             };
             let number = STREAMS + self.streams.len() as u32;
             let stream = *self.streams.entry((before.0, bundle)).or_insert(number);
-            asked.add(stream, share, busy.min(before.1));
+            part_uses.add(stream, share, busy.min(before.1));
         }
     }
 }
 
-/// What is asked of parts: the probability of a use, and that times the time for which it is busy.
+/// Uses of parts: the probability that a message uses a part, and the mean busy time that results, in ns.
 #[derive(Default)]
-struct Asked(BTreeMap<u32, (f64, f64)>);
+struct PartUses(BTreeMap<u32, (f64, f64)>);
 
-impl Asked {
+impl PartUses {
     fn add(&mut self, part: u32, probability: f64, busy: f64) {
-        let of = self.0.entry(part).or_default();
-        *of = (of.0 + probability, of.1 + probability * busy);
+        let sums = self.0.entry(part).or_default();
+        *sums = (sums.0 + probability, sums.1 + probability * busy);
     }
 
     fn uses(self) -> Vec<Use> {

@@ -1,12 +1,12 @@
-//! Hardware of the day, and that of the QsNET paper, by name. Each value says where it is from; what no
-//! public source gives is marked as an assumption.
+//! Presets of current hardware, and of the QsNET paper, by name. Each value names its source; a value without a
+//! public source is marked as an assumption.
 
 use isthmus_scenario::format::Default::Absent;
 use isthmus_scenario::format::{Choice, Field, Preset, PresetValue, Presets};
 
 const KEY: &str = "machine.preset";
 
-/// The field that names one.
+/// Return the field that selects a preset.
 pub(crate) fn preset() -> Field {
     Field::new(
         KEY,
@@ -18,13 +18,13 @@ pub(crate) fn preset() -> Field {
     )
 }
 
-/// The presets of trees.
+/// Presets of fat trees.
 pub(crate) const OF_TREES: Presets = Presets {
     key: KEY,
     rows: TREES,
 };
 
-/// The presets of switches in any form.
+/// Presets of networks of switches in any topology.
 pub(crate) const OF_GRAPHS: Presets = Presets {
     key: KEY,
     rows: GRAPHS,
@@ -41,8 +41,8 @@ macro_rules! value {
     };
 }
 
-/// `NAME { VALUE; ... } tree { VALUE; ... } graph { VALUE; ... }`: the values of networks of any form, and those that
-/// only trees or only graphs have.
+/// `NAME { VALUE; ... } tree { VALUE; ... } graph { VALUE; ... }`: values for all networks, for trees only and for
+/// graphs only.
 macro_rules! presets {
     ($($name:literal { $($($key:ident).+ = $value:literal: $source:literal;)+ }
        tree { $($($of_tree:ident).+ = $in_tree:literal: $from_tree:literal;)* }
@@ -212,7 +212,7 @@ mod tests {
     const TREE: &str = "kind = \"fat-tree\"\narity = 4\nlevels = 2\n";
     const DRAGONFLY: &str =
         "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\n";
-    /// It reads, so that the lengths of requests count.
+    /// The workload includes reads, so the length of requests has an effect.
     const JOB: &str = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
                        [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
 

@@ -1,4 +1,4 @@
-//! The closed forms' rules of links and interfaces.
+//! Parameters of links and interfaces for the closed forms.
 
 use super::Fabric;
 use crate::jobs::ns;
@@ -6,7 +6,7 @@ use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways as _;
 
-/// The rules where virtual channels are shared out among so many classes: a node uses those of one.
+/// Return the parameters if virtual channels are divided among `classes` classes; a node uses those of one class.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     let nic = &spec.nic;
     let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
@@ -43,12 +43,12 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     }
 }
 
-/// Links of each node.
+/// Return the number of links of each node.
 pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
     f64::from(fabric.ways().of_node(0).links)
 }
 
-/// The most that a node can send to another over so many switches, over all its links at once.
+/// Return the maximum send rate from one node to another over `switches` switches, using all its links at once.
 pub(super) fn sending(fabric: &impl Fabric, mut rules: Rules, switches: u32) -> Bound {
     let links = node_links(fabric);
     rules.link.circuits *= links;

@@ -1,4 +1,4 @@
-//! The messages that the nodes of a job send: their routes, and how long they take with nothing in their way.
+//! The messages that the nodes of a job send: their routes, and their latencies on an idle network.
 
 use super::Route;
 use super::credits::Credits;
@@ -7,23 +7,26 @@ use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use std::collections::BTreeMap;
 
-/// Writes, requests for reads, and the data that these bring.
+/// Number of kinds of messages: writes, read requests, and the data of reads.
 pub(super) const KINDS: usize = 3;
+/// Kind of read requests.
 pub(super) const REQUEST: usize = 1;
+/// Kind of the data of reads.
 pub(super) const DATA: usize = 2;
 
-/// Messages per ns by the switches of their route and its delays in ps.
+/// Message rates per ns, by the number of switches of the route and its total signal delay in ps.
 pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 
 /// Messages of one kind of a job.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// Messages per ns of all nodes.
+    /// Message rate of all nodes together, per ns.
     pub rate: f64,
-    /// Where they go.
+    /// Message rates by route.
     pub routes: Routes,
-    /// The same of each client.
+    /// Message rates by route, for each client.
     pub clients: BTreeMap<u32, Routes>,
+    /// Lengths of the messages with their probabilities.
     pub lengths: Vec<Packets>,
 }
 
@@ -35,14 +38,14 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Of a time that is one of `each` at these rates.
+    /// Return the moments over all messages, given the moments of `each` route and the message rates of the routes.
     pub fn over(rates: &Routes, each: &BTreeMap<(u32, u64), Self>) -> Self {
         let all = rates.values().sum::<f64>().max(f64::MIN_POSITIVE);
         rates.iter().fold(Self::default(), |sum, (over, rate)| {
-            let of = each[over];
+            let route = each[over];
             Self {
-                mean: sum.mean + rate / all * of.mean,
-                square: sum.square + rate / all * of.square,
+                mean: sum.mean + rate / all * route.mean,
+                square: sum.square + rate / all * route.square,
             }
         })
     }
@@ -52,16 +55,17 @@ impl Moments {
     }
 }
 
-/// What is known of links and interfaces.
+/// Parameters of links and interfaces.
 pub(super) struct Links<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: Rules,
-    /// Of buffers behind links without length and behind the longest.
+    /// Credits of the buffers behind links without delay and behind the longest link; `None` with circuits.
     pub credits: Option<[Credits; 2]>,
 }
 
 impl Links<'_> {
-    /// Return the time of a header on its route, and the time from the end of a packet until its sender knows of it, in ns.
+    /// Return the time of a header on its route, and the time from the end of a packet until its acknowledgement
+    /// arrives, in ns.
     fn header_and_back(&self, (switches, ps): (u32, u64)) -> (f64, f64) {
         let route = Route {
             switches: f64::from(switches),
@@ -70,9 +74,9 @@ impl Links<'_> {
         route.header_and_acknowledgement(&self.rules)
     }
 
-    /// Return how many packets of a node may be on a route, and how long after the start of the first the next one may
-    /// start, in ns: circuits end with the acknowledgement, the places of a buffer are free when the packet
-    /// has left it. `None` where nothing limits them.
+    /// Return the window of a route: the maximum number of packets of a node in flight, and the time in ns after which
+    /// the circuit or buffer slot of a packet is free again. A circuit ends with the acknowledgement, and a slot is
+    /// free when the credit has returned.
     fn window(&self, over: (u32, u64), packet: f64) -> (f64, f64) {
         let (header, back) = self.header_and_back(over);
         match &self.credits {
@@ -81,7 +85,7 @@ impl Links<'_> {
                 let most = self.rules.interface.in_flight.min(circuits);
                 (most, packet + header + back)
             }
-            // The link of the node has no length, those between switches have.
+            // The link of the node has no delay, links between switches may have one.
             Some([near, far]) => {
                 let credits = if over.1 > 0 { far } else { near };
                 let ps = packet * 1e3;
@@ -90,7 +94,7 @@ impl Links<'_> {
         }
     }
 
-    /// Return the time from the first packet of a message to the last, with nothing in the way.
+    /// Return the time from the first packet of a message to the last on an idle network, in ns.
     fn spread(&self, packets: &Packets, over: (u32, u64)) -> f64 {
         let (full, pace) = (packets.full, packets.full_pace_ns);
         let (most, turn) = self.window(over, packets.full_ns);
@@ -99,7 +103,7 @@ impl Links<'_> {
 }
 
 impl Sent {
-    /// Its messages at the pace that is left to many packets.
+    /// Return the messages with the pace that the windows of their routes sustain for many packets.
     pub fn paced(&self, links: &Links<'_>) -> impl Iterator<Item = Packets> {
         let least = |packet: f64| match self.rate > 0.0 {
             true => self.mean(|over| {
@@ -115,8 +119,8 @@ impl Sent {
         })
     }
 
-    /// Of a message with nothing in its way, from its first packet to the last byte or its acknowledgement: the mean
-    /// and the mean square by its route, in ns.
+    /// Return the latency of a message on an idle network by its route, as mean and mean square. The latency runs from
+    /// the first packet to the last byte or, if `acknowledged`, to its acknowledgement.
     pub fn alone(&self, links: &Links<'_>, acknowledged: bool) -> BTreeMap<(u32, u64), Moments> {
         let moments = self.routes.keys().map(|&over| {
             let (header, back) = links.header_and_back(over);
@@ -132,10 +136,10 @@ impl Sent {
         moments.collect()
     }
 
-    /// Return the mean of `of` over the routes.
-    fn mean(&self, of: impl Fn((u32, u64)) -> f64) -> f64 {
+    /// Return the mean of `value` over the messages, where `value` depends on the route.
+    fn mean(&self, value: impl Fn((u32, u64)) -> f64) -> f64 {
         let all = self.routes.iter();
-        let sum: f64 = all.map(|(&over, rate)| rate * of(over)).sum();
+        let sum: f64 = all.map(|(&over, rate)| rate * value(over)).sum();
         sum / self.rate
     }
 }

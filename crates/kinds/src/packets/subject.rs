@@ -1,4 +1,4 @@
-//! Networks of packets with the jobs that run on them, as subjects of experiments.
+//! Packet networks with jobs, as subjects of experiments.
 
 use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;
@@ -14,18 +14,18 @@ use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
-/// A machine with the jobs of `traffic`.
+/// Return the subject that runs the jobs of `traffic` on a network.
 ///
 /// # Errors
-/// Jobs or servers that do not lie on it.
+/// If jobs or servers do not fit on the network.
 pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,
 ) -> Result<Arc<dyn Subject>, Flaw> {
-    jobs::subject(On(Arc::clone(fabric)), traffic)
+    jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
-/// The field behind an error of links, switches or interfaces, and what would be right.
+/// Return the field that causes an error of links, switches or interfaces, with a hint.
 pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (
@@ -47,11 +47,11 @@ pub fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
-/// A form of network, to jobs.
+/// A network as a machine that jobs run on.
 #[derive(Debug)]
-struct On<F>(Arc<F>);
+struct NetworkForJobs<F>(Arc<F>);
 
-impl<F: Fabric> Runs for On<F> {
+impl<F: Fabric> Runs for NetworkForJobs<F> {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
             self.0.network(),
@@ -108,7 +108,7 @@ impl<F: Fabric> Runs for On<F> {
     }
 }
 
-/// What its links, interfaces and devices have done.
+/// Return the counts of links, interfaces and devices.
 fn counts<W: Ways>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {

@@ -1,4 +1,4 @@
-//! Networks of switches whose form is a wiring.
+//! Networks of switches that a wiring describes.
 
 use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
@@ -14,41 +14,42 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A network of switches: a [`Fabric`] by its wiring and its ways.
+/// A network of switches: a [`Fabric`] that follows from a wiring and routes.
 pub trait Switches: Debug + Send + Sync + 'static {
-    /// Where packets may go.
+    /// Routes that packets may take.
     type Ways: Ways + Debug + Send + Sync + 'static;
 
-    /// The network and its ways.
+    /// Return the network and its routes.
     fn routed(&self) -> &Routed<Self::Ways>;
 
-    /// The kind of the links from one switch to another, as results name it, and its place among the
-    /// others in the order in which packets cross them, from 1.
+    /// Return the kind of the links from one switch to another, as results name it, and its rank. Ranks start at 1 and
+    /// have the order in which packets cross links.
     fn between(&self, _from: u32, _to: u32) -> (&'static str, u8) {
         ("switch_link", 1)
     }
 
-    /// The group of a switch, where there are groups: what leaves one has to cross a link between groups. None by default.
+    /// Return the group of a switch, if switches form groups: packets leave a group only over links between groups.
+    /// `None` by default.
     fn group(&self, _switch: u32) -> Option<u32> {
         None
     }
 
-    /// See [`Fabric::choices`].
+    /// Return the number of random choices; see [`Fabric::choices`].
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }
 
-    /// What a signal takes along the longest link. None by default.
+    /// Return the signal delay of the longest link. Zero by default.
     fn longest_delay(&self) -> Time {
         Time::ZERO
     }
 
-    /// What a signal takes along a link from one switch to another. As along the longest by default.
+    /// Return the signal delay of a link from one switch to another. By default it is that of the longest link.
     fn delay(&self, _from: u32, _to: u32) -> Time {
         self.longest_delay()
     }
 
-    /// Classes of channels that packets take at most on a link from one switch to another. All by default.
+    /// Return the maximum number of channel classes that packets use on a link between two switches. All by default.
     fn classes(&self, _from: u32, _to: u32) -> u32 {
         self.routed().ways().classes()
     }
@@ -103,24 +104,25 @@ impl<S: Switches> Fabric for S {
     }
 
     fn is_followed(&self) -> bool {
-        followed(self).is_some()
+        followed_choices(self).is_some()
     }
 
     fn longest_delay(&self) -> Time {
         self.longest_delay()
     }
 
-    /// Where routes depend on queues, or are too many to follow: the links of nodes, and those between groups together.
+    /// Return the bundles on the routes. If routes depend on queues or are too many to follow, return the links of nodes
+    /// and, for each group and direction, one bundle of links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let ways = &**self.routed().ways();
-        match followed(self) {
+        match followed_choices(self) {
             Some(choices) => routed(ways, from, to, choices),
             None => {
                 let mut links = routed(ways, from, to, [1, 1]);
                 let wiring = self.routed().wiring();
                 let nodes = wiring.node_count();
-                links.retain(|of| {
-                    let (from, to) = ends(wiring, of.bundle);
+                links.retain(|crossed| {
+                    let (from, to) = ends(wiring, crossed.bundle);
                     from < nodes || to < nodes
                 });
                 links.extend(cuts(self, from, to));
@@ -129,7 +131,7 @@ impl<S: Switches> Fabric for S {
         }
     }
 
-    /// Links between the same two vertices, by the first of them; or those out of a group or into it.
+    /// Return the links between two vertices, given the first of them, or all links out of a group or into it.
     fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
         if let Some(cut) = first.checked_sub(wiring.link_count()) {
@@ -159,8 +161,8 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// The choices on all ways, if they are known and not too many.
-fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
+/// Return the random choices of routes if all routes can be followed: known in advance and not too many.
+fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {
         u64::from(*first) * u64::from(*next) * nodes * nodes <= RANDOM_ROUTES_MAX
@@ -168,8 +170,8 @@ fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     (switches.choices()).filter(|choices| *choices == [1, 1] || is_few(choices))
 }
 
-/// Return the least share of the packets of `from` to any of `to` that leaves its group, and that comes into another. Packets
-/// are spread evenly over the classes of channels.
+/// Return the minimum share of the packets from `from` to `to` that leaves the group of `from`, and that enters each
+/// other group. Packets are spread evenly over the classes of channels.
 fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     let wiring = switches.routed().wiring();
     let nodes = wiring.node_count();
@@ -200,12 +202,12 @@ fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     shares.into_iter().map(crossed).collect()
 }
 
-/// Whether a cut has the links out of its group, not those into it.
+/// Return whether a cut consists of the links out of its group; otherwise it has those into the group.
 fn is_out(cut: u32) -> bool {
     cut.is_multiple_of(2)
 }
 
-/// The links out of group `cut / 2` or into it.
+/// Return the links out of group `cut / 2` or into it.
 fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
     let wiring = switches.routed().wiring();
     let is_cut = |link: &u32| {
@@ -224,12 +226,12 @@ fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     let links = cut_links(switches, cut);
     let (from, to) = ends(switches.routed().wiring(), links[0]);
     let (kind, rank) = kind(switches, from, to);
-    let (way, place) = match is_out(cut) {
+    let (direction, place) = match is_out(cut) {
         true => ("out of", 1),
         false => ("into", 2),
     };
     Bundle {
-        name: format!("{}s {way} a group, at least", kind.replace('_', " ")),
+        name: format!("{}s {direction} a group, at least", kind.replace('_', " ")),
         order: (rank, place),
         delay: between(switches, from, to, Time::ZERO, S::delay),
         links,
@@ -237,7 +239,7 @@ fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     }
 }
 
-/// The field behind an error of a network in a form of its own, and what would be right.
+/// Return the field that causes an error of a routed network, with a hint.
 pub fn unroutable(error: &RoutedError) -> Flaw {
     let (field, hint) = match error {
         RoutedError::Network(error) => return flaw(error),
@@ -257,18 +259,18 @@ pub fn unroutable(error: &RoutedError) -> Flaw {
     }
 }
 
-/// Where a link begins and ends.
+/// Return the vertices at the start and at the end of a link.
 fn ends(wiring: &Wiring, link: u32) -> (u32, u32) {
     (wiring.target(wiring.reverse(link)), wiring.target(link))
 }
 
-/// What a signal takes along a link.
+/// Return the signal delay of a link.
 pub(super) fn delay_of<S: Switches>(switches: &S, link: u32) -> Time {
     let (from, to) = ends(switches.routed().wiring(), link);
     between(switches, from, to, Time::ZERO, S::delay)
 }
 
-/// The kind of a link, and its place in the order in which packets cross them.
+/// Return the kind of a link, and the rank of the kind in the order in which packets cross links.
 fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
     let nodes = switches.routed().wiring().node_count();
     if from < nodes {
@@ -280,17 +282,17 @@ fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
     }
 }
 
-/// What is said of the link from one vertex to another, if both are switches.
+/// Return the property `property` of the link between two vertices if both are switches, and `of_node` otherwise.
 fn between<S: Switches, T>(
     switches: &S,
     from: u32,
     to: u32,
     of_node: T,
-    said: impl Fn(&S, u32, u32) -> T,
+    property: impl Fn(&S, u32, u32) -> T,
 ) -> T {
     let nodes = switches.routed().wiring().node_count();
     match (from.checked_sub(nodes), to.checked_sub(nodes)) {
-        (Some(from), Some(to)) => said(switches, from, to),
+        (Some(from), Some(to)) => property(switches, from, to),
         _ => of_node,
     }
 }

@@ -1,24 +1,24 @@
-//! What files say of the links, switches and interfaces of a network of packets. Sections are those of
-//! the QsNET paper, whose network the defaults describe.
+//! Scenario tables of the links, switches and interfaces of a packet network. Sections are those of the QsNET
+//! paper, whose network the defaults describe.
 
 use isthmus_machine::packets::spec::{AgeFrom, AgeTie};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// Most virtual channels of a link, as engines number them.
+/// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
 const SPAN: Span = Span::or_zero("ns");
 const PERIOD: Span = Span::above_zero("ns");
 
-/// Data of a packet, which is far shorter than a message.
+/// Range of the data of a packet, which is far shorter than a message.
 const PART: Data = Data::new(1, 1 << 20);
 
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
-/// Where messages lie.
+/// Location of messages in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Memory {
@@ -65,7 +65,7 @@ pub struct NetworkTable {
     pub(crate) nic: NicTable,
 }
 
-/// How packets hold links, by the word of `machine.switching`.
+/// Fields of each kind of switching, selected by `machine.switching`.
 #[derive(Describe)]
 pub(crate) enum SwitchingTable {
     Circuit {
@@ -95,7 +95,7 @@ pub(crate) enum SwitchingTable {
     },
 }
 
-/// How the age of a packet counts, by the word of `machine.age`.
+/// Fields of each way to count the age of a packet, selected by `machine.age`.
 #[derive(Describe)]
 pub(crate) enum AgeTable {
     Saturating(Since),
@@ -103,7 +103,7 @@ pub(crate) enum AgeTable {
     PerSwitch,
 }
 
-/// The start of ages that do not restart at each switch.
+/// Fields of ages that do not restart at each switch.
 #[derive(Describe)]
 pub(crate) struct Since {
     /// Since when the age of a packet counts: its start on the link of its node; its message being
@@ -113,7 +113,7 @@ pub(crate) struct Since {
     pub(crate) age_from: AgeFrom,
 }
 
-/// Whether packets that wait long cost more, by the word of `machine.late`.
+/// Fields of the cost of packets that wait long, selected by `machine.late`.
 #[derive(Describe)]
 pub(crate) enum LateTable {
     Free,

@@ -1,4 +1,4 @@
-//! The analytic model beside a simulated point: link loads, and queueing at every interface.
+//! Analytic estimates for a simulated point: link loads, and queueing at every interface.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::sci::{
@@ -13,10 +13,10 @@ use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Spacing};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Idle symbols behind every packet.
+/// Number of idle symbols behind every packet.
 const IDLE: f64 = 1.0;
 
-/// Who sends to whom, whatever the load and the packets.
+/// Traffic pattern: senders and destinations, independent of load and packet lengths.
 #[derive(Debug, Clone, PartialEq)]
 struct Pattern {
     senders: Vec<u32>,
@@ -24,66 +24,66 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// Whether every node sends to every other one alike.
+    /// Return whether all nodes send uniformly to all others.
     fn is_uniform(&self) -> bool {
         self.senders.is_empty() && self.hot_node.is_none()
     }
 }
 
-/// Nodes of a fabric whose pairs are looked at one by one within a second or two.
+/// Maximum number of nodes for which visiting all pairs takes at most about two seconds.
 const PAIRS_MAX: u32 = 1_024;
 
-/// Whether [`overlay`] takes no longer than a moment.
+/// Return whether [`overlay`] is fast enough for an interactive check.
 pub(super) fn is_quick(machine: &Machine, traffic: &PacketTraffic) -> bool {
     let uniform = traffic.senders.is_empty() && traffic.hot_node.is_none();
     let alike = uniform && machine.routes().all_nodes_are_alike();
     alike || machine.fabric().node_count() <= PAIRS_MAX
 }
 
-/// What packets of a pattern ask of the links.
+/// Average link loads of a traffic pattern, for requests and for responses.
 #[derive(Debug)]
-struct Asked {
+struct PatternLoads {
     requests: Averages,
     responses: Averages,
 }
 
-/// What was asked so far of one machine: averages over all pairs take time, and are the same for
-/// all loads.
+/// Cache of the link loads of patterns on one machine: averages over all pairs are slow to compute, and do not
+/// depend on the load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patterns(Arc<Mutex<Known>>);
 
-type Known = Vec<(Pattern, Arc<Asked>)>;
+type Known = Vec<(Pattern, Arc<PatternLoads>)>;
 
 impl Patterns {
-    fn asked(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<Asked> {
+    fn pattern_loads(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<PatternLoads> {
         let pattern = Pattern {
             senders: traffic.senders.clone(),
             hot_node: traffic.hot_node,
         };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, asked)) = known.iter().find(|(other, _)| *other == pattern) {
-            return Arc::clone(asked);
+        if let Some((_, pattern_loads)) = known.iter().find(|(other, _)| *other == pattern) {
+            return Arc::clone(pattern_loads);
         }
         let weight = |from, to| weight(&pattern, machine.fabric().live_nodes(), from, to);
-        let asked = Arc::new(if pattern.is_uniform() {
-            // The way back is asked for as often as the way there.
+        let pattern_loads = Arc::new(if pattern.is_uniform() {
+            // Under uniform traffic, responses load the links like requests.
             let averages = machine.routes().uniform_averages();
-            Asked {
+            PatternLoads {
                 requests: averages.clone(),
                 responses: averages,
             }
         } else {
-            Asked {
+            PatternLoads {
                 requests: machine.routes().averages(weight),
                 responses: machine.routes().averages(|from, to| weight(to, from)),
             }
         });
-        known.push((pattern, Arc::clone(&asked)));
-        asked
+        known.push((pattern, Arc::clone(&pattern_loads)));
+        pattern_loads
     }
 }
 
-/// Share of the packets of `from` that go to `to`, times whether it sends.
+/// Return the share of the packets of `from` that go to `to`; 0 if `from` does not send.
 fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
     if !pattern.senders.is_empty() && !pattern.senders.contains(&from) {
         return 0.0;
@@ -99,8 +99,8 @@ fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
     }
 }
 
-/// What the model says of `traffic` on `machine`: the load at which the first link is full, and
-/// mean latencies. Go bits keep links from being full in a way that the model does not know.
+/// Return the estimates of the model for `traffic` on `machine`: the load at which the first link saturates, and
+/// mean latencies. The model does not cover flow control with go bits.
 pub(super) fn overlay(
     machine: &Machine,
     traffic: &PacketTraffic,
@@ -110,24 +110,24 @@ pub(super) fn overlay(
     if machine.spec().flow_control == FlowControl::GoBits {
         return Overlay::default();
     }
-    let asked = patterns.asked(machine, traffic);
-    let mut overlay = solve(machine, traffic, &asked, gb_per_s).unwrap_or_default();
+    let pattern_loads = patterns.pattern_loads(machine, traffic);
+    let mut overlay = solve(machine, traffic, &pattern_loads, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // Links fill as without a limit; latencies are others, and it may be the limit that saturates.
+        // The limit changes latencies and may cause saturation itself; link loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
     overlay
 }
 
-/// Mean time of a transaction with a response that meets no other packet, in microseconds.
+/// Return the mean time of a transaction with response on an idle fabric, in microseconds.
 pub(super) fn alone_us(
     machine: &Machine,
     traffic: &PacketTraffic,
     patterns: &Patterns,
 ) -> Option<f64> {
     let (lengths, clock) = (machine.lengths(traffic), machine.clock());
-    let asked = patterns.asked(machine, traffic);
+    let pattern_loads = patterns.pattern_loads(machine, traffic);
     let class = |symbols: u32, links| Class {
         per_transaction: 1.0,
         send_slot: f64::from(symbols) + IDLE,
@@ -135,9 +135,9 @@ pub(super) fn alone_us(
         links,
     };
     let timing = timing(machine);
-    let there = light_load_latency(&timing, &class(lengths.request, &asked.requests.links)).ok()?;
+    let there = light_load_latency(&timing, &class(lengths.request, &pattern_loads.requests.links)).ok()?;
     let back =
-        light_load_latency(&timing, &class(lengths.response?, &asked.responses.links)).ok()?;
+        light_load_latency(&timing, &class(lengths.response?, &pattern_loads.responses.links)).ok()?;
     let turnaround = clock.cycles_exact(traffic.turnaround);
     Some((there + turnaround + back) * clock.cycle_us())
 }
@@ -154,7 +154,7 @@ fn timing(machine: &Machine) -> Timing {
 fn solve(
     machine: &Machine,
     traffic: &PacketTraffic,
-    asked: &Asked,
+    pattern_loads: &PatternLoads,
     gb_per_s: f64,
 ) -> Result<Overlay, Error> {
     let (lengths, clock) = (machine.lengths(traffic), machine.clock());
@@ -164,8 +164,8 @@ fn solve(
         echo_slot: f64::from(machine.echo_symbols()) + IDLE,
         links,
     };
-    let mut classes = vec![class(lengths.request, &asked.requests.links)];
-    let responses = &asked.responses.links;
+    let mut classes = vec![class(lengths.request, &pattern_loads.requests.links)];
+    let responses = &pattern_loads.responses.links;
     classes.extend(lengths.response.map(|symbols| class(symbols, responses)));
     let timing = timing(machine);
     let load = traffic.load.bits_per_s() as f64 / 8e9;
@@ -191,12 +191,12 @@ fn solve(
         }
     };
     let accepted = load.min(full.saturation_rate() * gb_per_s);
-    let entries = asked.requests.links.iter().zip(&found.waits);
+    let entries = pattern_loads.requests.links.iter().zip(&found.waits);
     let at_source: f64 = entries
         .filter(|(link, _)| link.entries > 0.0)
         .map(|(link, waits)| link.entries * waits.output)
         .sum();
-    // The waits are those of packets that come at random.
+    // The waiting times hold for Poisson arrivals only.
     if traffic.spacing == Spacing::Exponential {
         put("latency", found.latencies[0]);
         put("network", found.latencies[0] - at_source);
@@ -204,15 +204,16 @@ fn solve(
             put("response", request + turnaround + response);
         }
     }
-    let averages = [&asked.requests, &asked.responses];
+    let averages = [&pattern_loads.requests, &pattern_loads.responses];
     let each = classes.iter().zip(averages);
-    let slots =
-        each.map(|(class, of)| slots_taken(machine, &timing, class, of, &found.waits, rate));
+    let slots = each.map(|(class, averages)| {
+        slots_taken(machine, &timing, class, averages, &found.waits, rate)
+    });
     let share = rate / full.saturation_rate();
     if let Some(reason) = domain::outside(share, slots.fold(0.0, f64::max)) {
         overlay.bound(&reason, |_| true);
     }
-    // A bound, which holds at every load.
+    // This is a bound that holds at every load, also outside the domain of the model.
     overlay.measures.insert("accepted".to_owned(), accepted);
     if rate < full.saturation_rate() {
         overlay.utilisation = utilisation(machine, &classes, rate);
@@ -220,7 +221,7 @@ fn solve(
     Ok(overlay)
 }
 
-/// Largest mean share of a client's slots at an interface that its packets of a class keep taken.
+/// Return the largest mean share of client slots that packets of a class occupy at any interface.
 fn slots_taken(
     machine: &Machine,
     timing: &Timing,
@@ -235,8 +236,8 @@ fn slots_taken(
         rings.entry(link.ring).or_default().push(*waits);
     }
     let each = links.iter().zip(&averages.links).zip(waits);
-    let taken = each.map(|((link, of), waits)| {
-        let rate = rate * class.per_transaction * of.entries;
+    let taken = each.map(|((link, average), waits)| {
+        let rate = rate * class.per_transaction * average.entries;
         match rate > 0.0 {
             true => domain::slots_taken(timing, class, rate, waits.output, &rings[&link.ring]),
             false => 0.0,
@@ -245,7 +246,7 @@ fn slots_taken(
     taken.fold(0.0, f64::max) / f64::from(machine.spec().queues.client)
 }
 
-/// Share of the time in which the mean link in service carries sends, echoes, either.
+/// Return the mean utilisation of the links in service: by sends, by echoes and in total.
 fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
     let fabric = machine.fabric();
     let links = fabric.links().iter();

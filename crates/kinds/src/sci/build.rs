@@ -1,4 +1,4 @@
-//! An SCI fabric from its settings.
+//! Reader of the description of an SCI fabric.
 
 use super::table::{FabricTable, FaultsTable, MachineTable, Size};
 use isthmus_machine::sci::spec::{CutOff, Queues, SciSpec};
@@ -6,17 +6,17 @@ use isthmus_scenario::format::{Describe, Problem, Settings, rounded};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Patience unless the rings are so long that a packet takes a good part of it.
+/// Default of `machine.patience`, unless the rings are so long that a packet needs more.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
-/// Longest header in symbols; engines number the symbols of a packet in 14 bits.
+/// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
-/// Longest hop in symbols, more than a kilometre of cable at 1 GB/s: what is on its way has to fit
+/// Maximum length of a hop in symbols, more than a kilometre of cable at 1 GB/s: the symbols in flight have to fit
 /// into memory.
 const HOP_CYCLES_MAX: u64 = 4096;
 
-/// The time of one symbol on a link; `None` if it is not a whole number of picoseconds.
+/// Return the time of one symbol on a link, or `None` if it is not a whole number of picoseconds.
 pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     let bits_ps = u128::from(symbol.get()) * 8_000_000_000_000;
     let bits_per_s = u128::from(bandwidth.bits_per_s());
@@ -25,7 +25,7 @@ pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     exact.then(|| u64::try_from(whole).ok().map(Time::from_ps))?
 }
 
-/// The fabric, checked.
+/// Read and check the description of the fabric.
 pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let shape = shape(settings, &table.fabric)?;
@@ -104,7 +104,7 @@ fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
     })
 }
 
-/// What the topology finds wrong with the shape, at the field that says so.
+/// Return the problem that the topology reports for the shape, at the field that causes it.
 fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Problem {
     let along = |dimension: u32| match dimension {
         0 => "x".to_owned(),
@@ -138,7 +138,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // The rest has been found when the values were read.
+        // The reader of the values has reported the other errors before.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -205,7 +205,7 @@ fn whole_cycles(settings: &Settings, key: &str, time: Time, cycle: Time) -> Resu
     ))
 }
 
-/// A length must be whole symbols.
+/// Check that a length is a whole number of symbols.
 pub(super) fn check_symbols(
     settings: &Settings,
     key: &str,
@@ -239,7 +239,7 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     if spec.echo <= spec.overhead {
         return Ok(());
     }
-    // The target puts the echo in the place of the send (section 2).
+    // The target replaces the send by the echo on the ring (section 2).
     Err(settings.problem(
         "machine.echo",
         format!(
@@ -299,7 +299,8 @@ fn check_faults(
     ))
 }
 
-/// As given, or long enough for any fabric: several changes to its longest ring and trips round it.
+/// Return `machine.patience` as given or, by default, long enough for several ring changes and trips round the longest
+/// ring.
 fn patience(
     settings: &Settings,
     given: Option<Time>,

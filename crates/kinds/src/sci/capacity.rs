@@ -1,9 +1,9 @@
-//! What traffic asks of the links of a fabric of rings, and what these can carry.
+//! Demand of traffic on the links of an SCI fabric, and the supply of the links.
 //!
-//! A packet of s symbols takes s + 1 on each link that it crosses, its echo e + 1 on each link from where
-//! it left the ring to where it had entered it; a link carries a symbol in each cycle. So a transaction asks
-//! a link for the sum over its packets of sends times s + 1 and echoes times e + 1
-//! ([`bottleneck`](isthmus_analytic::sci::bottleneck)), and the fabric is full when the busiest link is.
+//! A packet of s symbols occupies each link that it crosses for s + 1 cycles. Its echo occupies for e + 1 cycles each
+//! link from the point where the packet left the ring to the point where it entered. A link carries a symbol per
+//! cycle. The demand of a transaction on a link is a sum over its packets: sends times s + 1 plus echoes times e + 1
+//! ([`bottleneck`](isthmus_analytic::sci::bottleneck)). The fabric is full when the busiest link is.
 
 use super::analysis::{self, Patterns};
 use crate::outstanding::Sender;
@@ -12,13 +12,13 @@ use isthmus_experiment::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_workload::packets::spec::PacketTraffic;
 
-/// MB/s that a GB/s is.
+/// MB/s in a GB/s.
 const MB: f64 = 1e3;
 
-/// Idle symbols behind every packet.
+/// Number of idle symbols behind every packet.
 const IDLE: f64 = 1.0;
 
-/// Demand against supply, given the load at which the busiest link is full, if that is known.
+/// Return the demand on each part and its supply. `overlay` has the load at which the busiest link is full, if known.
 pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Overlay) -> Capacity {
     let fabric = machine.fabric();
     let load = traffic.load.bits_per_s() as f64 / 8e9;
@@ -73,7 +73,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Ove
     capacity
 }
 
-/// What nodes can send with so many transactions under way.
+/// Return a remark if the limit on transactions in flight slows the nodes.
 pub(super) fn limited(
     machine: &Machine,
     traffic: &PacketTraffic,
@@ -106,8 +106,8 @@ pub(super) fn limited(
 mod tests {
     use super::*;
 
-    /// Reads on a ring of 8: the response carries the data, the request none; each way takes its symbols
-    /// and, on average, 4 links.
+    /// Reads on a ring of 8: the response carries the data, the request none. Each direction takes its symbols and 4
+    /// links on average.
     #[test]
     fn a_limit_by_hand() {
         let said = |outstanding: &str| {
@@ -127,7 +127,7 @@ mod tests {
             (ns, experiment.capacity()[0].remarks.join(" "))
         };
         let (ns, one) = said("1");
-        // 64 B in so many ns, of 100 MB/s.
+        // The bound is 64 B per `ns` nanoseconds; the offered load is 100 MB/s.
         let expected = format!("a node sends at most {}", bandwidth(64.0 / ns * 1e3));
         match 64.0 / ns * 1e3 < 100.0 {
             true => assert!(one.contains(&expected), "{one} without {expected}"),
@@ -137,9 +137,9 @@ mod tests {
         assert!(!said("\"unlimited\"").1.contains("under way"));
     }
 
-    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. With s symbols
-    /// of packet and e of echo a link carries, for each packet of any node in a cycle, half of s + 1 and half
-    /// of e + 1; it is full when that is one symbol for each cycle.
+    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. A packet has s
+    /// symbols and its echo e, so each packet of any node loads a link with half of s + 1 and half of e + 1.
+    /// The link is full at one symbol per cycle.
     #[test]
     fn a_ring_by_hand() {
         let text = r#"

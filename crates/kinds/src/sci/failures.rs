@@ -1,4 +1,4 @@
-//! What can fail in a fabric.
+//! Failures of an SCI fabric.
 
 use crate::failures::{self, Left, Single};
 use isthmus_machine::sci::spec::SciSpec;
@@ -7,25 +7,26 @@ use isthmus_topology::rings::{Cause, Fabric, Faults};
 
 pub(super) const NODES: &str = "machine.faults.nodes";
 pub(super) const LINKS: &str = "machine.faults.links";
-/// A failure may cut nodes off, which is what it is tried for.
+/// Setting that allows failures to cut nodes off: their effect is the result of interest.
 pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out\"");
 
-/// What files say of it.
+/// Failures that files can list or sweep.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "links", "nodes"]),
     with: &[CUT_OFF],
 };
 
-/// Fewest nodes that can send anything to one another.
+/// Minimum number of nodes for traffic.
 const LIVE_MIN: u32 = 2;
 
-/// The fabric of a description, which has been checked.
+/// Return the fabric of a description that has been checked.
 pub(super) fn fabric(spec: &SciSpec) -> Fabric {
     let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
     fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))
 }
 
-/// What can fail of the fabric beyond its own faults. The links of a ring fail alike (section 4.3).
+/// Return the failure states of the fabric in addition to its given faults. The failure of any link of a ring has the
+/// same effect (section 4.3).
 pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
     let fabric = fabric(spec);
     let single = fabric.single_failures().into_iter().map(|failure| {

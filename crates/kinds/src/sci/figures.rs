@@ -1,4 +1,4 @@
-//! An SCI fabric and the use of its links and nodes, in figures.
+//! Summary of an SCI fabric and utilisation of its links and nodes, for the results.
 
 use crate::jobs::behind;
 use isthmus_experiment::result::{ChannelUse, NodeUse};
@@ -8,12 +8,12 @@ use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 use serde::Serialize;
 
-/// A fabric of SCI rings.
+/// Summary of a fabric of SCI rings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SciSummary {
-    /// What it is, in words: `6 x 6 bidirectional torus`.
+    /// Name of the topology, such as `6 x 6 bidirectional torus`.
     pub fabric: String,
-    /// Number of nodes, those cut off included.
+    /// Number of nodes, including those cut off.
     pub nodes: u32,
     /// The nodes of each ring in the order in which packets pass them; empty above 4096 nodes.
     pub rings: Vec<Vec<u32>>,
@@ -21,17 +21,17 @@ pub struct SciSummary {
     pub ring_count: u32,
     /// Rings out of service.
     pub dead_rings: Vec<u32>,
-    /// Where to draw each node, x and y; empty above 4096 nodes.
+    /// Coordinates x and y at which to draw each node; empty above 4096 nodes.
     pub places: Vec<(f64, f64)>,
-    /// Which of the shortest paths packets take, in words.
+    /// Choice among shortest paths, in words.
     pub routing: String,
-    /// Mean links of a path under uniform traffic.
+    /// Mean number of links of a path under uniform traffic.
     pub mean_links: f64,
-    /// Mean changes of ring of a path under uniform traffic.
+    /// Mean number of ring changes of a path under uniform traffic.
     pub mean_ring_changes: f64,
-    /// Length of one cycle.
+    /// Length of one cycle in microseconds.
     pub cycle_us: f64,
-    /// Whether queues can wait for one another in a cycle.
+    /// Result of the deadlock check of the queues, in words.
     pub deadlock: String,
     /// Failed parts, in words; empty if none.
     pub faults: Vec<String>,
@@ -39,14 +39,14 @@ pub struct SciSummary {
     pub cut_off: Vec<u32>,
 }
 
-/// Largest fabric whose rings, links and nodes are listed one by one.
+/// Maximum number of nodes for which the results list rings, links and nodes.
 const LISTED_MAX: u32 = 4096;
 
-/// How busy the links and the devices behind servers were: means over all of them, of links by what they
-/// carried, then each.
+/// Return the utilisation of links and of devices behind servers: first the means, for links also by sends and
+/// echoes, then each part.
 ///
-/// A link is taken while symbols pass; one packet takes it for its length and the idle behind it,
-/// the mean of requests and responses; for how long is not said where packets have no lengths that are known.
+/// A link is busy while symbols pass. A packet occupies it for its length and the idle symbol behind it, as a mean
+/// over requests and responses. Without `lengths` the result has no such time.
 pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
@@ -61,7 +61,7 @@ pub(super) fn uses(
             .map(|counted| counted.counts.channels[at] as f64 / counted.cycles as f64);
         shares.sum::<f64>() / counted.len() as f64
     };
-    // What links carried lies in pairs: sends, then echoes.
+    // The counts of a link are a pair: sends, then echoes.
     let used: Vec<(usize, f64, f64)> = fabric
         .links()
         .iter()
@@ -94,7 +94,7 @@ pub(super) fn uses(
         ("send", |(_, send, _)| *send),
         ("echo", |(_, _, echo)| *echo),
     ];
-    let of_it = kinds.iter().map(|(kind, pick)| {
+    let by_kind = kinds.iter().map(|(kind, pick)| {
         let mean = used.iter().map(pick).sum::<f64>() / used.len().max(1) as f64;
         let highest = Some(used.iter().map(pick).fold(0.0, f64::max));
         ChannelUse {
@@ -110,7 +110,7 @@ pub(super) fn uses(
         }
     });
     let after_links = usize::from(!used.is_empty());
-    uses.splice(after_links..after_links, of_it);
+    uses.splice(after_links..after_links, by_kind);
     Uses {
         rows: uses,
         bottleneck: fullest(&parts).map(|part| {
@@ -123,7 +123,7 @@ pub(super) fn uses(
     }
 }
 
-/// What each node sent, given the GB/s that one transaction per cycle would be.
+/// Return the offered and accepted load of each node. `gb_per_s` is the load of one transaction per cycle, in GB/s.
 pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
     let count = counted.first().map_or(0, |first| first.counts.nodes.len());
     if count > LISTED_MAX as usize {
@@ -144,7 +144,7 @@ pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
         .collect()
 }
 
-/// The fabric in figures.
+/// Return the summary of the fabric.
 pub(super) fn summary(machine: &Machine) -> SciSummary {
     let fabric = machine.fabric();
     let averages = machine.routes().uniform_averages();
@@ -188,8 +188,8 @@ pub(super) fn faults(fabric: &Fabric) -> Vec<String> {
     words
 }
 
-/// Where to draw each node: on a grid where the fabric has two dimensions, further ones slanting
-/// away from it, else on a circle.
+/// Return the coordinates at which to draw each node: on a grid if the fabric has two or more dimensions, with the
+/// third and further dimensions along slanted axes, and on a circle otherwise.
 fn places(fabric: &Fabric) -> Vec<(f64, f64)> {
     let count = fabric.node_count();
     let on_circle = |node: u32| {

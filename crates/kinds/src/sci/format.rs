@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of SCI fabrics.
 
 use super::{Sci, build, failures, workload};
 use crate::{bandwidths, runs};
@@ -17,7 +17,7 @@ impl Format for Sci {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own,
+        own: adapt_field,
         loads: Loads {
             keys: Choice(workload::LOAD_KEYS),
             key: "workload.load",
@@ -52,7 +52,14 @@ const MEASURES: Measures = Measures {
 
 const LOAD: Throughput = Throughput::offered("GB/s");
 
-fn own(row: Field) -> Field {
-    let of = "[\"latency\"]";
-    runs::own(row, of, &MEASURES, &LOAD, ("\"1 GB/s\"", "\"20 GB/s\""))
+/// Adapt a common field of runs and searches.
+fn adapt_field(row: Field) -> Field {
+    let measures = "[\"latency\"]";
+    runs::own(
+        row,
+        measures,
+        &MEASURES,
+        &LOAD,
+        ("\"1 GB/s\"", "\"20 GB/s\""),
+    )
 }

@@ -17,6 +17,6 @@ pub use jobs::SciJobs;
 pub use study::{Case, Site, Study, StudyError, study};
 pub use subject::Built;
 
-/// The kind.
+/// The kind of machine `sci`.
 #[derive(Debug)]
 pub struct Sci;

@@ -1,5 +1,5 @@
-//! The dependability study of fabrics (section 4.3, which leaves it for later): every single
-//! failure of each, and pairs of failures, as one scenario that runs them all.
+//! Dependability study of fabrics (section 4.3 of the paper names it as future work): one scenario that runs every
+//! single failure of each fabric, and pairs of failures.
 
 use super::{Sci, failures, figures};
 use isthmus_machine::sci::spec::SciSpec;
@@ -9,75 +9,75 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Most states of one fabric; each node and each ring of the largest fabrics.
+/// Maximum number of states of one fabric: enough for each node and each ring of the largest fabrics.
 const STATES_MAX: usize = 200_000;
 
-/// The axis of the scenario that has a value for each case.
+/// Name of the axis that has a value for each case.
 const AXIS: &str = "fault";
 
-/// Fields that name nodes.
+/// Fields that name nodes; a study refuses them.
 const NODE_FIELDS: &[&str] = &["workload.hot_node", "workload.senders"];
 
-/// Hundreds of points: the links of each would fill the disk and tell little.
+/// Settings that omit per-link results: a study has hundreds of points, and these results would fill the disk.
 const UNMEASURED: &[(&str, &str)] = &[
     ("measure.channels", "false"),
     ("measure.histograms", "false"),
 ];
 
-/// Fabrics, their cases, and the scenario that runs these.
+/// Fabrics, their failure cases, and the scenario that runs the cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
     /// Name of the scenario.
     pub name: String,
-    /// Its title.
+    /// Title of the scenario.
     pub title: String,
-    /// The seed of the runs and of the pairs drawn.
+    /// Seed of the runs and of the random pairs of failures.
     pub seed: u64,
     /// The fabrics.
     pub sites: Vec<Site>,
-    /// Fabric by fabric: no failure, the single ones, the pairs.
+    /// Cases of each fabric in turn: no failure, single failures, pairs of failures.
     pub cases: Vec<Case>,
-    /// The scenario, with a value of the axis `fault` for each case that leaves enough to run.
+    /// Text of the scenario, with a value of the axis `fault` for each case that can be simulated.
     pub text: String,
-    /// What further scenarios say and the study does not follow, in words.
+    /// Settings of the second and further scenarios that the study ignores, in words.
     pub left_out: String,
 }
 
 /// A fabric of a study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Site {
-    /// Its name, another one for each.
+    /// Unique name of the fabric.
     pub label: String,
-    /// Its nodes, failed ones among them.
+    /// Number of nodes, including failed ones.
     pub nodes: u32,
-    /// Number of single failures that differ in what they stop.
+    /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of these.
+    /// Number of pairs of single failures.
     pub pairs: u64,
-    /// The faults that its scenario has already, in words.
+    /// Faults that the scenario itself contains, in words.
     pub harmed: Vec<String>,
 }
 
 /// One state of one fabric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
-    /// Its value of the axis.
+    /// Value of the axis `fault`.
     pub label: String,
-    /// Position of the fabric in the study.
+    /// Index of the fabric in the study.
     pub site: usize,
-    /// `none`, `one link`, `one node` or `two parts`.
+    /// Kind of failure: `none`, `one link`, `one node` or `two parts`.
     pub kind: &'static str,
-    /// What failed, in words.
+    /// Failed parts in words.
     pub failure: String,
-    /// Nodes that failed, those of the scenario among them.
+    /// Failed nodes, including those that fail in the scenario itself.
     pub failed: Vec<u32>,
-    /// Links or nodes, or pairs of these, whose failure is this case.
+    /// Number of links or nodes, or of pairs of them, whose failure has this effect.
     pub weight: u64,
-    /// Nodes that still reach one another; with fewer than two it is not run.
+    /// Number of nodes that still reach one another; a case with fewer than two is not run.
     pub live: u32,
 }
 
-/// Why scenarios cannot be studied.
+/// Error of a study: the reason why the scenarios cannot be studied.
 #[derive(Debug)]
 pub struct StudyError(String);
 
@@ -101,22 +101,22 @@ impl StudyError {
     }
 }
 
-/// A fabric before it has a name among others.
+/// A fabric of the scenarios that has no unique label yet.
 struct Found {
     variant: Variant,
     spec: SciSpec,
     name: String,
-    /// What its scenario and the axes say of it.
+    /// Title of its scenario and label of its variant, to distinguish fabrics with the same name.
     further: String,
 }
 
-/// The study of the fabrics of `scenarios`: each value of an axis over machines gives one. Loads,
-/// rules and, unless `seed` is another, the seed are those of the first scenario; `doubles` pairs of
-/// failures are drawn in each fabric, or all.
+/// Return the study of the fabrics of `scenarios`. Each value of an axis over machines gives one fabric. Loads, rules
+/// and, if `seed` is `None`, the seed come from the first scenario. In each fabric, the study samples `doubles` pairs
+/// of failures, or uses all pairs if there are fewer.
 ///
 /// # Errors
-/// No scenario, one that is not of rings, or that asks for what a study does otherwise; fabrics
-/// that cannot be distinguished.
+/// If there is no scenario, or if one does not describe an SCI fabric or has settings that a study refuses.
+/// If two fabrics have the same name.
 pub fn study(scenarios: &[Scenario], doubles: u64, seed: Option<u64>) -> Result<Study, StudyError> {
     let Some(first) = scenarios.first() else {
         return Err(StudyError("no scenario; give one or more".to_owned()));
@@ -240,7 +240,7 @@ fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, S
     })
 }
 
-/// Names of the fabrics; what the axes say of them as well, where names alone are not enough.
+/// Return unique labels of the fabrics: their names or, if these are not unique, names with titles and variants.
 fn labels(found: &[Found]) -> Result<Vec<String>, StudyError> {
     let differ = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
     let names: Vec<String> = found.iter().map(|fabric| fabric.name.clone()).collect();
@@ -287,8 +287,8 @@ fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     }
 }
 
-/// Which loads, rules and seed of further scenarios differ from those of the first and are not
-/// followed; empty if there are none. `seeded`: the study has a seed of its own.
+/// Return the settings of further scenarios, such as loads, rules and seeds, that differ from the first scenario and
+/// are ignored, in words. `seeded` means that the caller has set the seed.
 fn left_out(scenarios: &[Scenario], seeded: bool) -> String {
     let Some((first, others)) = scenarios.split_first() else {
         return String::new();

@@ -20,8 +20,8 @@ use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// The names of all latencies: of requests from generation and from the first time they left
-/// their source, and of whole transactions that have a response.
+/// Names of all latencies. `latency` of a request starts at its generation, `network` when it first leaves its
+/// source. `response` is the latency of a transaction with a response.
 pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     ["latency", "network", "response"]
         .map(str::to_owned)
@@ -38,7 +38,7 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
     periodic: false,
 }];
 
-/// Zero-load times across the fabric that a run must last before it is judged.
+/// Minimum length of a run before it is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
 /// A fabric with its description.
@@ -84,7 +84,7 @@ impl Kind for Sci {
     }
 }
 
-/// What is built of a fabric, whatever its work.
+/// Build the fabric, for any kind of workload.
 pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
     Ok(Built {
         machine: Arc::new(Machine::new(spec).map_err(flaw)?),
@@ -93,18 +93,18 @@ pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
 }
 
 impl Built {
-    /// The fabric, to be shared by simulations.
+    /// Return the fabric for use by several simulations.
     pub(super) fn shared(&self) -> Arc<Machine> {
         Arc::clone(&self.machine)
     }
 
-    /// The fabric with its routes.
+    /// Return the fabric with its routes.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 }
 
-/// The field behind an error of a machine, and what would be right.
+/// Return the field that causes an error of a machine, with a hint.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Rings(error) => rings_cause(error),
@@ -148,12 +148,12 @@ struct Point {
     machine: Arc<Machine>,
     traffic: PacketTraffic,
     patterns: Patterns,
-    /// Made when first asked for.
+    /// Analytic estimates, computed on first use.
     overlay: OnceLock<Overlay>,
 }
 
 impl Point {
-    /// GB/s of payload that one transaction per cycle would be.
+    /// Return the payload bandwidth of one transaction per cycle, in GB/s.
     fn gb_per_s(&self) -> f64 {
         self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
     }
@@ -192,7 +192,7 @@ impl Subject for Point {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// A link carries a symbol in a cycle.
+    /// Return the packets that the delays of the fabric can hold: a link carries a symbol per cycle.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
         let links = self.machine.fabric().links().len() as u64;
@@ -212,7 +212,7 @@ impl Subject for Point {
         FLOWS
     }
 
-    /// Payload of all nodes together, and how often packets were refused.
+    /// Return the payload rates of all nodes together, and the rate of retries.
     fn rates(&self) -> Vec<RateInfo> {
         let rate = |name, fate| RateInfo {
             name: Cow::Borrowed(name),
@@ -245,7 +245,7 @@ impl Subject for Point {
     }
 
     fn capacity(&self) -> Capacity {
-        // All pairs of a large fabric would take longer than a check may.
+        // Visiting all pairs of a large fabric is too slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
         let overlay = if quick {
             self.overlay()
@@ -310,7 +310,7 @@ impl Simulated for Running {
     }
 }
 
-/// How a fabric stands still.
+/// Convert a stall of the simulation to the collapse that results report.
 pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     Collapse {
         kind: match stall.kind {
@@ -324,7 +324,7 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     }
 }
 
-/// Passes the events of a simulation on to recorders.
+/// Observer that passes the events of a simulation on to recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {

@@ -1,5 +1,4 @@
-//! `[machine]` and `[workload]` of an SCI fabric, as a file describes them. Sections and tables are
-//! those of the SCI paper.
+//! Scenario tables `[machine]` and `[workload]` of an SCI fabric. Sections and tables are those of the SCI paper.
 
 use crate::values::{MostOutstanding, Rings, Size as SizeValue};
 use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Source};
@@ -77,7 +76,7 @@ pub(super) struct MachineTable {
     pub(super) faults: FaultsTable,
 }
 
-/// The rings of a fabric, by the word of `machine.fabric`.
+/// Fields of each topology of rings, selected by `machine.fabric`.
 #[derive(Describe)]
 pub(super) enum FabricTable {
     Ring(Size),
@@ -94,7 +93,7 @@ pub(super) enum FabricTable {
     },
 }
 
-/// Of fabrics that a size describes.
+/// Fields of fabrics that are described by a size.
 #[derive(Describe)]
 pub(super) struct Size {
     /// Nodes in each dimension, x first: one number for a single or counter-rotating ring, two for a
@@ -168,7 +167,7 @@ pub(super) struct WorkloadTable {
     pub(super) hot_node: Option<HotNodeTable>,
 }
 
-/// What a packet sets off, by the word of `workload.transaction`.
+/// Fields of each kind of transaction, selected by `workload.transaction`.
 #[derive(Describe)]
 pub(super) enum TransactionTable {
     Move,
@@ -176,7 +175,7 @@ pub(super) enum TransactionTable {
     Write(Response),
 }
 
-/// Of packets that have a response.
+/// Fields of transactions with a response.
 #[derive(Describe)]
 pub(super) struct Response {
     /// From the arrival of a request to its response, at the target.

@@ -1,4 +1,4 @@
-//! The workload of an SCI fabric from its settings.
+//! Reader of the packet workload of an SCI fabric.
 
 use super::build::{check_symbols, cycle};
 use super::table::{HotNodeTable, TransactionTable, WorkloadTable};
@@ -9,10 +9,10 @@ use isthmus_units::Time;
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Transaction};
 
-/// How much the nodes send.
+/// Fields that set the offered load.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
 
-/// The workload, checked against the fabric that it runs on.
+/// Read the workload and check it against the fabric that it runs on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let nodes = machine.shape.node_count();
@@ -51,7 +51,8 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraf
     Ok(traffic)
 }
 
-/// Where packets are dropped a lost response would hold the place of its transaction for ever.
+/// Check that a limit on transactions is not combined with dropped packets: a dropped response would occupy the slot of
+/// its transaction forever.
 fn check_outstanding(
     settings: &Settings,
     machine: &SciSpec,
@@ -68,7 +69,7 @@ fn check_outstanding(
     }
 }
 
-/// The nodes in service, ascending.
+/// Return the nodes in service in ascending order.
 pub(super) fn live_nodes(machine: &SciSpec) -> Vec<u32> {
     let all = (0..machine.shape.node_count()).collect();
     if machine.faults == Faults::default() {
@@ -78,7 +79,7 @@ pub(super) fn live_nodes(machine: &SciSpec) -> Vec<u32> {
     fabric.map_or(all, |fabric| fabric.live_nodes().to_vec())
 }
 
-/// Number of nodes that send.
+/// Return the number of nodes that send.
 fn senders(
     settings: &Settings,
     listed: &[u32],
@@ -128,8 +129,8 @@ fn no_such_node(settings: &Settings, key: &str, node: u32, nodes: u32) -> Proble
     settings.problem(key, problem, format!("there are nodes 0 to {}", nodes - 1))
 }
 
-/// The mean gap of a sender must be a time that an engine can count: a cycle at least, a day at
-/// most, and few enough cycles for all messages of a replication to stay far below 2^64.
+/// Check the mean gap of a sender: at least one cycle, at most 24 hours, and short enough that all messages of a
+/// replication take far fewer than 2^64 cycles.
 fn check_gap(
     settings: &Settings,
     machine: &SciSpec,

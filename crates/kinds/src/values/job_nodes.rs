@@ -8,7 +8,7 @@ use isthmus_workload::jobs::spec::JobNodes;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The nodes of a job: `"all"`, `"part 1 of 2"` or a list of nodes and runs, `[0, 5, "8-15"]`.
+/// Type of values: the nodes of a job, as `"all"`, `"part 1 of 2"` or a list of nodes and runs, `[0, 5, "8-15"]`.
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
@@ -70,7 +70,7 @@ fn part(node: &Node, text: &str) -> Result<JobNodes, Problem> {
     }
 }
 
-/// One node, or the nodes from one to another.
+/// Read one node, or a run of nodes such as `"8-15"`.
 fn run(item: &Node) -> Result<Vec<u32>, Problem> {
     let Tree::Text(text) = &item.tree else {
         let node = node_number(item)?;

@@ -1,4 +1,4 @@
-//! Loads that may be given in two ways.
+//! Loads that a file can state in two forms.
 
 use isthmus_scenario::format::{Frequency, Problem, Share, Span, Throughput, shown};
 use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
@@ -12,7 +12,7 @@ pub(crate) enum RateOrGap {
     Gap(Time),
 }
 
-/// A rate or a mean gap above zero.
+/// Type of values: a rate or a mean gap, above zero.
 pub(crate) struct RateLoad;
 
 impl RateLoad {
@@ -41,20 +41,20 @@ impl ValueType for RateLoad {
     }
 }
 
-/// The mean gap of a rate, to the nearest picosecond.
+/// Return the mean gap of a rate, to the nearest picosecond.
 pub(crate) fn mean_gap(rate: Rate) -> Time {
     Time::from_ps((1e12 / rate.per_s()).round() as u64)
 }
 
-/// What a node asks to move.
+/// Offered load of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum NodeLoad {
     Bandwidth(Bandwidth),
-    /// A share of what a node can send.
+    /// Share of the maximum send rate of a node.
     Share(f64),
 }
 
-/// An offered load of one node above zero: a bandwidth, or a share of what it can send.
+/// Type of values: the offered load of one node, above zero, as a bandwidth or a share of its maximum send rate.
 pub(crate) struct LoadOfNode;
 
 impl LoadOfNode {

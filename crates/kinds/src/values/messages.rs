@@ -1,4 +1,4 @@
-//! Messages of a job, one by one.
+//! Lists of single messages of a job.
 
 use isthmus_scenario::format::{Data, Problem, Whole, shown};
 use isthmus_scenario::value::{TypeInfo, ValueType, json, node_number};
@@ -6,15 +6,15 @@ use isthmus_scenario::{Node, Tree};
 use isthmus_workload::jobs::spec::{Listed, ListedTo};
 use serde_json::json;
 
-/// Most messages of one list, which are all held in memory.
+/// Maximum number of messages of one list; all are held in memory.
 const MESSAGES_MAX: u64 = 1 << 24;
 
-/// Lengths of messages, as of jobs of other kinds.
+/// Range of the length of a message, as in all jobs.
 const LENGTH: Data = Data::new(1, 1 << 40);
 
 const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times]";
 
-/// Messages of a job: `[[0, 1, "64 KiB"], [0, 2, "1 KiB", 16]]`, or to servers:
+/// Type of values: messages of a job, `[[0, 1, "64 KiB"], [0, 2, "1 KiB", 16]]`, or to servers:
 /// `[[0, "server 2", "1 MiB"]]`.
 pub(crate) struct Messages;
 
@@ -85,7 +85,7 @@ fn message(row: &Node) -> Result<Listed, Problem> {
     })
 }
 
-/// A rank, or `"server 2"`.
+/// Read a receiver: a rank, or a server such as `"server 2"`.
 fn receiver(node: &Node) -> Result<ListedTo, Problem> {
     let Tree::Text(text) = &node.tree else {
         return node_number(node).map(ListedTo::Rank);

@@ -1,4 +1,4 @@
-//! Types of value that machines and their work bring.
+//! Types of values in the scenario tables of machines and workloads.
 
 mod job_nodes;
 mod loads;
@@ -16,21 +16,21 @@ pub(crate) use loads::{LoadOfNode, NodeLoad, RateLoad, RateOrGap, mean_gap};
 pub(crate) use messages::Messages;
 pub(crate) use sizes::{Grid, Levels, Rings, Size};
 
-/// Nodes of any machine with jobs at most.
+/// Maximum number of nodes of a machine with jobs.
 pub(crate) const NODES_MAX: u32 = 1 << 20;
 
-/// Most messages of one sender under way, where they have a number.
+/// Maximum of a finite limit on messages in flight of one sender.
 pub(crate) const OUTSTANDING_MAX: u64 = 65_536;
 
-/// The word where they have none.
+/// Word for no limit on messages in flight.
 const UNLIMITED: &str = "unlimited";
 
-/// Most lanes of one link; far above any machine, far below what would overflow.
+/// Maximum number of lanes of one link; far above any machine, and low enough that no count overflows.
 const LANES_MAX: u64 = 65_535;
 
-/// Lanes of a link.
+/// Type of values: the number of lanes of a link.
 pub(crate) struct Lanes {
-    /// The fewest.
+    /// Minimum number of lanes.
     pub(crate) min: u64,
 }
 
@@ -57,7 +57,7 @@ impl ValueType for Lanes {
     }
 }
 
-/// Messages under way: a whole number or `"unlimited"`.
+/// Type of values: a limit on messages in flight, as a whole number or `"unlimited"`.
 pub(crate) struct MostOutstanding;
 
 impl MostOutstanding {

@@ -1,4 +1,4 @@
-//! Nodes in each dimension, of each ring, of each level.
+//! Types of values for sizes: nodes per dimension, rings, and numbers per level of a tree.
 
 use isthmus_scenario::format::Problem;
 use isthmus_scenario::value::{Amount, TypeInfo, ValueType, dimensions, json, node_number};
@@ -6,13 +6,13 @@ use isthmus_scenario::{Node, Tree};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Nodes in each dimension of a fabric: `8` or `"6x6"`.
+/// Type of values: nodes in each dimension of a fabric, `8` or `"6x6"`.
 pub(crate) struct Size {
-    /// Nodes in each dimension at least.
+    /// Minimum number of nodes in each dimension.
     pub(crate) least: u32,
-    /// Nodes at most.
+    /// Maximum number of nodes in all.
     pub(crate) nodes: u32,
-    /// What has no more numbers for them.
+    /// Words for the cause of the maximum, such as `SCI`.
     pub(crate) by: &'static str,
 }
 
@@ -58,7 +58,7 @@ impl ValueType for Size {
     }
 }
 
-/// Nodes in each dimension of a grid: `16` or `"4x4"`.
+/// Type of values: nodes in each dimension of a grid, `16` or `"4x4"`.
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
@@ -86,7 +86,7 @@ impl ValueType for Grid {
     }
 }
 
-/// Whole numbers, 1 or more, one for each level of a tree.
+/// Type of values: whole numbers, 1 or more, one for each level of a tree.
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
@@ -111,12 +111,12 @@ impl ValueType for Levels {
     }
 }
 
-/// Rings, each a list of two node numbers or more, no node twice on one ring; all nodes up to the
-/// highest number are on some ring.
+/// Type of values: rings, each a list of two or more node numbers without repetition. Every node up to the highest
+/// number is on at least one ring.
 pub(crate) struct Rings {
-    /// Nodes at most.
+    /// Maximum number of nodes.
     pub(crate) nodes: u32,
-    /// What has no more numbers for them.
+    /// Words for the cause of the maximum, such as `SCI`.
     pub(crate) by: &'static str,
 }
 

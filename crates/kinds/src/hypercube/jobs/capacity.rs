@@ -1,7 +1,7 @@
-//! What jobs ask of the channels and the I/O nodes of a hypercube, and what these can carry.
+//! Demand of jobs on the channels and I/O nodes of a hypercube, and the supply of these parts.
 //!
-//! Every pair of a PE and whom it writes to or reads from is walked: a channel is asked for the data of the
-//! worms that cross it and for the requests among them. Channels with several lanes carry as much together.
+//! The estimate follows the routes of every pair of a PE and a partner. The demand on a channel is the data and the
+//! requests of all worms that cross it. The supply of a channel is the sum over its lanes.
 
 use super::super::Built;
 use crate::jobs::behind::{Access, Devices};
@@ -12,7 +12,7 @@ use isthmus_machine::hypercube::spec::Transfer;
 use isthmus_machine::hypercube::{ChannelKind, ChannelName, Machine};
 use isthmus_workload::jobs::Pair;
 
-/// Demand against supply.
+/// Return the demand on each part and its supply.
 pub(super) fn capacity(
     built: &Built,
     transfer: Transfer,
@@ -29,15 +29,15 @@ pub(super) fn capacity(
     }
     let lane = built.spec.bandwidth.bits_per_s() as f64 / 8e9;
     let alone = f64::from(built.spec.lanes.pe) * lane;
-    let asked = match walked {
-        true => asked(machine, transfer, jobs, alone),
+    let channel_demands = match walked {
+        true => channel_demands(machine, transfer, jobs, alone),
         false => Vec::new(),
     };
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
-        // Of those alike the first.
+        // The first of several equally busy channels is chosen.
         let busiest = (layout.of_kind(kind))
-            .filter_map(|channel| Some((channel, *asked.get(channel as usize)?)))
+            .filter_map(|channel| Some((channel, *channel_demands.get(channel as usize)?)))
             .rev()
             .max_by(|(_, a), (_, b)| a.total_cmp(b));
         let Some((channel, demand)) = busiest.filter(|&(_, demand)| demand > 0.0) else {
@@ -52,7 +52,7 @@ pub(super) fn capacity(
             lanes => format!("{lanes} lanes of {} each", bandwidth(lane * MB)),
         };
         let supply = f64::from(lanes) * lane;
-        let busiest = part(&jobs.traffic, called(name), demand, supply, basis);
+        let busiest = part(&jobs.traffic, busiest_channel(name), demand, supply, basis);
         capacity.parts.push(busiest);
     }
     let (pes, io_nodes) = (
@@ -79,8 +79,8 @@ pub(super) fn capacity(
     capacity
 }
 
-/// The busiest channel of a kind.
-fn called(ChannelName { kind, from, to }: ChannelName) -> String {
+/// Return the words for the busiest channel of a kind.
+fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     match kind {
         ChannelKind::PeInject => format!("PE {from} to its router"),
         ChannelKind::PeEject => format!("router to its PE {to}"),
@@ -94,12 +94,12 @@ fn called(ChannelName { kind, from, to }: ChannelName) -> String {
     }
 }
 
-/// What jobs ask of each channel, in GB/s; closed loops for no more than `alone`.
-fn asked(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Vec<f64> {
+/// Return the demand of jobs on each channel, in GB/s. A client of a closed loop demands `alone` GB/s.
+fn channel_demands(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Vec<f64> {
     let layout = machine.layout();
     let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
     let last = channels.into_iter().max().unwrap_or(0);
-    let mut asked = vec![0.0; last as usize];
+    let mut channel_demands = vec![0.0; last as usize];
     for Foretold {
         number,
         job,
@@ -114,57 +114,66 @@ fn asked(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> 
         };
         for Pair { client, other, of } in jobs.layout.pairs(number, job) {
             let each = rate / of as f64;
-            add(&mut asked, machine, (client, other), each, shares);
+            add(&mut channel_demands, machine, (client, other), each, shares);
         }
     }
-    asked
+    channel_demands
 }
 
-/// What a PE moves to and from another or an I/O node, at such a rate.
-fn add(asked: &mut [f64], machine: &Machine, (pe, other): (u32, u32), rate: f64, shares: Shares) {
+/// Add the demand of a PE that moves `rate` GB/s of data to and from another PE or an I/O node.
+fn add(
+    channel_demands: &mut [f64],
+    machine: &Machine,
+    (pe, other): (u32, u32),
+    rate: f64,
+    shares: Shares,
+) {
     let mut path = Vec::new();
     let mut cross = |rate: f64, walk: &dyn Fn(&mut Vec<u32>)| {
         path.clear();
         walk(&mut path);
         for &channel in &path {
-            asked[channel as usize] += rate;
+            channel_demands[channel as usize] += rate;
         }
     };
     let (read, written) = (shares.read * rate, (1.0 - shares.read) * rate);
     let Some(server) = other.checked_sub(machine.cube().node_count()) else {
-        let there = written + read * shares.request;
-        cross(there, &|path| machine.path_pe_pe(pe, other, path));
+        let outbound = written + read * shares.request;
+        cross(outbound, &|path| machine.path_pe_pe(pe, other, path));
         return cross(read, &|path| machine.path_pe_pe(other, pe, path));
     };
-    // A request goes with what is written.
-    let there = written + rate * shares.request;
+    // Each write carries a request with its data.
+    let outbound = written + rate * shares.request;
     let (nearest, holder) = (machine.asks(pe), machine.attends(server));
-    let by = machine.attends(nearest);
-    cross(there, &|path| machine.path_ask(pe, nearest, path));
-    if by != nearest {
-        cross(there, &|path| {
-            machine.path_ask(machine.pe_of(nearest), by, path);
+    let forwarder = machine.attends(nearest);
+    cross(outbound, &|path| machine.path_ask(pe, nearest, path));
+    if forwarder != nearest {
+        cross(outbound, &|path| {
+            machine.path_ask(machine.pe_of(nearest), forwarder, path);
         });
     }
-    if holder != by {
-        let on = written + read * shares.request;
-        cross(on, &|path| machine.path_forward(by, holder, path));
+    if holder != forwarder {
+        let forwarded = written + read * shares.request;
+        cross(forwarded, &|path| {
+            machine.path_forward(forwarder, holder, path);
+        });
     }
-    cross(read, &|path| machine.path_reply(holder, by, pe, path));
+    cross(read, &|path| {
+        machine.path_reply(holder, forwarder, pe, path);
+    });
 }
 
-/// Parts of what a PE moves.
+/// Composition of the data that a PE moves.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
-    /// What is read; the rest is written.
+    /// Share of reads; the rest are writes.
     read: f64,
-    /// Bytes of requests for each byte of data.
+    /// Bytes of requests per byte of data.
     request: f64,
 }
 
-/// A sentence for each job whose limit of messages under way holds its PEs back: a message takes at least
-/// the start-ups and the flits of its units, one round of them after another, with the device at the nearest
-/// I/O node.
+/// Return a remark for each job whose limit on messages in flight slows its PEs. A message takes at least the start-ups
+/// and the flits of its transfer units, plus the device at the nearest I/O node. Units are sent in rounds.
 fn limits(
     built: &Built,
     transfer: Transfer,

@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of hypercubes with jobs.
 
 use super::super::table::MachineTable;
 use super::super::{Hypercube, failures, machine, no_effect};

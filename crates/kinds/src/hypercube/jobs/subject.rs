@@ -37,7 +37,7 @@ impl Kind for HypercubeJobs {
             ..work.jobs.clone()
         };
         let (built, transfer) = (built.clone(), work.transfer);
-        jobs::subject(On { built, transfer }, &traffic)
+        jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
     fn summary(built: &Built) -> HypercubeSummary {
@@ -49,19 +49,20 @@ impl Kind for HypercubeJobs {
     }
 }
 
+/// A hypercube as a machine that jobs run on.
 #[derive(Debug)]
-struct On {
+struct CubeForJobs {
     built: Built,
     transfer: Transfer,
 }
 
-impl On {
+impl CubeForJobs {
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
 }
 
-impl Runs for On {
+impl Runs for CubeForJobs {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -95,8 +96,8 @@ impl Runs for On {
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
     }
 
-    /// Three worms and their start-ups for each round of transfer units, a read from another I/O node than
-    /// that of its PE; one more where a failed I/O node's PE passes the request on.
+    /// Return the time of a read from a remote I/O node: three worms with their start-ups for each round of transfer
+    /// units. One more worm is needed if the PE of a failed I/O node forwards the request.
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
@@ -115,7 +116,7 @@ impl Runs for On {
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {
-            // A pure delay is never full, nor is a disk that nothing comes to.
+            // A pure delay never saturates, nor does a disk without requests.
             StorageSpec::Cache { queued: false, .. } => Vec::new(),
             StorageSpec::Cache { hit_rate, .. } if *hit_rate >= 1.0 => Vec::new(),
             _ => {
@@ -126,13 +127,13 @@ impl Runs for On {
         figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
-    /// The PEs at which they are.
+    /// Return the PEs of the I/O nodes.
     fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }
 }
 
-/// What its channels and devices have done.
+/// Return the counts of channels and devices.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let carried = simulation.carried();
     let (held, cycles) = simulation.held();
@@ -150,8 +151,8 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are as many flits: a read asks, is passed on and comes
-    /// back, and goes by way of the PE of an I/O node that has failed.
+    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs a request, a forward and a
+    /// reply, and one more worm from the PE of a failed I/O node.
     #[test]
     fn the_longest_way_by_hand() {
         let alone = |faults: &str| {
@@ -164,13 +165,13 @@ mod tests {
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
             let work: &JobsOnCube = scenario.workload.expect();
             let built = HypercubeJobs::build(scenario.machine.expect()).expect("a machine");
-            let on = On {
+            let cube = CubeForJobs {
                 built,
                 transfer: work.transfer,
             };
-            let jobs = Measured::new(&work.jobs, on.node_count(), on.cycle_us());
+            let jobs = Measured::new(&work.jobs, cube.node_count(), cube.cycle_us());
             let asks = foretold(&work.jobs).next().expect("a job that asks");
-            on.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / on.cycle_us()
+            cube.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / cube.cycle_us()
         };
         assert_eq!(alone("").round(), 3.0 * 5_024.0);
         assert_eq!(alone("faults.io_nodes = [0]\n").round(), 4.0 * 5_024.0);

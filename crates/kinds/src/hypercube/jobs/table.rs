@@ -1,10 +1,10 @@
-//! `[workload]` of a hypercube on which jobs run, as a file describes it.
+//! Scenario table `[workload]` of a hypercube with jobs.
 
 use crate::jobs::CommonTable;
 use isthmus_scenario::format::{Data, Describe, Whole};
 use isthmus_units::Bytes;
 
-/// Most transfer units of a message under way.
+/// Maximum number of transfer units of a message in flight.
 const WORMS_MAX: u64 = 1024;
 
 /// `[workload]` with jobs; the servers are the I/O nodes.

@@ -1,4 +1,4 @@
-//! The jobs of a hypercube from their settings.
+//! Reader of the jobs of a hypercube.
 
 use super::super::failures::PES;
 use super::table::JobsTable;
@@ -10,10 +10,10 @@ use isthmus_units::{Bandwidth, Clock};
 use isthmus_workload::jobs::spec::Servers;
 use isthmus_workload::storage::StorageSpec;
 
-/// Flits of a worm that engines can count.
+/// Maximum number of flits of a worm that engines can count.
 const FLITS_MAX: u64 = 1 << 30;
 
-/// The jobs, checked against the machine that they run on.
+/// Read the jobs and check them against the machine that they run on.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
     let table = JobsTable::read(settings, "workload");
     let (flit, bandwidth) = (machine.flit, machine.bandwidth);
@@ -41,7 +41,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
         settings,
         &table.jobs,
         Servers::Apart {
-            // How many a search gives is known when it has ended, and one there is.
+            // The search for a placement runs later; until then one I/O node is assumed.
             count: machine.io_node_count().unwrap_or(1),
         },
         Nodes {
@@ -72,14 +72,14 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     })
 }
 
-/// What the lanes from a PE to its router carry.
+/// Return the bandwidth of all lanes from a PE to its router.
 pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     let lanes = u64::from(machine.lanes.pe);
     let all = machine.bandwidth.bits_per_s().saturating_mul(lanes);
     Bandwidth::from_bits_per_s(all)
 }
 
-/// The cache and the disk of an I/O node, where the file puts nothing in their place.
+/// Return the built-in cache and disk of an I/O node, which apply if the file sets no other device.
 pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
     StorageSpec::Cache {
         access: device.access,

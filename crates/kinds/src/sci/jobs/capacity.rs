@@ -1,8 +1,8 @@
-//! What jobs ask of the links of a fabric of rings, and what these can carry.
+//! Demand of jobs on the links of an SCI fabric, and the supply of the links.
 //!
-//! Data of a message takes its blocks of 16 bytes. Each transaction adds two headers and two echoes, each with the
-//! idles behind its packet. The share of a pair's packets that a link carries, sends and
-//! echoes, is that of the routes ([`Routes::averages`]); the fabric is full when the busiest link is.
+//! The data of a message occupies whole blocks of 16 bytes. Each transaction adds two headers and two echoes, each
+//! followed by idle symbols. The routes determine the share of a pair's sends and echoes that a link carries
+//! ([`Routes::averages`]). The fabric is full when the busiest link is.
 //!
 //! [`Routes::averages`]: isthmus_topology::rings::Routes::averages
 
@@ -15,7 +15,7 @@ use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::{BLOCK, Transfer};
 use isthmus_workload::jobs::Pair;
 
-/// Demand against supply.
+/// Return the demand on each part and its supply.
 pub(super) fn capacity(
     machine: &Machine,
     transfer: Transfer,
@@ -35,11 +35,11 @@ pub(super) fn capacity(
         part(&jobs.traffic, name, demand, supply, basis)
     };
     let slot = transfer.payload.get() + spec.overhead.get() + spec.symbol.get();
-    let asked = walked.then(|| Asked::new(machine, transfer, jobs, alone));
-    if let Some(asked) = &asked {
+    let pair_demand = walked.then(|| PairDemand::new(machine, transfer, jobs, alone));
+    if let Some(pair_demand) = &pair_demand {
         capacity.parts.push(part(
             "link of a node".to_owned(),
-            asked.sent.iter().copied().fold(0.0, f64::max),
+            pair_demand.sent.iter().copied().fold(0.0, f64::max),
             alone,
             format!(
                 "{} of data in packets of {} B, on one ring alone",
@@ -49,7 +49,7 @@ pub(super) fn capacity(
         ));
     }
     let link = spec.bandwidth.bits_per_s() as f64 / 8e9;
-    if let Some((at, demand)) = asked.and_then(|asked| asked.busiest(machine)) {
+    if let Some((at, demand)) = pair_demand.and_then(|pair_demand| pair_demand.busiest(machine)) {
         let busiest = machine.fabric().links()[at];
         capacity.parts.push(part(
             format!(
@@ -82,8 +82,8 @@ pub(super) fn capacity(
     capacity
 }
 
-/// The least that a message takes on average with nothing else about: the requests and responses of its
-/// transactions and their way, one round of them after another, then the device.
+/// Return a lower bound of the mean time of a message on an idle fabric, in ns. It is the time of its transactions,
+/// with `transfer.transactions` of them in flight per round, plus the time of the device.
 pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
@@ -96,14 +96,14 @@ pub(super) fn alone_ns(
     let rounds = (transactions / f64::from(transfer.transactions)).max(1.0);
     let data = message.padded(BLOCK as f64) / transactions;
     let symbols = data + 2.0 * spec.overhead.get() as f64;
-    let way = hops(machine, jobs, asks) * ns(spec.hop);
+    let flight = hops(machine, jobs, asks) * ns(spec.hop);
     let link = spec.bandwidth.bits_per_s() as f64 / 8e9;
-    let network = rounds * (symbols / link + way + ns(transfer.turnaround));
+    let network = rounds * (symbols / link + flight + ns(transfer.turnaround));
     let device = devices.map_or(0.0, |devices| devices.least_ns(message, |_, _| 0.0));
     network + device
 }
 
-/// Links there and back on average; on large fabrics the fewest that there are.
+/// Return the mean number of links of a round trip; on large fabrics the minimum, 2.
 fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
     if machine.fabric().node_count() > NODES_MAX {
         return 2.0;
@@ -117,23 +117,23 @@ fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
     all / clients
 }
 
-/// What is asked for.
-struct Asked {
+/// Demand of jobs on nodes, and between each pair of nodes.
+struct PairDemand {
     nodes: usize,
     /// Data that each node sends, in GB/s.
     sent: Vec<f64>,
-    /// Of each pair, by sender and then receiver, the length of its packets and their idles in bytes per
-    /// ns; the same of the echoes that they cause.
+    /// Packets with their idle symbols for each pair, in bytes per ns; the index is sender * nodes + receiver.
     packets: Vec<f64>,
+    /// Echoes of these packets with their idle symbols, in bytes per ns.
     echoes: Vec<f64>,
 }
 
-impl Asked {
-    /// Of jobs whose closed loops ask for no more than `alone`, in GB/s.
+impl PairDemand {
+    /// Return the demand of all jobs with predictable demand. A client of a closed loop demands `alone` GB/s.
     fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
         let spec = machine.spec();
         let nodes = machine.fabric().node_count() as usize;
-        let mut asked = Self {
+        let mut pair_demand = Self {
             nodes,
             sent: vec![0.0; nodes],
             packets: vec![0.0; nodes * nodes],
@@ -159,30 +159,31 @@ impl Asked {
                 let (read, written) = (each * reads, each * (1.0 - reads));
                 let [there, back] = [(client, other), (other, client)]
                     .map(|(from, to)| from as usize * nodes + to as usize);
-                asked.sent[client as usize] += written;
-                asked.sent[other as usize] += read;
-                asked.packets[there] += written * data + read * bare;
-                asked.packets[back] += written * bare + read * data;
-                asked.echoes[there] += each * echoes;
-                asked.echoes[back] += each * echoes;
+                pair_demand.sent[client as usize] += written;
+                pair_demand.sent[other as usize] += read;
+                pair_demand.packets[there] += written * data + read * bare;
+                pair_demand.packets[back] += written * bare + read * data;
+                pair_demand.echoes[there] += each * echoes;
+                pair_demand.echoes[back] += each * echoes;
             }
         }
-        asked
+        pair_demand
     }
 
-    /// The link that most is asked of, and how much, in GB/s.
+    /// Return the link with the highest demand, and its demand in GB/s.
     fn busiest(&self, machine: &Machine) -> Option<(usize, f64)> {
-        let of = |rates: &[f64]| {
+        let averages = |rates: &[f64]| {
             let total: f64 = rates.iter().sum();
             let weight = |from, to| rates[from as usize * self.nodes + to as usize];
             (total, machine.routes().averages(weight).links)
         };
-        let ((packets, sends), (echoes, answers)) = (of(&self.packets), of(&self.echoes));
+        let ((packets, sends), (echoes, answers)) =
+            (averages(&self.packets), averages(&self.echoes));
         let loads = sends.iter().zip(&answers).map(|(send, answer)| {
-            // What is in proportion to the packets of a pair, each with an echo of its own.
+            // The shares are per packet of a pair, and each packet has one echo.
             packets * send.sends + echoes * answer.echoes
         });
-        // Of those alike the first.
+        // The first of several equally busy links is chosen.
         let busiest = loads
             .enumerate()
             .rev()

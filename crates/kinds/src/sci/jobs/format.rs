@@ -1,4 +1,4 @@
-//! What files say of it.
+//! Scenario format of SCI fabrics with jobs.
 
 use super::super::table::MachineTable;
 use super::super::{Sci, build, failures};

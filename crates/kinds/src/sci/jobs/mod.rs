@@ -6,6 +6,6 @@ mod subject;
 mod table;
 mod workload;
 
-/// The kind with jobs for its work.
+/// The kind of machine `sci` with a workload of jobs.
 #[derive(Debug)]
 pub struct SciJobs;

@@ -25,7 +25,7 @@ impl Kind for SciJobs {
 
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
-        jobs::subject(On { machine, transfer }, &work.jobs)
+        jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
     }
 
     fn summary(built: &Built) -> SciSummary {
@@ -37,13 +37,14 @@ impl Kind for SciJobs {
     }
 }
 
+/// An SCI fabric as a machine that jobs run on.
 #[derive(Debug)]
-struct On {
+struct FabricForJobs {
     machine: Arc<Machine>,
     transfer: Transfer,
 }
 
-impl Runs for On {
+impl Runs for FabricForJobs {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -91,7 +92,7 @@ impl Runs for On {
     }
 }
 
-/// What its links and devices have done.
+/// Return the counts of links and devices.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {

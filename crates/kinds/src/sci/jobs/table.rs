@@ -1,10 +1,10 @@
-//! `[workload]` of an SCI fabric on which jobs run, as a file describes it.
+//! Scenario table `[workload]` of an SCI fabric with jobs.
 
 use crate::jobs::WorkloadTable;
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bytes, Time};
 
-/// Transactions that the 6 bits of a transaction's number distinguish (IEEE 1596).
+/// Number of transactions that a 6-bit transaction number distinguishes (IEEE 1596).
 const TRANSACTIONS_MAX: u64 = 64;
 
 /// `[workload]` with jobs.

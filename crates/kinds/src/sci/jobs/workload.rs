@@ -1,4 +1,4 @@
-//! The jobs of an SCI fabric from their settings.
+//! Reader of the jobs of an SCI fabric.
 
 use super::super::build::check_symbols;
 use super::super::failures::{LINKS, NODES};
@@ -11,7 +11,7 @@ use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Serve, Traffic};
 
-/// The jobs, checked against the fabric that they run on.
+/// Read the jobs and check them against the fabric that they run on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
     let table = JobsTable::read(settings, "workload");
     check_symbols(settings, "workload.payload", table.payload, machine.symbol)?;
@@ -63,8 +63,8 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
     })
 }
 
-/// The rounds of listed messages begin at all nodes at once, which the engine of rings does not do: there a
-/// node knows only what has reached it.
+/// Refuse listed messages: their rounds start at all nodes at once. The SCI engine cannot do that, because a node
+/// there knows only of messages that have reached it.
 fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Problem> {
     let is_listed = |job: &&Job| matches!(job.traffic, Traffic::Listed { .. });
     let Some(job) = traffic.jobs.iter().find(is_listed) else {
@@ -77,7 +77,7 @@ fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Proble
     ))
 }
 
-/// Data of full packets that one link carries, an idle behind each.
+/// Return the data rate of one link with full packets, each followed by an idle symbol.
 pub(super) fn can_send(machine: &SciSpec, payload: Bytes) -> Bandwidth {
     let slot = payload.get() + machine.overhead.get() + machine.symbol.get();
     let share = payload.get() as f64 / slot as f64;
