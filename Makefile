@@ -14,7 +14,7 @@ TEST_PROFILE ?=
 SOAK_S ?= 300
 
 # What is free of the words of tools/words.txt, and stays so.
-PLAIN := $(filter-out $(addprefix crates/,device experiment kinds machine units workload),\
+PLAIN := $(filter-out $(addprefix crates/,kinds machine),\
 	$(wildcard crates/*)) $(filter-out python/isthmus/cli/ python/isthmus/objects.py,\
 	$(wildcard python/isthmus/*.py python/isthmus/*/)) $(wildcard tools/*.py)
 

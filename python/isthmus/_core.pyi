@@ -36,7 +36,6 @@ __all__ = [
     "address",
     "analyze",
     "balance",
-    "broadcast",
     "check",
     "claims_on",
     "compare",
@@ -209,9 +208,9 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
 def model(spec_json: str) -> str:
     """Evaluate section 6's queueing model at every point of a scenario, under named readings.
 
-    `spec_json` is ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"],
-    "readings": ["literal", "table_2_one_lane", "table_2_two_lanes", "control_bound",
-    "counted"]}``; all readings if none are named.
+    `spec_json` is ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"]}``;
+    the readings are ``literal``, ``table_2_one_lane``, ``table_2_two_lanes``, ``control_bound`` and
+    ``counted``.
 
     Returns JSON; numbers that are infinite are null::
 
@@ -514,11 +513,10 @@ def peak(spec_json: str) -> str:
 
     `spec_json`: ``{"equation": "1" (a ring) | "2" (the bound of counter-rotating rings) | "table 2"
     (Eq. 2 with their mean distances) | "4" (square tori) | "table 4" (Eq. 4 with the rounded figure
-    of one ring), "nodes": 36 (of the whole fabric), "protocol": {"payload_bytes", "overhead_bytes",
-    "echo_bytes", "idle_symbols", "symbol_bytes", "symbol_ns"} (the 64-byte move of Table 1
-    if left out)}``.
+    of one ring), "nodes": 36 (of the whole fabric)}``.
 
-    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together).
+    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together, in the 64-byte moves of
+    Table 1).
 
     Raises:
         ValueError: the question makes no sense, or the nodes make no square torus.
@@ -628,19 +626,6 @@ def balance(spec_json: str) -> str:
     nodes. `hamming` is the code whose number of I/O nodes is nearest to `simple_io_nodes`, null
     where the PEs form no hypercube. `compute_mips` and `io_bandwidth_mb_per_s` are of the whole
     machine, `instructions_per_byte` of the machine and of one PE.
-    """
-
-def broadcast(spec_json: str) -> str:
-    """Plan a broadcast over a hypercube or over its I/O network.
-
-    `spec_json`: ``{"dimension": 7, "root": 0, "faults": {...as in topology}}``, and for the I/O
-    network ``"network": "io"`` with a ``"placement"`` as in topology; roots are I/O nodes there.
-    Without a root the lowest working node sends.
-
-    Returns JSON: ``{"network": "pe" | "io", "root": int, "nodes": int (working), "reached": int,
-    "steps": int, "lower_bound": int, "reached_by_step": [nodes that have it after step 0, 1, ...],
-    "sends": [[step, from, to]] (ascending; empty above 4096 nodes), "unreached": [working nodes
-    without a path]}``.
     """
 
 @final

@@ -1,4 +1,4 @@
-"""Questions about networks, placements, balance and broadcasts, asked of the core directly.
+"""Questions about networks, placements and balance, asked of the core directly.
 
 Expectations are derived here: closed forms, or walks over the plain graph.
 """
@@ -385,52 +385,6 @@ class TestBalance:
         assert told["io_nodes"] == 2
 
 
-class TestBroadcast:
-    @pytest.mark.parametrize(("dimension", "root"), [(1, 0), (4, 9), (7, 0), (7, 127)])
-    def test_a_cube_takes_one_step_for_each_dimension(self, dimension, root):
-        told = ask(_core.broadcast, dimension=dimension, root=root)
-        nodes = 1 << dimension
-        assert told["steps"] == told["lower_bound"] == ceil(log2(nodes))
-        assert told["reached_by_step"] == [1 << step for step in range(dimension + 1)]
-        has = {root: 0}
-        for step, source, target in told["sends"]:
-            assert (source ^ target).bit_count() == 1
-            assert has[source] < step
-            assert target not in has
-            has[target] = step
-        assert len(has) == nodes == told["reached"]
-        # Nobody sends twice in a step.
-        senders = [(step, source) for step, source, _ in told["sends"]]
-        assert len(set(senders)) == len(senders)
-        assert told["unreached"] == []
-
-    def test_around_faults(self):
-        told = ask(_core.broadcast, dimension=5, root=3, faults={"pes": [2], "links": [[3, 7]]})
-        assert told["nodes"] == told["reached"] == 31
-        assert told["steps"] >= told["lower_bound"] >= 5
-        assert all(2 not in send[1:] for send in told["sends"])
-        assert [3, 7] not in [send[1:] for send in told["sends"]]
-
-    def test_cut_off_nodes_are_named(self):
-        links = [[0, 1], [0, 2], [0, 4]]
-        told = ask(_core.broadcast, dimension=3, root=0, faults={"links": links})
-        assert (told["reached"], told["steps"]) == (1, 0)
-        assert told["unreached"] == [1, 2, 3, 4, 5, 6, 7]
-
-    def test_over_the_io_network(self):
-        told = ask(
-            _core.broadcast, dimension=7, network="io", root=3, faults={"io_nodes": [2], "pes": [7]}
-        )
-        # I/O node 1 is at PE 7.
-        assert (told["nodes"], told["reached"]) == (14, 14)
-        assert told["steps"] >= ceil(log2(14))
-        assert all(not {1, 2} & set(send[1:]) for send in told["sends"])
-
-    def test_twenty_dimensions(self):
-        told = ask(_core.broadcast, dimension=20)
-        assert (told["steps"], told["reached"], told["sends"]) == (20, 2**20, [])
-
-
 FILE = {"format": "edge-list", "text": "a b\nc d\n"}
 
 
@@ -536,9 +490,6 @@ FILE = {"format": "edge-list", "text": "a b\nc d\n"}
             {"application": "sorting", "pes": 8, "io_bandwidth": "5 MB"},
             ["io_bandwidth", "MB/s"],
         ),
-        ("broadcast", {"dimension": 3, "root": 8}, ["root", "8", "0 to 7"]),
-        ("broadcast", {"dimension": 3, "root": 1, "faults": {"pes": [1]}}, ["root", "has failed"]),
-        ("broadcast", {"dimension": 3, "placement": {}}, ["placement", "io"]),
     ],
 )
 def test_bad_questions_get_one_line(function, spec, words):

@@ -1,22 +1,22 @@
-//! For how long a device works.
+//! The busy time of a device.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// The times for which a device that does one thing after another is taken.
+/// The times for which a device is taken. It serves one request after another.
 #[derive(Debug, Clone, Default)]
 pub struct Busy {
     /// Cycles of the spans that have been dropped from `ahead`.
     done: Cycles,
     /// Spans that may reach beyond the present, in order; those that touch are one.
     ahead: VecDeque<(Cycles, Cycles)>,
-    /// Things done or begun or still to be done.
+    /// Requests, whether done, in service or waiting.
     taken: u64,
 }
 
 impl Busy {
-    /// Takes the device from `from` until `to`, told at `now`; not before what was told earlier
-    /// has ended.
+    /// Take the device from `from` until `to`. `now` is the time of the call, and `from` must not be
+    /// before the end of an earlier span.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycles, from: Cycles, to: Cycles) {
         self.taken += 1;
@@ -32,19 +32,20 @@ impl Busy {
         }
     }
 
-    /// Cycles before `now` for which it was taken; `now` is not before the last that was told.
+    /// Return for how many cycles before `now` it was taken. `now` must not be before that of the last
+    /// call of `take`.
     pub fn cycles_by(&self, now: Cycles) -> Cycles {
         let spans = self.ahead.iter();
         let part = |&(from, to): &(Cycles, Cycles)| to.min(now).saturating_sub(from);
         self.done + spans.map(part).sum::<Cycles>()
     }
 
-    /// How often it was taken, what waits for it included.
+    /// Return how often it was taken, requests that wait for it included.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Cycles for which it was or will be taken by all that it was told of.
+    /// Return for how many cycles it was or will be taken by all requests so far.
     pub fn cycles_in_all(&self) -> Cycles {
         self.cycles_by(Cycles::MAX)
     }

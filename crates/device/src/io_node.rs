@@ -17,7 +17,7 @@ pub struct IoNodeTimes {
     pub queued: bool,
 }
 
-/// One I/O node. Its disk serves requests in the order in which it is told of them.
+/// One I/O node. Its disk serves requests in the order of the calls.
 #[derive(Debug, Clone)]
 pub struct IoNode {
     stream: Stream,

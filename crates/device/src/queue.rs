@@ -6,7 +6,8 @@ use isthmus_kernel::{Cycles, Gap};
 /// The latest time at which anything is done: no run comes to it, and others may be added to it.
 pub(crate) const LATEST: Cycles = Gap::MAX;
 
-/// What can do one thing at a time. Whoever is told first goes first, also of several in one cycle.
+/// A server of one request at a time. It serves requests in the order of the calls, also those of one
+/// cycle.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Queue {
     free: Cycles,
@@ -14,8 +15,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Takes it for `length` cycles, told at `now`, from `ready` on at the earliest. Answers when it is
-    /// done.
+    /// Take it for `length` cycles, from `ready` on at the earliest; `now` is the time of the call.
+    /// Return the time at which the request is done.
     #[inline]
     pub(crate) fn take(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
         let begin = self.free.max(ready).min(LATEST);
@@ -24,7 +25,7 @@ impl Queue {
         self.free
     }
 
-    /// For how long it works.
+    /// Return its busy time.
     pub(crate) fn busy(&self) -> &Busy {
         &self.busy
     }

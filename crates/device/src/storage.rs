@@ -35,10 +35,10 @@ pub enum Model {
     BurstBuffer(BurstTimes),
 }
 
-/// A device. Requests are served in the order in which they are told, also those of one cycle.
+/// A device. It serves requests in the order of the calls, also those of one cycle.
 ///
-/// Calling contract: requests come in the order of their times. What is answered stands: later
-/// requests do not change it.
+/// Calling contract: requests come in the order of their times. An answer is final: later requests do
+/// not change it.
 ///
 /// ```
 /// use isthmus_device::{Access, Disk, Model, Request, Storage};

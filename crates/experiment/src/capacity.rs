@@ -43,15 +43,15 @@ impl PartKind {
 
 impl Serialize for PartKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut told = serializer.serialize_struct("PartKind", 7)?;
-        told.serialize_field("name", &self.name)?;
-        told.serialize_field("demand", &self.demand)?;
-        told.serialize_field("at_most", &self.at_most)?;
-        told.serialize_field("supply", &self.supply)?;
-        told.serialize_field("share", &self.share())?;
-        told.serialize_field("unit", &self.unit)?;
-        told.serialize_field("basis", &self.basis)?;
-        told.end()
+        let mut fields = serializer.serialize_struct("PartKind", 7)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("demand", &self.demand)?;
+        fields.serialize_field("at_most", &self.at_most)?;
+        fields.serialize_field("supply", &self.supply)?;
+        fields.serialize_field("share", &self.share())?;
+        fields.serialize_field("unit", &self.unit)?;
+        fields.serialize_field("basis", &self.basis)?;
+        fields.end()
     }
 }
 
@@ -89,16 +89,16 @@ mod tests {
 
     #[test]
     fn as_json_a_part_has_its_share_or_null() {
-        let told = |demand, supply| serde_json::to_value(part(demand, supply)).expect("plain data");
-        assert_eq!(told(Some(30.0), Some(40.0))["share"], 0.75);
-        assert_eq!(told(Some(0.0), Some(40.0))["share"], 0.0);
+        let json = |demand, supply| serde_json::to_value(part(demand, supply)).expect("plain data");
+        assert_eq!(json(Some(30.0), Some(40.0))["share"], 0.75);
+        assert_eq!(json(Some(0.0), Some(40.0))["share"], 0.0);
         for (demand, supply) in [
             (None, Some(40.0)),
             (Some(30.0), None),
             (Some(30.0), Some(0.0)),
         ] {
-            assert!(told(demand, supply)["share"].is_null());
+            assert!(json(demand, supply)["share"].is_null());
         }
-        assert_eq!(told(None, None).as_object().map(|part| part.len()), Some(7));
+        assert_eq!(json(None, None).as_object().map(|part| part.len()), Some(7));
     }
 }

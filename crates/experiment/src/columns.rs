@@ -5,8 +5,8 @@
 
 use crate::result::Bins;
 use serde::Deserialize;
-use serde::de::Deserializer;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::iter::repeat_n;
 use std::mem;
@@ -124,36 +124,23 @@ fn check(bins: &Bins) -> Result<(), String> {
 /// A [`ChannelUse`](crate::result::ChannelUse) as it stands in JSON: all fields have to be there.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
+    /// Copied only where it has escapes.
     #[serde(borrow)]
-    kind: Name<'a>,
-    #[serde(deserialize_with = "there")]
+    kind: Cow<'a, str>,
+    #[serde(deserialize_with = "Option::deserialize")]
     from: Option<i64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     to: Option<i64>,
     utilisation: f64,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     highest: Option<f64>,
     busy: f64,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     busiest: Option<f64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     held_us: Option<f64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     analytic: Option<f64>,
-}
-
-/// A text that is copied only where it has escapes.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct Name<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
-
-/// A field that may be `null` and has to be there.
-pub(crate) fn there<'de, D, T>(given: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::deserialize(given)
 }
 
 /// How busy channels were, point after point. Absent numbers are NaN, absent places negative.
@@ -203,7 +190,7 @@ impl ChannelColumns {
         for uses in given {
             self.lengths.push(uses.len() as i64);
             for each in uses {
-                let kind = self.place(&each.kind.0);
+                let kind = self.place(&each.kind);
                 self.kind.push(kind);
                 self.from.push(each.from.unwrap_or(-1));
                 self.to.push(each.to.unwrap_or(-1));
@@ -233,17 +220,17 @@ impl ChannelColumns {
 fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
     let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
     thread::scope(|scope| {
-        let begun: Vec<_> = (others.iter())
+        let threads: Vec<_> = (others.iter())
             .map(|&list| (list, Builder::new().spawn_scoped(scope, || borrowed(list))))
             .collect();
         let mut items = borrowed(first)?;
-        for (list, thread) in begun {
-            // Where no thread is to be had it is read here.
-            let told = match thread {
+        for (list, thread) in threads {
+            // Where a thread could not start, the list is read here.
+            let found = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(_) => borrowed(list),
             };
-            items.append(&mut told.map_err(|misfit| Misfit {
+            items.append(&mut found.map_err(|misfit| Misfit {
                 at: items.len() + misfit.at,
                 ..misfit
             })?);
@@ -330,7 +317,7 @@ mod tests {
     fn what_is_no_distribution_is_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
         let second = |bins: &str| refused(&format!("[{good},{bins}]"));
-        for (bins, told) in [
+        for (bins, expected) in [
             (r#"{"lower":[],"upper":[],"count":[]}"#, "0 lower bounds"),
             (
                 r#"{"lower":[1,2],"upper":[2,3],"count":[1]}"#,
@@ -366,7 +353,10 @@ mod tests {
             ("[]", "invalid length"),
         ] {
             let (at, problem) = second(bins);
-            assert!(at == 1 && problem.contains(told), "{bins}: {at} {problem}");
+            assert!(
+                at == 1 && problem.contains(expected),
+                "{bins}: {at} {problem}"
+            );
         }
     }
 

@@ -10,7 +10,7 @@ use crate::result::Measure;
 use crate::rules::Rules;
 use crate::unended;
 use isthmus_kernel::Cycles;
-use isthmus_statistics::{PercentileEstimate, Recorder, Summary, WarmUp, percentile_estimates};
+use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estimates};
 
 /// Longer than anything that is observed.
 const ENDLESS: u64 = 1 << 62;
@@ -109,32 +109,23 @@ impl<'a> CutOff<'a> {
         if unended == 0 {
             return None;
         }
-        let recorders: Vec<Recorder> = (self.replications.iter())
-            .map(|finished| {
-                let mut recorder = finished.recorders.latencies[self.measure].clone();
-                self.ages(finished).for_each(|age| recorder.push(age));
-                recorder
-            })
-            .collect();
-        let at_least = Summary::of(&recorders, WarmUp::Fixed(0), &[], confidence, 1.0).ok()?;
+        let means = self.replications.iter().map(|finished| {
+            let mut series = finished.recorders.latencies[self.measure].series().clone();
+            self.ages(finished).for_each(|age| series.push(age as f64));
+            series.mean()
+        });
+        let means: Vec<f64> = means.collect::<Option<_>>()?;
+        let at_least = Estimate::from_samples(&means, confidence).ok()?;
         let ended = self.replications.iter();
         Some(Measure {
             name: name.to_owned(),
             unit: "us".to_owned(),
-            mean: None,
-            low: Some(at_least.mean.mean * cycle_us),
-            high: None,
-            each: Vec::new(),
+            low: Some(at_least.mean * cycle_us),
             samples: ended
                 .map(|finished| finished.recorders.latencies[self.measure].series().count())
                 .sum(),
             unended,
-            percentiles: Vec::new(),
-            analytic: None,
-            residual: None,
-            outside: None,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     }
 }

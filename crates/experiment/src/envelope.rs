@@ -211,7 +211,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
         return Err(Mismatch::Run("the form of the journal".to_owned()));
     }
     let strange = Mismatch::Changed("its first line is not that of a journal");
-    let Some((head, told)) = parted(line) else {
+    let Some((head, found_seal)) = parted(line) else {
         return Err(strange);
     };
     let Ok(found) = serde_json::from_slice::<Head>(&[head, b"}"].concat()) else {
@@ -220,7 +220,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
     if let Some(other) = expected.other_isthmus(&found) {
         return Err(other);
     }
-    if end.is_none() || seal(head, content).as_bytes() != told {
+    if end.is_none() || seal(head, content).as_bytes() != found_seal {
         return Err(Mismatch::Changed(
             "its bytes are not those that were written",
         ));
@@ -228,13 +228,13 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
     Ok((found, content))
 }
 
-/// The head, without its last brace, and the seal of a first line.
+/// Split a first line into its head, without the last brace, and its seal.
 fn parted(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?
         .strip_suffix(SEAL.1)?;
-    let (head, told) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
-    Some((head.strip_suffix(SEAL.0)?, told))
+    let (head, found_seal) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+    Some((head.strip_suffix(SEAL.0)?, found_seal))
 }
 
 /// The SHA-256 of head and content.
@@ -320,34 +320,34 @@ mod tests {
         assert_eq!(of_run(&run, &entry.name, &bytes), Ok(()));
     }
 
-    /// Who knows the run alone sees what is of another one or of another entry, and not what an entry is about.
+    /// [`of_run`] reports files of another run or another entry, whatever the entry is about.
     #[test]
-    fn files_of_others_are_told_to_who_knows_the_run() {
-        let ours = entry("point-00001");
-        let told =
-            |run_of: Run, of: &Entry| of_run(&run(), &ours.name, &sealed(&run_of, of, b"{}"));
+    fn of_run_reports_files_of_other_runs_and_entries() {
+        let own = entry("point-00001");
+        let check =
+            |run_of: Run, of: &Entry| of_run(&run(), &own.name, &sealed(&run_of, of, b"{}"));
         let what = |what: &str| Err(Mismatch::Run(what.to_owned()));
-        assert_eq!(told(Run { seed: 2, ..run() }, &ours), what("the seed"));
+        assert_eq!(check(Run { seed: 2, ..run() }, &own), what("the seed"));
         let quick = Run {
             quick: true,
             ..run()
         };
-        assert_eq!(told(quick, &ours), what("--quick"));
+        assert_eq!(check(quick, &own), what("--quick"));
         let digest = "e".repeat(64);
-        assert_eq!(told(Run { digest, ..run() }, &ours), what("the scenario"));
+        assert_eq!(check(Run { digest, ..run() }, &own), what("the scenario"));
         let version = "0.3.0".to_owned();
         let versions = "the version of isthmus, 0.3.0 there and 0.2.0 here,";
-        assert_eq!(told(Run { version, ..run() }, &ours), what(versions));
+        assert_eq!(check(Run { version, ..run() }, &own), what(versions));
         let other = Err(Mismatch::Entry("it is of another point"));
-        assert_eq!(told(run(), &entry("point-00002")), other);
-        assert_eq!(told(run(), &ours.kept()), other);
+        assert_eq!(check(run(), &entry("point-00002")), other);
+        assert_eq!(check(run(), &own.kept()), other);
         let work = "v".repeat(64);
         assert_eq!(
-            told(
+            check(
                 run(),
                 &Entry {
                     work,
-                    ..ours.clone()
+                    ..own.clone()
                 }
             ),
             Ok(())
@@ -355,15 +355,15 @@ mod tests {
     }
 
     #[test]
-    fn files_of_others_are_told_by_what_differs() {
-        let ours = entry("point-00001");
+    fn opened_reports_what_differs() {
+        let own = entry("point-00001");
         let refused = |run_of: Run, of: Entry| {
             let bytes = sealed(&run_of, &of, b"{}");
-            opened(&run(), &ours, &bytes).unwrap_err()
+            opened(&run(), &own, &bytes).unwrap_err()
         };
         let seed = Run { seed: 2, ..run() };
         assert_eq!(
-            refused(seed, ours.clone()),
+            refused(seed, own.clone()),
             Mismatch::Run("the seed".to_owned())
         );
         let quick = Run {
@@ -371,7 +371,7 @@ mod tests {
             ..run()
         };
         assert_eq!(
-            refused(quick, ours.clone()),
+            refused(quick, own.clone()),
             Mismatch::Run("--quick".to_owned())
         );
         let scenario = Run {
@@ -379,18 +379,18 @@ mod tests {
             ..run()
         };
         let what = Mismatch::Run("the scenario".to_owned());
-        assert_eq!(refused(scenario, ours.clone()), what);
+        assert_eq!(refused(scenario, own.clone()), what);
         let what = Mismatch::Entry("it is of another point");
         assert_eq!(refused(run(), entry("point-00002")), what);
         let machine = Entry {
             machine: "n".repeat(64),
-            ..ours.clone()
+            ..own.clone()
         };
         let what = Mismatch::Entry("it is of another machine");
         assert_eq!(refused(run(), machine), what);
         let work = Entry {
             work: "v".repeat(64),
-            ..ours.clone()
+            ..own.clone()
         };
         let what = Mismatch::Entry("it is of another workload");
         assert_eq!(refused(run(), work), what);

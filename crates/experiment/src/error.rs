@@ -36,7 +36,7 @@ pub enum RunError {
         /// Messages that wait.
         under_way: u64,
     },
-    /// The point makes no sense: told before any work, unless a part of a run is done.
+    /// The point makes no sense. A whole run reports it before any work, a part of a run at that point.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// A run of a fixed time was over before its warm-up.

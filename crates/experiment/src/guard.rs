@@ -30,25 +30,25 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Where each panic not yet told came from. Only the hook knows, and the payload of a panic on a
-/// thread of a pool comes out of another thread.
+/// The panics that [`catch`] has not returned yet. Only the hook knows their places, and the payload of a
+/// panic on a thread of a pool comes out of another thread.
 static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
-/// Runs `work`. A panic in it, on this thread or on one of a pool that it waits for, is caught and
-/// not printed: it is for the caller to tell.
+/// Run `work`. A panic in it, on this thread or on one of a pool that it waits for, is caught and not
+/// printed; the caller must report it.
 ///
 /// # Errors
-/// What a panic said, and where.
+/// Message and place of a panic.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     install_hook();
     GUARDED.set(GUARDED.get() + 1);
     let result = panic::catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(GUARDED.get() - 1);
-    result.map_err(|payload| told(payload.as_ref()))
+    result.map_err(|payload| panicked(payload.as_ref()))
 }
 
-/// Panics on this thread are caught by whoever waits for it: to be called by each thread of a pool
-/// whose work is waited for within [`catch`].
+/// Mark this thread as covered by a [`catch`] that waits for it. Each thread of a pool must call this if
+/// a call of [`catch`] waits for the pool.
 pub fn cover_thread() {
     GUARDED.set(GUARDED.get() + 1);
 }
@@ -78,7 +78,7 @@ fn note(info: &PanicHookInfo<'_>) {
     });
 }
 
-fn told(payload: &(dyn Any + Send)) -> Panicked {
+fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     let message = words(payload);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let known = places.iter().rposition(|place| place.message == message);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_tells_what_and_where() {
+    fn a_panic_has_its_message_and_place() {
         let line = line!() + 1;
         let caught = catch(|| panic!("the queue\n  of node {} is gone", 7)).unwrap_err();
         assert_eq!(caught.message, "the queue of node 7 is gone");

@@ -4,7 +4,7 @@ use crate::recorders::Recorders;
 use crate::rules::Rules;
 use crate::subject::Subject;
 use isthmus_scenario::Intervals;
-use isthmus_statistics::{BatchMeans, Error, Estimate, ReplicationMeans};
+use isthmus_statistics::{Error, Estimate, ReplicationMeans, batch_means};
 
 /// Observations that a measure must have in each replication before a run may stop on it.
 const SAMPLES_MIN: u64 = 50;
@@ -84,12 +84,8 @@ pub(crate) fn interval(
     match (rules.stop.intervals, replications) {
         (Intervals::BatchMeans, [only]) => {
             let series = only.latencies[at].series();
-            let truncation = isthmus_statistics::Truncation {
-                observations: means.discarded[0],
-                detected: means.warm_up_detected,
-            };
-            let means = BatchMeans::from_series(series, truncation, rules.stop.confidence)?;
-            Ok((means.estimate, means.independent))
+            let batches = series.batch_means_after(means.discarded[0]);
+            batch_means(&batches, rules.stop.confidence)
         }
         _ => Ok((means.estimate(rules.stop.confidence)?, true)),
     }

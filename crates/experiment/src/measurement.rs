@@ -14,7 +14,7 @@ use crate::subject::{Subject, Unended};
 use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_scenario::{StopRule, Warmup};
-use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
+use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
@@ -33,14 +33,7 @@ const DEMANDS_MIN: u64 = 200;
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
-    /// The verdict, the flow that decides and what it rests on; none if there was too little to
-    /// judge.
-    pub verdict: Verdict,
-    /// Position of the flow.
-    pub flow: usize,
-    pub judgement: Option<Judgement>,
-    /// Where all that is asked for comes in one period of the run, whether all of it was served.
-    pub served: Option<bool>,
+    pub judged: Judged,
     pub converged: bool,
     /// What ended it before its rules did, if something did.
     pub ended_by: Option<EndedBy>,
@@ -174,10 +167,7 @@ impl Plan<'_> {
         let judged = judge(self.subject, &[&finished.recorders], self.test);
         Ok(Measurement {
             replications: vec![finished],
-            verdict: judged.verdict,
-            flow: judged.flow,
-            judgement: judged.judgement,
-            served: judged.served,
+            judged,
             converged: true,
             ended_by: None,
         })
@@ -203,7 +193,7 @@ impl Plan<'_> {
             .collect::<Result<_, _>>()?;
         for &length in lengths {
             replications.par_iter_mut().try_for_each(|replication| {
-                if !replication.has_begun() {
+                if !replication.has_started() {
                     self.warm_up(replication, length)?;
                 }
                 replication.run_to(length, self.shared.progress)
@@ -273,22 +263,19 @@ impl Plan<'_> {
     /// What finished runs of fixed length say.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
-        let judged = judge(self.subject, &recorders, self.test);
+        let mut judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications
             .iter()
             .all(|r| r.cycles >= self.cycles_wanted());
         let ended_by = self.ended_by(replications.iter().map(|r| r.overfull));
-        let verdict = match ended_by {
+        judged.verdict = match ended_by {
             Some(_) => self.verdict_of_overfull(&judged, long_enough),
             None if long_enough => judged.verdict,
             None => Verdict::Undecided,
         };
         Measurement {
-            verdict,
-            flow: judged.flow,
-            judgement: judged.judgement,
-            served: judged.served,
-            converged: ended_by.is_none() && verdict != Verdict::Saturated,
+            converged: ended_by.is_none() && judged.verdict != Verdict::Saturated,
+            judged,
             ended_by,
             replications,
         }
@@ -335,7 +322,7 @@ impl Plan<'_> {
             looks_left -= 1;
             let recorders: Vec<&Recorders> = replications.iter().map(Course::recorders).collect();
             let mut judged = judge(self.subject, &recorders, self.test);
-            let ended_by = self.ended_by(replications.iter().map(Course::is_overfull));
+            let ended_by = self.ended_by(recorders.iter().map(|one| one.is_overfull()));
             let mut cycles = replications.iter().map(Course::cycles);
             let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
             if ended_by.is_some() {
@@ -346,7 +333,7 @@ impl Plan<'_> {
             let collapsed = replications.iter().any(Course::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
-                // Latencies of a saturated run depend on its length: more of it tells nothing.
+                // Latencies of a saturated run depend on its length: a longer run adds no knowledge.
                 Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };
@@ -357,10 +344,7 @@ impl Plan<'_> {
                 None => {
                     return Ok(Measurement {
                         replications: replications.into_iter().map(Course::finish).collect(),
-                        verdict: judged.verdict,
-                        flow: judged.flow,
-                        judgement: judged.judgement,
-                        served: judged.served,
+                        judged,
                         converged,
                         ended_by,
                     });
@@ -384,7 +368,7 @@ impl Plan<'_> {
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
                 // A fabric that has collapsed delivers no more, however long it runs.
-                if replication.now() >= end && !replication.has_collapsed() {
+                if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
                 replication.mark();
@@ -414,9 +398,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// How far to run before the next look; `None` if nothing is missing that a longer run could tell. What
-    /// is measured may have `max` messages, the verdict on a point as many as
-    /// [`Rules::messages_of_verdict`]; a search has other loads to go on with.
+    /// Return how far to run before the next look; `None` if a longer run would add nothing. Measures may
+    /// take `max` messages, the verdict on a point as many as [`Rules::messages_of_verdict`]; a search has
+    /// other loads to go on with.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -445,9 +429,7 @@ impl Plan<'_> {
         let mut estimates = Vec::new();
         for name in of {
             match known::estimate(replications, self.rules, self.subject, name) {
-                Known::Estimate(estimate) => {
-                    estimates.push((estimate, Target::relative(relative)));
-                }
+                Known::Estimate(estimate) => estimates.push(estimate),
                 Known::TooFew => {
                     converged = false;
                     wanted.measures = Some(LENGTHEN_MIN);
@@ -455,11 +437,9 @@ impl Plan<'_> {
                 Known::Absent => {}
             }
         }
-        let assessment = Precision::default().assess(&estimates);
-        if !assessment.is_done() {
+        if let Some(factor) = more_work(&estimates, relative) {
             converged = false;
-            let factor = wanted.measures.unwrap_or(1.0).max(assessment.factor);
-            wanted.measures = Some(factor);
+            wanted.measures = Some(wanted.measures.unwrap_or(1.0).max(factor));
         }
         (converged, wanted)
     }
@@ -472,9 +452,8 @@ struct Wanted {
     verdict: Option<f64>,
 }
 
-/// The least factor between this look and the next, with so many left: no less than what tells
-/// something new, and enough for the last look to come at the longest run in the longest steps.
-/// Otherwise what is missing decides.
+/// Return the least factor between this look and the next. It is large enough for the next look to add
+/// knowledge, and for the last look to come at the longest run if all later steps are the longest.
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -483,13 +462,15 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 
 /// A verdict and what it rests on.
 #[derive(Debug, Clone)]
-struct Judged {
-    verdict: Verdict,
-    flow: usize,
-    judgement: Option<Judgement>,
+pub(crate) struct Judged {
+    pub verdict: Verdict,
+    /// Position of the flow that decides.
+    pub flow: usize,
+    /// None if there was too little to judge.
+    pub judgement: Option<Judgement>,
     /// Of flows with one period in the run, which have no steady state: whether all was served, if there are
     /// any and no other flow is saturated.
-    served: Option<bool>,
+    pub served: Option<bool>,
 }
 
 impl Judged {
@@ -500,7 +481,12 @@ impl Judged {
             Verdict::Undecided => 1,
             Verdict::Saturated => 2,
         };
-        (severity, self.judgement.map_or(0.0, |j| j.growth.mean))
+        (severity, self.growth())
+    }
+
+    /// What the backlog gains per offered demand; 0 if there was too little to judge.
+    pub fn growth(&self) -> f64 {
+        self.judgement.map_or(0.0, |j| j.growth.mean)
     }
 }
 

@@ -13,9 +13,9 @@ pub fn default_bound() -> u64 {
     available(Path::new("/"), |name| env::var(name).ok()).unwrap_or(UNKNOWN) / 2
 }
 
-/// Bytes of the machine, or what the control groups (version 1 or 2) of this process or its job of
-/// Slurm allow if that is less; `root` is the folder with `proc` and `sys`, `variable` the
-/// environment. None where nothing is told.
+/// Return the bytes of the machine, or the limit of the control groups (version 1 or 2) of this process
+/// or of its job of Slurm if that is less; none where no source states a number. `root` is the folder
+/// with `proc` and `sys`, `variable` the environment.
 fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let machine = fs::read_to_string(root.join("proc/meminfo"));
     let machine = machine.ok().and_then(|text| total(&text));
@@ -167,9 +167,9 @@ mod tests {
         let four = "processor\t: 0\n\nprocessor\t: 1\nprocessor\t: 2\nprocessor\t: 3\n";
         let root = system("slurm", &[MEMINFO, ("proc/cpuinfo", four)]);
         let machine = 16_384_000 * 1024;
-        let of = |told: &[(&str, &str)]| {
+        let of = |variables: &[(&str, &str)]| {
             available(&root, |name| {
-                let found = told.iter().find(|(each, _)| *each == name);
+                let found = variables.iter().find(|(each, _)| *each == name);
                 found.map(|(_, value)| (*value).to_owned())
             })
         };

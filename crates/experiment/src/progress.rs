@@ -1,13 +1,13 @@
-//! What other threads may know of, and say to, a run.
+//! The progress of a run, and requests to it to stop, for other threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Shared between a run and whoever watches it.
+/// The state that a run shares with the threads that watch it.
 #[derive(Debug, Default)]
 pub struct Progress {
     messages: AtomicU64,
-    begun: AtomicBool,
+    started: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
     elsewhere: AtomicU64,
@@ -23,9 +23,9 @@ impl Progress {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Whether the first point or search has begun, for which its machine was built.
-    pub fn has_begun(&self) -> bool {
-        self.begun.load(Ordering::Relaxed)
+    /// Return whether the first point or search has started. Its machine is built by then.
+    pub fn has_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
     }
 
     /// Points and searches finished, and their number.
@@ -71,8 +71,8 @@ impl Progress {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_begun(&self) {
-        self.begun.store(true, Ordering::Relaxed);
+    pub(crate) fn set_started(&self) {
+        self.started.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn set_total(&self, total: u64) {

@@ -44,13 +44,10 @@ pub(crate) fn rates(
             high: finite(estimate.high * owed),
             each: values.iter().map(|value| value * rate.scale).collect(),
             samples: values.len() as u64,
-            unended: 0,
-            percentiles: Vec::new(),
             analytic,
             residual: analytic.map(|value| estimate.mean / value - 1.0),
             outside,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     };
     subject.rates().iter().filter_map(measure).collect()
@@ -84,7 +81,8 @@ fn owed(
     rate: &RateInfo,
     period: Cycles,
 ) -> f64 {
-    if measurement.verdict != Verdict::Undecided || !matches!(rate.fate, Fate::Done | Fate::Carried)
+    if measurement.judged.verdict != Verdict::Undecided
+        || !matches!(rate.fate, Fate::Done | Fate::Carried)
     {
         return 0.0;
     }

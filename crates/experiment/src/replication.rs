@@ -282,11 +282,7 @@ impl Replication {
         &self.recorders
     }
 
-    pub fn now(&self) -> Cycles {
-        self.simulation.now()
-    }
-
-    pub fn has_begun(&self) -> bool {
+    pub fn has_started(&self) -> bool {
         self.simulation.now() > 0
     }
 

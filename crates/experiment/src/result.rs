@@ -2,6 +2,7 @@
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
+pub use isthmus_scenario::Change;
 use isthmus_scenario::format::Loads;
 use isthmus_statistics::Verdict;
 use serde::{Deserialize, Serialize};
@@ -45,27 +46,6 @@ pub struct RunResult {
     pub points: Vec<PointResult>,
     /// One entry per combination of the other axes, if the scenario asks for a search.
     pub searches: Vec<SearchResult>,
-}
-
-/// A field of the scenario that an override has changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// Its key, for example `machine.dimension`; `sweep.KEY` for an axis.
-    pub key: String,
-    /// What the file says, or else the default; `None` where it has neither.
-    pub from: Option<String>,
-    /// What holds; `None` where the override has taken it away.
-    pub to: Option<String>,
-}
-
-impl From<isthmus_scenario::Change> for Change {
-    fn from(change: isthmus_scenario::Change) -> Self {
-        Self {
-            key: change.key,
-            from: change.from,
-            to: change.to,
-        }
-    }
 }
 
 /// A swept field.
@@ -115,16 +95,16 @@ impl From<Loads> for Load {
 pub struct MachineSummary(Box<RawValue>);
 
 impl MachineSummary {
-    /// What a machine of the kind `kind` says of itself, as JSON; floating-point numbers in full.
+    /// Build the summary of a machine of the kind `kind` as JSON, with floating-point numbers in full.
     pub(crate) fn new(kind: &str, summary: &impl Serialize) -> Self {
         #[derive(Serialize)]
-        struct Told<'s, S> {
+        struct Tagged<'s, S> {
             kind: &'s str,
             #[serde(flatten)]
             summary: &'s S,
         }
-        let told = serde_json::value::to_raw_value(&Told { kind, summary });
-        Self(told.expect("a summary is a struct of plain values"))
+        let json = serde_json::value::to_raw_value(&Tagged { kind, summary });
+        Self(json.expect("a summary is a struct of plain values"))
     }
 
     /// The JSON object.
@@ -305,7 +285,7 @@ pub struct VerdictSummary {
 }
 
 /// One measured quantity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measure {
     /// For example `pe_pe.header`, `read.network`, `accepted`.
     pub name: String,
@@ -454,7 +434,7 @@ impl PointResult {
 /// How a point ended: of a [`PointResult`] in JSON what says whether more memory would have it otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
-    #[serde(deserialize_with = "crate::columns::there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     ended_by: Option<EndedBy>,
 }
 

@@ -6,7 +6,7 @@ mod jobs;
 mod keeping;
 mod part;
 mod places;
-mod told;
+mod preview;
 mod turn;
 mod whole;
 
@@ -23,8 +23,8 @@ use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Change, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
-    State, VerdictSummary,
+    Axis, AxisValue, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, State,
+    VerdictSummary,
 };
 use crate::rules::Rules;
 use crate::search;
@@ -65,9 +65,9 @@ pub enum Extent {
     /// All of it, by [`Experiment::run`]. All machines are built, and all points checked, before any work.
     #[default]
     Whole,
-    /// Parts of it, by [`Experiment::run_part`]: machines are built as they are needed, and what can be told of the
-    /// whole only is not checked. Finished points are shared by the journal's folder, in which claims of others are
-    /// lost after this time; without a folder they are held until they are [given away](Experiment::give_away).
+    /// Parts of it, by [`Experiment::run_part`]. Machines are built as they are needed, and checks of the whole run are
+    /// left out. Processes share finished points through the journal's folder, in which claims of others are lost
+    /// after this time. Without a folder the points are held until they are [given away](Experiment::give_away).
     Parts(Duration),
 }
 
@@ -91,7 +91,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// What the run tells while it goes on, and how to stop it.
+    /// Return the progress of the run, which can also stop it.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
@@ -223,7 +223,7 @@ impl Experiment {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario.changes().into_iter().map(Change::from).collect(),
+            changes: scenario.changes(),
             digest: scenario.digest(),
             seed: self.seed,
             quick: self.options.quick,
@@ -240,7 +240,7 @@ impl Experiment {
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         self.kept(&job.entry, PointResult::is_whole, |kept| {
             let subject = &*self.subject(job)?;
-            self.progress.set_begun();
+            self.progress.set_started();
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
@@ -353,7 +353,7 @@ impl Experiment {
                 &workload,
                 &known,
             )?;
-            self.progress.set_begun();
+            self.progress.set_started();
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, load);
             let shared = self.shared(kept);
@@ -390,7 +390,7 @@ impl Experiment {
 
     fn halted(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
-            // What could not be kept is told instead of it.
+            // If parts could not be kept, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: place(&self.scenario, values),
@@ -425,18 +425,9 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
         Some(Measure {
             name,
             unit: unit.to_owned(),
-            mean: None,
-            low: None,
-            high: None,
-            each: Vec::new(),
-            samples: 0,
-            unended: 0,
-            percentiles: Vec::new(),
             analytic,
-            residual: None,
             outside,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     };
     rates.chain(latencies).filter_map(measure).collect()

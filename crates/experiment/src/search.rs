@@ -6,7 +6,7 @@ use crate::replication::{Halt, Shared};
 use crate::result::{EndedBy, State, Trial};
 use crate::rules::Rules;
 use crate::subject::Subject;
-use isthmus_statistics::{Bracket, KneeSearch, KneeStep, SaturationTest, Verdict};
+use isthmus_statistics::{Bracket, KneeSearch, SaturationTest, Verdict};
 use std::sync::Arc;
 
 /// The interval of loads to search, in the unit of [`crate::result::Load`].
@@ -128,7 +128,7 @@ impl Pass<'_> {
             .expect("the scenario has checked the range");
         let mut test = search.test(self.rules.looks());
         test.threshold = self.rules.verdict.growth;
-        while let KneeStep::Test { load } = search.next() {
+        while let Some(load) = search.next() {
             let number = self.trials.len() as u64;
             let kept = self.shared.kept;
             // Trials follow from those before, so that one of the same number has the same load.
@@ -171,9 +171,9 @@ impl Pass<'_> {
             verdict: if collapsed {
                 State::Collapsed
             } else {
-                measurement.verdict.into()
+                measurement.judged.verdict.into()
             },
-            growth: measurement.judgement.map_or(0.0, |j| j.growth.mean),
+            growth: measurement.judged.growth(),
             messages: measurement.messages(),
             ended_by: measurement.ended_by,
         };

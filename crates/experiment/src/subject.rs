@@ -35,7 +35,7 @@ pub trait Subject: Debug + Send + Sync {
     fn senders(&self) -> u64;
 
     /// Demands of a flow that the delays of software and devices can hold at once when every link
-    /// carries as much as it can. None, unless told otherwise.
+    /// carries as much as it can. 0 by default.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
@@ -62,7 +62,7 @@ pub trait Subject: Debug + Send + Sync {
     /// Whether this traffic can give the measure at that position at all, however rarely.
     fn occurs(&self, measure: usize) -> bool;
 
-    /// The flows whose backlog tells saturation.
+    /// The flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo];
 
     /// Whether its load follows what is accepted, so that no backlog can grow and no flow is
@@ -113,7 +113,7 @@ pub trait Simulated: Send {
     /// The present cycle.
     fn now(&self) -> Cycles;
 
-    /// Messages that have begun and not arrived.
+    /// Messages that have started and not arrived.
     fn under_way(&self) -> u64;
 
     /// Begins to count what channels carry.

@@ -66,7 +66,7 @@ impl Report {
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
         let cut = CutOff::new(measurement, at);
         // While it is unknown whether there is a steady state, the run may be short of it.
-        let least = match (measurement.verdict, measurement.served) {
+        let least = match (measurement.judged.verdict, measurement.judged.served) {
             (Verdict::Undecided, None) => STRETCH_UNDECIDED,
             _ => 1.0,
         };
@@ -89,7 +89,8 @@ impl Report {
             summary.replications.used.iter().sum(),
         );
         // Replications that are alike because nothing is random say nothing of a mean that moves on.
-        let unsteady = measurement.verdict != Verdict::Stable && measurement.served.is_none();
+        let judged = &measurement.judged;
+        let unsteady = judged.verdict != Verdict::Stable && judged.served.is_none();
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
         let no_end = moves_on || cut.is_late(summary.mean.mean, used);
@@ -160,13 +161,10 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
         high: Some(figure.value),
         each: vec![figure.value],
         samples: 1,
-        unended: 0,
-        percentiles: Vec::new(),
         analytic,
         residual: analytic.map(|value| figure.value / value - 1.0),
         outside,
-        target: None,
-        warmup_share: 0.0,
+        ..Measure::default()
     }
 }
 
@@ -175,17 +173,18 @@ fn verdict(
     subject: &dyn Subject,
     test: &SaturationTest,
 ) -> VerdictSummary {
-    let growth = measurement.judgement.map(|judgement| judgement.growth);
+    let judged = &measurement.judged;
+    let growth = judged.judgement.map(|judgement| judgement.growth);
     let or_zero = |value: Option<f64>| value.filter(|v| v.is_finite()).unwrap_or(0.0);
     VerdictSummary {
         origin: Origin::Simulation,
-        verdict: match (measurement.collapse(), measurement.served) {
+        verdict: match (measurement.collapse(), judged.served) {
             (Some(_), _) => State::Collapsed,
             (None, Some(true)) => State::Completed,
             (None, Some(false)) => State::Incomplete,
-            (None, None) => measurement.verdict.into(),
+            (None, None) => judged.verdict.into(),
         },
-        flow: subject.flows()[measurement.flow].name.to_string(),
+        flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
         // No more can be left unserved than is offered.

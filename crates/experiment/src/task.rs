@@ -47,7 +47,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Begins. False if it had begun already.
+    /// Start `work`. Return false if the task has started before.
     pub fn start(&self, work: impl FnOnce() -> Result<T, RunError> + Send + 'static) -> bool {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Idle) {
@@ -71,7 +71,7 @@ impl<T: Send + 'static> Task<T> {
 }
 
 impl<T> Task<T> {
-    /// Whether it has begun and not ended.
+    /// Return whether it has started and not ended.
     pub fn is_running(&self) -> bool {
         matches!(*self.shared.lock(), State::Running)
     }
@@ -109,10 +109,10 @@ mod tests {
         let task = Task::<u32>::default();
         assert!(task.start(|| panic!("seven is missing")));
         assert!(task.wait(LONG), "an endless wait");
-        let told = task.take().expect("it has ended").unwrap_err().to_string();
-        assert!(told.contains("seven is missing (") && told.contains("task.rs:"));
-        assert!(told.contains("please report it"), "{told}");
-        assert!(!told.contains('\n'));
+        let message = task.take().expect("it has ended").unwrap_err().to_string();
+        assert!(message.contains("seven is missing (") && message.contains("task.rs:"));
+        assert!(message.contains("please report it"), "{message}");
+        assert!(!message.contains('\n'));
     }
 
     #[test]
@@ -133,8 +133,8 @@ mod tests {
             }))
         });
         assert!(task.wait(LONG), "an endless wait");
-        let told = task.take().expect("it has ended").unwrap_err().to_string();
-        assert!(told.contains("not 77"));
+        let message = task.take().expect("it has ended").unwrap_err().to_string();
+        assert!(message.contains("not 77"));
     }
 
     #[test]

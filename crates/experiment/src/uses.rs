@@ -6,7 +6,7 @@ use crate::result::{Bottleneck, ChannelUse};
 /// Share of the highest that another part must be taken for to be as full.
 const AS_FULL: f64 = 0.9;
 
-/// What the subject of a point tells of its parts.
+/// The use of the parts of a machine at a point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Uses {
     /// The mean part of each kind, then each part.

@@ -44,10 +44,10 @@ impl Drop for Folder {
     }
 }
 
-fn ours(taken: Taken) -> Claim {
+fn granted(taken: Taken) -> Claim {
     match taken {
-        Taken::Ours(claim) => claim,
-        Taken::Theirs(name) => panic!("{name} has it"),
+        Taken::Granted(claim) => claim,
+        Taken::HeldBy(name) => panic!("{name} has it"),
     }
 }
 
@@ -61,26 +61,26 @@ fn lines(folder: &Path, worker: &str) -> Vec<serde_json::Value> {
 fn a_unit_is_with_one_worker_at_a_time_and_then_free() {
     let folder = Folder::new("one");
     let (first, second) = (folder.worker(LONG), folder.worker(LONG));
-    let claim = ours(first.take("point-00001").unwrap());
+    let claim = granted(first.take("point-00001").unwrap());
     match second.take("point-00001").unwrap() {
-        Taken::Theirs(name) => assert_eq!(name.trim_end(), first.name()),
-        Taken::Ours(_) => panic!("two have it"),
+        Taken::HeldBy(name) => assert_eq!(name.trim_end(), first.name()),
+        Taken::Granted(_) => panic!("two have it"),
     }
-    ours(second.take("point-00002").unwrap());
+    granted(second.take("point-00002").unwrap());
     claim.done().unwrap();
-    let claim = ours(second.take("point-00001").unwrap());
+    let claim = granted(second.take("point-00001").unwrap());
     claim.failed("too long").unwrap();
     assert!(!folder.has("point-00001.claim"));
 
-    let told = lines(&folder.0, first.name());
-    assert_eq!(told[0]["worker"], first.name());
-    assert_eq!(told[0]["version"], "1.0");
-    assert_eq!(told[1]["done"], "point-00001");
-    assert!(told[1]["took_s"].as_f64().unwrap() >= 0.0);
-    assert!(told[1]["at_s"].as_f64() >= told[0]["at_s"].as_f64());
-    let told = lines(&folder.0, second.name());
-    assert_eq!(told[1]["failed"], "point-00001");
-    assert_eq!(told[1]["reason"], "too long");
+    let log = lines(&folder.0, first.name());
+    assert_eq!(log[0]["worker"], first.name());
+    assert_eq!(log[0]["version"], "1.0");
+    assert_eq!(log[1]["done"], "point-00001");
+    assert!(log[1]["took_s"].as_f64().unwrap() >= 0.0);
+    assert!(log[1]["at_s"].as_f64() >= log[0]["at_s"].as_f64());
+    let log = lines(&folder.0, second.name());
+    assert_eq!(log[1]["failed"], "point-00001");
+    assert_eq!(log[1]["reason"], "too long");
 }
 
 #[test]
@@ -91,23 +91,23 @@ fn a_worker_that_is_silent_for_long_has_lost_its_claims() {
     folder.left("point-00001", there, Duration::from_secs(10));
     assert!(matches!(
         worker.take("point-00001").unwrap(),
-        Taken::Theirs(_)
+        Taken::HeldBy(_)
     ));
     folder.left("point-00001", there, Duration::from_secs(70));
-    ours(worker.take("point-00001").unwrap());
+    granted(worker.take("point-00001").unwrap());
     // A claim whose worker has no file is as old as itself.
     folder.left("point-00002", there, Duration::ZERO);
     fs::remove_file(folder.0.join(format!("{there}.jsonl"))).unwrap();
     assert!(matches!(
         worker.take("point-00002").unwrap(),
-        Taken::Theirs(_)
+        Taken::HeldBy(_)
     ));
     let claim = File::options()
         .append(true)
         .open(folder.0.join("point-00002.claim"));
     let before = SystemTime::now() - Duration::from_secs(70);
     claim.unwrap().set_modified(before).unwrap();
-    ours(worker.take("point-00002").unwrap());
+    granted(worker.take("point-00002").unwrap());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_process_of_this_host_that_is_no_more_has_lost_them_at_once() {
     let space = &worker.name().rsplit_once('-').unwrap().1[..8];
     let dead = format!("{name}-{}-{space}89abcdef", child.id());
     folder.left("point-00001", &dead, Duration::ZERO);
-    ours(worker.take("point-00001").unwrap());
+    granted(worker.take("point-00001").unwrap());
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_claim_that_was_cut_short_is_one_until_it_is_old() {
         fs::write(&path, text).unwrap();
         assert!(matches!(
             worker.take("point-00001").unwrap(),
-            Taken::Theirs(_)
+            Taken::HeldBy(_)
         ));
         let before = SystemTime::now() - Duration::from_secs(70);
         let file = File::options().append(true).open(&path).unwrap();
         file.set_modified(before).unwrap();
-        ours(worker.take("point-00001").unwrap());
+        granted(worker.take("point-00001").unwrap());
     }
 }
 
@@ -149,24 +149,24 @@ fn what_is_no_file_is_refused_by_name() {
     std::os::unix::fs::symlink("/dev/null", folder.0.join("point-00002.claim")).unwrap();
     for unit in ["point-00001", "point-00002"] {
         let error = worker.take(unit).unwrap_err();
-        let told = error.to_string();
-        assert!(told.contains(&format!("{unit}.claim: ")), "{told}");
+        let message = error.to_string();
+        assert!(message.contains(&format!("{unit}.claim: ")), "{message}");
         assert!(error.of_one_unit);
         assert!(look(&folder.0, unit).is_err());
     }
-    ours(worker.take("point-00003").unwrap());
+    granted(worker.take("point-00003").unwrap());
     let error = Worker::new(&folder.0.join("nowhere"), LONG, "1.0", 1).unwrap_err();
     assert!(!error.of_one_unit);
     assert!(error.to_string().contains("nowhere/worker-"), "{error}");
 }
 
 #[test]
-fn who_looks_and_who_takes_have_one_rule_of_who_is_lost() {
+fn look_and_take_have_one_rule_for_lost_claims() {
     let folder = Folder::new("rule");
     let there = "worker-elsewhere-1-0123456789abcdef";
     let worker = folder.worker(Duration::from_secs(60));
     let file = folder.0.join(format!("{there}.jsonl"));
-    // Stated, silent for; lost for who looks, and for who takes, with a shorter time of its own.
+    // Stated time, time without a heartbeat; lost for `look`, and for `take`, which has a time of its own.
     for (stated, ago, lost, taken) in [
         (5, 10, true, true),
         (5, 2, false, false),
@@ -185,7 +185,7 @@ fn who_looks_and_who_takes_have_one_rule_of_who_is_lost() {
         let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(seen.is_lost(now), lost, "{stated} {ago}");
         let came = worker.take("point-00001").unwrap();
-        assert_eq!(matches!(came, Taken::Ours(_)), taken, "{stated} {ago}");
+        assert_eq!(matches!(came, Taken::Granted(_)), taken, "{stated} {ago}");
     }
     assert_eq!(look(&folder.0, "point-00002").unwrap(), None);
 }
@@ -203,12 +203,12 @@ fn what_another_machine_has_replaced_is_looked_at_again() {
 }
 
 #[test]
-fn a_claim_that_was_taken_over_is_left_to_whoever_has_it() {
+fn a_claim_that_was_taken_over_is_left_to_its_new_worker() {
     let folder = Folder::new("over");
-    let (slow, quick) = (folder.worker(LONG), folder.worker(LONG));
-    let lost = ours(slow.take("point-00001").unwrap());
+    let (slow, fast) = (folder.worker(LONG), folder.worker(LONG));
+    let lost = granted(slow.take("point-00001").unwrap());
     fs::remove_file(folder.0.join("point-00001.claim")).unwrap();
-    let kept = ours(quick.take("point-00001").unwrap());
+    let kept = granted(fast.take("point-00001").unwrap());
     lost.done().unwrap();
     assert!(folder.has("point-00001.claim"));
     drop(kept);
@@ -220,12 +220,12 @@ fn a_worker_that_lives_keeps_what_it_has() {
     let folder = Folder::new("lives");
     let expiry = Duration::from_secs(2);
     let (busy, other) = (folder.worker(expiry), folder.worker(expiry));
-    let claim = ours(busy.take("point-00001").unwrap());
+    let claim = granted(busy.take("point-00001").unwrap());
     let began = Instant::now();
     while began.elapsed() < 3 * expiry {
         assert!(matches!(
             other.take("point-00001").unwrap(),
-            Taken::Theirs(_)
+            Taken::HeldBy(_)
         ));
         thread::sleep(expiry / 10);
     }
@@ -250,7 +250,7 @@ fn many_workers_share_the_units_and_take_over_what_was_left() {
                 let worker = folder.worker(LONG);
                 for unit in 0..UNITS {
                     let name = format!("point-{unit:05}");
-                    let Taken::Ours(claim) = worker.take(&name).unwrap() else {
+                    let Taken::Granted(claim) = worker.take(&name).unwrap() else {
                         continue;
                     };
                     if done[unit].load(Ordering::SeqCst) > 0 {

@@ -119,7 +119,7 @@ impl Observer for Log {
     }
 
     fn phase(&mut self, phase: &Phase) {
-        self.phases.push((phase.job, phase.begun, phase.ended));
+        self.phases.push((phase.job, phase.start, phase.end));
     }
 
     fn finished(&self) -> bool {

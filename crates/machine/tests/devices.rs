@@ -227,7 +227,7 @@ fn a_checkpoint_goes_at_the_speed_of_the_network_then_of_the_drain() {
         let [phase] = seen.phases[..] else {
             panic!("one checkpoint")
         };
-        phase.ended - phase.begun
+        phase.end - phase.start
     };
     assert_eq!(took(1_000_000), arrived(2_000) + 3_200 * NS + ANSWER);
     // 440,000 bytes at 100 MB/s are 4.4 ms.

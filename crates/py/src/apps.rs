@@ -1,13 +1,14 @@
 //! Applications of the stream manager.
 
+use crate::arrays::wrong;
 use crate::question::{Quantity, Refusal, answer, read};
 use isthmus_framebuffer::Pixel;
 use isthmus_stream_apps::vcr::{Figures, Spec, Vcr};
 use isthmus_stream_apps::{mri as imaging, optimise as optimisation};
 use isthmus_units::{Rate, Time};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -45,36 +46,19 @@ impl Asked {
     }
 }
 
-#[derive(Serialize)]
-struct FiguresReport {
-    frames: u64,
-    seconds: f64,
-    in_step: u64,
-    apart: u64,
-    bytes: u64,
-    viewers: usize,
-    missed: u64,
-    waits: Vec<String>,
-}
-
-impl From<Figures> for FiguresReport {
-    fn from(figures: Figures) -> Self {
-        let [in_step, apart] = figures.in_step;
-        Self {
-            frames: figures.frames,
-            seconds: figures.ns as f64 / 1e9,
-            in_step,
-            apart,
-            bytes: figures.bytes,
-            viewers: figures.viewers,
-            missed: figures.missed,
-            waits: figures.waits,
-        }
-    }
-}
-
-fn refused(error: impl ToString) -> PyErr {
-    PyValueError::new_err(error.to_string())
+/// Progress as JSON.
+fn report(figures: &Figures) -> PyResult<String> {
+    let [in_step, apart] = figures.in_step;
+    crate::json(&json!({
+        "frames": figures.frames,
+        "seconds": figures.ns as f64 / 1e9,
+        "in_step": in_step,
+        "apart": apart,
+        "bytes": figures.bytes,
+        "viewers": figures.viewers,
+        "missed": figures.missed,
+        "waits": figures.waits,
+    }))
 }
 
 /// The digital VCR.
@@ -88,7 +72,7 @@ impl PyVcr {
         what: impl FnOnce(&mut Option<Vcr>) -> Option<T> + Send,
     ) -> PyResult<T> {
         let found = py.detach(|| what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)));
-        found.ok_or_else(|| refused("it has ended"))
+        found.ok_or_else(|| wrong("it has ended"))
     }
 }
 
@@ -99,8 +83,8 @@ impl PyVcr {
     fn new(py: Python<'_>, spec_json: &str) -> PyResult<Self> {
         py.detach(|| {
             let spec = read::<Asked>(spec_json).and_then(Asked::spec);
-            let spec = spec.map_err(|refusal| refused(refusal.words()))?;
-            Ok(Self(Mutex::new(Some(Vcr::start(&spec).map_err(refused)?))))
+            let spec = spec.map_err(|refusal| wrong(refusal.words()))?;
+            Ok(Self(Mutex::new(Some(Vcr::start(&spec).map_err(wrong)?))))
         })
     }
 
@@ -112,7 +96,7 @@ impl PyVcr {
     /// Return its progress as JSON.
     fn figures(&self, py: Python<'_>) -> PyResult<String> {
         let figures = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
-        crate::json(&FiguresReport::from(figures))
+        report(&figures)
     }
 
     /// Return the reason why it ended by itself, if it did.
@@ -123,7 +107,7 @@ impl PyVcr {
     /// Play started frames to their end. Returns the final progress as JSON.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
-        crate::json(&FiguresReport::from(ended.map_err(refused)?))
+        report(&ended.map_err(wrong)?)
     }
 }
 
@@ -136,17 +120,6 @@ struct Optimisation {
     time: Quantity<Time>,
 }
 
-#[derive(Serialize)]
-struct Samples {
-    samples: u64,
-    checked: u64,
-    seconds: f64,
-    /// Of nodes: computing, waiting for their forwarder.
-    nodes: [f64; 2],
-    /// Of forwarders: waiting for samples, sending.
-    forwarders: [f64; 2],
-}
-
 /// Process optimisation by the stream manager, as JSON.
 #[pyfunction]
 pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
@@ -157,13 +130,15 @@ pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             time: Duration::from_secs_f64(asked.time.0.seconds()),
         };
         let report = optimisation::run(&spec, &|| progress.is_cancelled()).map_err(Refusal::of)?;
-        Ok(Samples {
-            samples: report.samples,
-            checked: report.checked,
-            seconds: report.ns as f64 / 1e9,
-            nodes: report.nodes,
-            forwarders: report.forwarders,
-        })
+        Ok(json!({
+            "samples": report.samples,
+            "checked": report.checked,
+            "seconds": report.ns as f64 / 1e9,
+            // Of nodes: computing, waiting for their forwarder.
+            "nodes": report.nodes,
+            // Of forwarders: waiting for samples, sending.
+            "forwarders": report.forwarders,
+        }))
     })
 }
 
@@ -173,34 +148,23 @@ struct Imaging {
     images: u64,
 }
 
-#[derive(Serialize)]
-struct Triangles {
-    images: u64,
-    triangles: u64,
-    bytes: u64,
-    seconds: f64,
-    /// Of these while a rank that had control sent.
-    sending_seconds: f64,
-    /// Of an image, by the rank with the fewest and that with the most.
-    of_rank: [u64; 2],
-    /// Of ranks: computing, waiting for control, sending.
-    ranks: [f64; 3],
-}
-
 /// Medical imaging by the stream manager, as JSON.
 #[pyfunction]
 pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |asked: Imaging, progress| {
         let over = || progress.is_cancelled();
         let report = imaging::run(asked.images, &over).map_err(Refusal::of)?;
-        Ok(Triangles {
-            images: report.images,
-            triangles: report.triangles,
-            bytes: report.bytes,
-            seconds: report.ns as f64 / 1e9,
-            sending_seconds: report.sending_ns as f64 / 1e9,
-            of_rank: report.of_rank,
-            ranks: report.ranks,
-        })
+        Ok(json!({
+            "images": report.images,
+            "triangles": report.triangles,
+            "bytes": report.bytes,
+            "seconds": report.ns as f64 / 1e9,
+            // Of these while a rank that had control sent.
+            "sending_seconds": report.sending_ns as f64 / 1e9,
+            // Of an image, by the rank with the fewest and that with the most.
+            "of_rank": report.of_rank,
+            // Of ranks: computing, waiting for control, sending.
+            "ranks": report.ranks,
+        }))
     })
 }

@@ -131,22 +131,14 @@ impl PyLayout {
 
     /// By part and dimension the runs of indices that a rank holds.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
-        let parts = self.0.parts(self.place(rank)?);
+        let parts = self.0.parts(place(&self.0, rank)?);
         let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
         Ok(parts.into_iter().map(part).collect())
     }
 
     /// By part the extents of the array that a rank holds.
     fn extents(&self, rank: u32) -> PyResult<Vec<Vec<u64>>> {
-        let parts = self.0.parts(self.place(rank)?);
-        let part = |part: Vec<Comb>| part.iter().map(|comb| comb.size()).collect();
-        Ok(parts.into_iter().map(part).collect())
-    }
-}
-
-impl PyLayout {
-    fn place(&self, rank: u32) -> PyResult<u32> {
-        place(&self.0, rank)
+        Ok(extents(&self.0, place(&self.0, rank)?))
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::interruptible::interruptible;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::result::{Change, MachineSummary};
+use isthmus_experiment::result::MachineSummary;
 use isthmus_experiment::{
     ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
     SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
-use isthmus_scenario::Resolved;
+use isthmus_scenario::{Change, Resolved};
 use isthmus_units::Bytes;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -17,6 +17,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyMemoryView};
 use serde::Serialize;
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ impl From<SetupFailure> for PyErr {
 }
 
 /// A [`SetupError`] on its way to Python.
-pub(crate) struct SetupFailure(SetupError);
+pub(crate) struct SetupFailure(pub SetupError);
 
 pub(crate) fn set_up(
     text: &str,
@@ -97,7 +98,7 @@ pub(crate) fn check(
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario.changes().into_iter().map(Change::from).collect(),
+            changes: scenario.changes(),
             axes: scenario
                 .axes
                 .iter()
@@ -221,17 +222,6 @@ enum Outcome {
     Part(Part),
 }
 
-#[derive(Serialize)]
-struct ProgressReport {
-    points_done: u64,
-    points_total: u64,
-    #[serde(rename = "begun")] // codespell:ignore begun
-    started: bool,
-    elsewhere: u64,
-    messages: u64,
-    running: bool,
-}
-
 #[pymethods]
 impl PyExperiment {
     #[new]
@@ -298,14 +288,14 @@ impl PyExperiment {
     /// Return its progress as JSON.
     fn progress(&self) -> PyResult<String> {
         let (points_done, points_total) = self.progress.jobs();
-        json(&ProgressReport {
-            points_done,
-            points_total,
-            started: self.progress.has_begun(), // codespell:ignore begun
-            elsewhere: self.progress.elsewhere(),
-            messages: self.progress.messages(),
-            running: self.task.is_running(),
-        })
+        json(&json!({
+            "points_done": points_done,
+            "points_total": points_total,
+            "begun": self.progress.has_started(), // codespell:ignore begun
+            "elsewhere": self.progress.elsewhere(),
+            "messages": self.progress.messages(),
+            "running": self.task.is_running(),
+        }))
     }
 
     /// Ask the run to end soon; finished points stay in the journal.

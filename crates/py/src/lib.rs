@@ -4,7 +4,6 @@
 mod apps;
 mod arrays;
 mod balance;
-mod broadcast;
 mod columns;
 mod comparison;
 mod experiment;
@@ -113,58 +112,42 @@ fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
 
 /// The module.
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("ScenarioError", py.get_type::<ScenarioError>())?;
-    module.add("ResumeError", py.get_type::<ResumeError>())?;
-    module.add("CoreError", py.get_type::<CoreError>())?;
-    module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(processors, module)?)?;
-    module.add_function(wrap_pyfunction!(memory_bound, module)?)?;
-    module.add_function(wrap_pyfunction!(fields, module)?)?;
-    module.add_function(wrap_pyfunction!(json_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(placed, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::journal_flaws, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::is_worker, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::claims_on, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::worker_beat_s, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::memory_amount, module)?)?;
+mod _core {
+    #[pymodule_export]
+    use crate::{
+        CoreError, ResumeError, ScenarioError,
+        arrays::{PyLayout, PyPlan, stretch_of},
+        balance::balance,
+        columns::{PyBinColumns, PyChannelColumns},
+        comparison::{compare, differences},
+        experiment::{
+            PyExperiment, analyze, check, claims_on, is_worker, journal_flaws, memory_amount,
+            worker_beat_s,
+        },
+        fields,
+        graph::graph_account,
+        io_distribution::PyIoDistribution,
+        json_schema,
+        memory::{address, crc32c, fence},
+        memory_bound,
+        model::model,
+        peak::peak,
+        place::place,
+        placed, processors,
+        rings::rings,
+        settings::{quantities, settings},
+        share::PyShare,
+        study::study,
+        topology::topology,
+        version,
+    };
     #[cfg(target_os = "linux")]
-    {
-        module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
-        module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
-        module.add_class::<apps::PyVcr>()?;
-        module.add_function(wrap_pyfunction!(apps::optimise, module)?)?;
-        module.add_function(wrap_pyfunction!(apps::mri, module)?)?;
-        module.add_class::<nic::PyDaemon>()?;
-        streams::add(module)?;
-        sink::add(module)?;
-    }
-    module.add_function(wrap_pyfunction!(model::model, module)?)?;
-    module.add_function(wrap_pyfunction!(peak::peak, module)?)?;
-    module.add_function(wrap_pyfunction!(rings::rings, module)?)?;
-    module.add_function(wrap_pyfunction!(study::study, module)?)?;
-    module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
-    module.add_function(wrap_pyfunction!(graph::graph_account, module)?)?;
-    module.add_function(wrap_pyfunction!(place::place, module)?)?;
-    module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
-    module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
-    module.add_function(wrap_pyfunction!(comparison::differences, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
-    module.add_function(wrap_pyfunction!(settings::quantities, module)?)?;
-    module.add_class::<experiment::PyExperiment>()?;
-    module.add_class::<columns::PyBinColumns>()?;
-    module.add_class::<columns::PyChannelColumns>()?;
-    module.add_class::<arrays::PyLayout>()?;
-    module.add_class::<arrays::PyPlan>()?;
-    module.add_class::<share::PyShare>()?;
-    module.add_class::<io_distribution::PyIoDistribution>()?;
-    module.add_function(wrap_pyfunction!(memory::address, module)?)?;
-    module.add_function(wrap_pyfunction!(memory::crc32c, module)?)?;
-    module.add_function(wrap_pyfunction!(arrays::stretch_of, module)?)?;
-    module.add_function(wrap_pyfunction!(memory::fence, module)?)?;
-    Ok(())
+    #[pymodule_export]
+    use crate::{
+        apps::{PyVcr, mri, optimise},
+        live::{live_points, live_run},
+        nic::PyDaemon,
+        sink::{PySink, PyTaking},
+        streams::{NicError, PyPending, PySession, PyStream},
+    };
 }

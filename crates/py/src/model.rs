@@ -1,17 +1,16 @@
 //! Section 6's queueing model under the readings of it that have a name.
 
-use crate::question::{Refusal, answer};
+use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::{ChannelKind, Reading, Saturation, Solution};
 use isthmus_analytic::path::MessageClass;
-use isthmus_experiment::{Experiment, Options};
-use isthmus_kinds::KINDS;
 use isthmus_kinds::hypercube::{Hypercube, Queueing};
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ReadingName {
     Literal,
@@ -41,31 +40,6 @@ impl ReadingName {
             Self::Counted => Reading::counted(),
         }
     }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Question {
-    scenario: String,
-    #[serde(default = "unnamed")]
-    file: String,
-    #[serde(default)]
-    overrides: Vec<String>,
-    #[serde(default = "all_readings")]
-    readings: Vec<ReadingName>,
-}
-
-fn unnamed() -> String {
-    "scenario".to_owned()
-}
-
-fn all_readings() -> Vec<ReadingName> {
-    ReadingName::ALL.to_vec()
-}
-
-#[derive(Serialize)]
-struct Answer {
-    points: Vec<Point>,
 }
 
 #[derive(Serialize)]
@@ -118,24 +92,14 @@ struct Channel {
 /// Evaluates the queueing model at the points of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question, progress| {
-        let Question {
-            scenario,
-            file,
-            overrides,
-            readings,
-        } = question;
-        let scenario = KINDS
-            .parse(&scenario, &file, &overrides)
-            .map_err(|error| Refusal::at("scenario", error))?;
-        let experiment = Experiment::build(&KINDS, scenario, Options::default(), progress)
-            .map_err(|error| Refusal::at("scenario", error))?;
-        let points = experiment
+    answer(py, spec_json, |given: Given, progress| {
+        let points = given
+            .build(progress)?
             .cases::<Hypercube>()
             .map(|(values, built, traffic)| {
                 let readings = built.queueing(traffic).map(|queueing| {
-                    let solve = |&name: &ReadingName| Ok((name, solved(&queueing, name)?));
-                    readings.iter().map(solve).collect()
+                    let solve = |name| Ok((name, solved(&queueing, name)?));
+                    ReadingName::ALL.into_iter().map(solve).collect()
                 });
                 Ok(Point {
                     values: values.iter().map(|value| value.text.clone()).collect(),
@@ -144,8 +108,8 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
                         .map_err(|error: Error| Refusal::at("scenario", error))?,
                 })
             })
-            .collect::<Result<_, Refusal>>()?;
-        Ok(Answer { points })
+            .collect::<Result<Vec<_>, Refusal>>()?;
+        Ok(json!({"points": points}))
     })
 }
 

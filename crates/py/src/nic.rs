@@ -7,7 +7,8 @@ use isthmus_nic::{
 use isthmus_wire::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,13 +44,6 @@ struct Given {
     screen_memory_bytes: u64,
     /// A file, or "-" for standard error.
     log: Option<String>,
-    metrics: Option<String>,
-    screens: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Listening {
-    listening: Vec<String>,
     metrics: Option<String>,
     screens: Option<String>,
 }
@@ -162,11 +156,12 @@ impl PyDaemon {
         let made = Arc::clone(&kept);
         let listening = answer(py, config_json, move |given: Given, _| {
             let daemon = Daemon::start(given.config()?).map_err(Refusal::of)?;
-            let listening = Listening {
-                listening: daemon.addresses().iter().map(ToString::to_string).collect(),
-                metrics: daemon.metrics().map(|at| at.to_string()),
-                screens: daemon.page().map(|at| at.to_string()),
-            };
+            let listening = daemon.addresses().iter().map(ToString::to_string);
+            let listening = json!({
+                "listening": listening.collect::<Vec<_>>(),
+                "metrics": daemon.metrics().map(|at| at.to_string()),
+                "screens": daemon.page().map(|at| at.to_string()),
+            });
             *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(daemon);
             Ok(listening)
         })?;

@@ -3,7 +3,8 @@
 use crate::question::{Refusal, Whole, answer};
 use isthmus_analytic::sci::{Protocol, equations};
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 enum Equation {
@@ -25,18 +26,6 @@ struct Question {
     equation: Equation,
     /// Of the whole fabric.
     nodes: Whole,
-    #[serde(default = "moves")]
-    protocol: Protocol,
-}
-
-/// The 64-byte move of Table 1.
-fn moves() -> Protocol {
-    Protocol::MOVE_64
-}
-
-#[derive(Serialize)]
-struct Answer {
-    peak_gb_per_s: f64,
 }
 
 /// Peak effective throughput by an equation of the SCI paper, as JSON.
@@ -44,10 +33,8 @@ struct Answer {
 pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
         let nodes = question.nodes.0;
-        let protocol = question
-            .protocol
-            .checked()
-            .map_err(|error| Refusal::at("protocol", error))?;
+        // The 64-byte move of Table 1.
+        let protocol = Protocol::MOVE_64;
         let refused = |error| Refusal::at("nodes", error);
         let peak_gb_per_s = match question.equation {
             Equation::SingleRing => equations::single_ring(&protocol),
@@ -60,7 +47,7 @@ pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
                 equations::torus_rounded(&protocol, side(nodes)?).map_err(refused)?
             }
         };
-        Ok(Answer { peak_gb_per_s })
+        Ok(json!({"peak_gb_per_s": peak_gb_per_s}))
     })
 }
 

@@ -1,7 +1,10 @@
 //! Questions in JSON and their answers.
 
+use crate::experiment::set_up;
 use crate::interruptible::interruptible;
-use isthmus_experiment::Progress;
+use isthmus_experiment::{Experiment, Options, Progress};
+use isthmus_kinds::KINDS;
+use isthmus_scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::de::{DeserializeOwned, Deserializer, Error, Unexpected, Visitor};
@@ -66,6 +69,31 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
             _ => Refusal::at(path, error.into_inner()),
         }
     })
+}
+
+/// A scenario in a question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Given {
+    scenario: String,
+    /// For messages.
+    pub file: String,
+    #[serde(default)]
+    overrides: Vec<String>,
+}
+
+impl Given {
+    pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
+        let read = KINDS.parse(&self.scenario, &self.file, &self.overrides);
+        read.map_err(Refusal::of)
+    }
+
+    /// Read it and build its machines.
+    pub(crate) fn build(&self, progress: Arc<Progress>) -> Result<Experiment, Refusal> {
+        let (text, options) = (&self.scenario, Options::default());
+        let built = set_up(text, &self.file, &self.overrides, options, progress);
+        built.map_err(|failure| Refusal::at("scenario", failure.0))
+    }
 }
 
 /// A number of parts or the number of one.

@@ -1,33 +1,14 @@
 //! Fabrics of rings: what they are.
 
-use crate::question::{Refusal, answer};
-use isthmus_experiment::{Experiment, Kind, Options};
-use isthmus_kinds::KINDS;
+use crate::question::{Given, answer};
+use isthmus_experiment::Kind;
 use isthmus_kinds::sci::{Sci, SciSummary};
 use isthmus_machine::sci::Machine;
 use isthmus_topology::rings::Fabric;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Question {
-    scenario: String,
-    #[serde(default = "unnamed")]
-    file: String,
-    #[serde(default)]
-    overrides: Vec<String>,
-}
-
-fn unnamed() -> String {
-    "scenario".to_owned()
-}
-
-#[derive(Serialize)]
-struct Answer {
-    fabrics: Vec<Described>,
-}
 
 /// One fabric of the scenario.
 #[derive(Serialize)]
@@ -54,23 +35,12 @@ struct Deadlock {
 /// Describes the SCI fabrics of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: Question, progress| {
-        let Question {
-            scenario,
-            file,
-            overrides,
-        } = question;
-        let refused = |error: &dyn std::fmt::Display| Refusal::at("scenario", error);
-        let scenario = KINDS
-            .parse(&scenario, &file, &overrides)
-            .map_err(|error| refused(&error))?;
-        let experiment = Experiment::build(&KINDS, scenario, Options::default(), progress)
-            .map_err(|error| refused(&error))?;
+    answer(py, spec_json, |given: Given, progress| {
+        let experiment = given.build(progress)?;
         let fabrics = experiment
             .built::<Sci>()
             .map(|built| described(Sci::summary(built), built.machine()));
-        let fabrics = fabrics.collect();
-        Ok(Answer { fabrics })
+        Ok(json!({"fabrics": fabrics.collect::<Vec<_>>()}))
     })
 }
 

@@ -5,6 +5,7 @@ use isthmus_kinds::KINDS;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// The request of [`settings`].
@@ -29,13 +30,6 @@ struct Setting {
     texts: Vec<Option<String>>,
 }
 
-/// The result of [`settings`].
-#[derive(Serialize)]
-struct Settings {
-    digest: String,
-    settings: Vec<Setting>,
-}
-
 /// The value of every field at every point, as JSON.
 #[pyfunction]
 pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
@@ -44,7 +38,7 @@ pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings, Refusal> {
+fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, Refusal> {
     let parse = |overrides: &[String]| {
         let parsed = KINDS.parse(&question.scenario, &question.file, overrides);
         parsed.map_err(|error| Refusal::at("scenario", error))
@@ -70,10 +64,7 @@ fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings
             settings[at].texts[point] = Some(row.value);
         }
     }
-    Ok(Settings {
-        digest: whole.digest(),
-        settings,
-    })
+    Ok(json!({"digest": whole.digest(), "settings": settings}))
 }
 
 /// Texts as numbers in the unit of the first of them.

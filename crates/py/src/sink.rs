@@ -1,20 +1,16 @@
 //! A sink that listens, to try streams with.
 
+use crate::arrays::wrong;
 use isthmus_nic_client::protocol::Checksum;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{SinkServer, SinkSession, memory_shortfall};
 use isthmus_wire::address::numeric;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use serde::Serialize;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-fn wrong(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
 
 fn failed(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
@@ -29,7 +25,6 @@ impl PySink {
     /// Listens: an address with a port, bytes that a sender may send before they are confirmed, the
     /// checksum and the channel of the connection, whether corrupted packets are waited for again.
     #[new]
-    #[pyo3(signature = (address, window, checksum, channel, repair))]
     fn new(
         address: &str,
         window: u64,
@@ -69,7 +64,6 @@ impl PySink {
 
     /// Accept the next sender, if one comes in time. Valid data is also written to a file, which is
     /// emptied when the first of it arrives.
-    #[pyo3(signature = (seconds, out))]
     fn take(
         &self,
         py: Python<'_>,
@@ -81,19 +75,6 @@ impl PySink {
         let taking = py.detach(|| self.0.take(time, out)).map_err(failed)?;
         Ok(taking.map(|taking| PyTaking(Mutex::new(Some(taking)))))
     }
-}
-
-#[derive(Serialize)]
-struct Counted {
-    packets: u64,
-    bytes: u64,
-    adus: u64,
-    ended: u64,
-    cut: u64,
-    cut_at: Option<(u32, u64, u64)>,
-    corrupted: u64,
-    duplicates: u64,
-    early: u64,
 }
 
 /// A sender that is being listened to.
@@ -131,22 +112,6 @@ impl PyTaking {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let taking = taking.ok_or_else(|| failed("it was ended"))?;
         let counts = py.detach(|| taking.end()).map_err(failed)?;
-        crate::json(&Counted {
-            packets: counts.packets,
-            bytes: counts.bytes,
-            adus: counts.adus,
-            ended: counts.ended,
-            cut: counts.cut,
-            cut_at: counts.cut_at,
-            corrupted: counts.corrupted,
-            duplicates: counts.duplicates,
-            early: counts.early,
-        })
+        crate::json(&counts)
     }
-}
-
-/// Adds all of this to the module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PySink>()?;
-    module.add_class::<PyTaking>()
 }

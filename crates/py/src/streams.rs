@@ -1,13 +1,14 @@
 //! Sessions with the stream manager's daemon, and streams: the calls of `isthmus-nic-client`, requests
 //! and answers in JSON, data as the bytes of numpy's arrays.
 
+use crate::arrays::wrong;
 use isthmus_nic_client::protocol::{Carrier, Request, Spec};
 use isthmus_nic_client::{Address, Error, Pending, Received, Session, Stream, Timeout};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use serde::de::DeserializeOwned;
+use serde_json::from_str;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -95,10 +96,6 @@ fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     address.map_err(|error| to_py_error(&error.into()))
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
 /// A session with a daemon.
 #[pyclass(name = "NicSession", module = "isthmus._core", frozen)]
 pub(crate) struct PySession(Session);
@@ -107,7 +104,6 @@ pub(crate) struct PySession(Session);
 impl PySession {
     /// Makes an application.
     #[staticmethod]
-    #[pyo3(signature = (address, ca, token, name, watch, seconds))]
     fn connect(
         py: Python<'_>,
         address: &str,
@@ -128,7 +124,6 @@ impl PySession {
 
     /// Joins an application by its ticket.
     #[staticmethod]
-    #[pyo3(signature = (address, ca, ticket, watch, seconds))]
     fn join(
         py: Python<'_>,
         address: &str,
@@ -160,7 +155,6 @@ impl PySession {
     }
 
     /// Create a link over rings of these sizes, from this process and to it, or over a socket.
-    #[pyo3(signature = (number, rings, grace, seconds))]
     fn link(
         &self,
         py: Python<'_>,
@@ -173,7 +167,7 @@ impl PySession {
             true => Duration::try_from_secs_f64(grace),
             false => Ok(Duration::MAX),
         });
-        let grace = grace.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let grace = grace.map_err(wrong)?;
         let carrier = match rings {
             None => Carrier::Socket,
             Some((from_rank_bytes, to_rank_bytes)) => Carrier::Rings {
@@ -199,36 +193,32 @@ impl PySession {
     }
 
     /// Asks and waits for the answer; both are JSON.
-    #[pyo3(signature = (request, seconds))]
     fn ask(&self, py: Python<'_>, request: &str, seconds: Option<f64>) -> PyResult<String> {
-        let request: Request = read(request)?;
+        let request: Request = from_str(request).map_err(wrong)?;
         let answer = wait_detached(py, seconds, |timeout| self.0.request(request, timeout))?;
         crate::json(&answer)
     }
 
     /// Send a request whose answer `notices` reports.
-    #[pyo3(signature = (request, seconds))]
     fn ask_noticed(
         &self,
         py: Python<'_>,
         request: &str,
         seconds: Option<f64>,
     ) -> PyResult<PyPending> {
-        let request: Request = read(request)?;
+        let request: Request = from_str(request).map_err(wrong)?;
         let pending = wait_detached(py, seconds, |timeout| self.0.ask(request, true, timeout));
         Ok(PyPending(pending?))
     }
 
     /// Registers streams, all or none: a list of specifications in JSON.
-    #[pyo3(signature = (specs, seconds))]
     fn submit(&self, py: Python<'_>, specs: &str, seconds: Option<f64>) -> PyResult<Vec<PyStream>> {
-        let specs: Vec<Spec> = read(specs)?;
+        let specs: Vec<Spec> = from_str(specs).map_err(wrong)?;
         let streams = wait_detached(py, seconds, |timeout| self.0.submit(&specs, timeout))?;
         Ok(streams.into_iter().map(PyStream).collect())
     }
 
     /// A stream that another process of the application has registered.
-    #[pyo3(signature = (number, spec, seconds))]
     fn adopt(
         &self,
         py: Python<'_>,
@@ -236,13 +226,12 @@ impl PySession {
         spec: &str,
         seconds: Option<f64>,
     ) -> PyResult<PyStream> {
-        let spec = read(spec)?;
+        let spec = from_str(spec).map_err(wrong)?;
         let stream = wait_detached(py, seconds, |timeout| self.0.adopt(number, &spec, timeout))?;
         Ok(PyStream(stream))
     }
 
     /// The next event as JSON; none if there is none in time.
-    #[pyo3(signature = (seconds))]
     fn event(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<String>> {
         let event = wait_detached(py, seconds, |timeout| self.0.event(timeout))?;
         event.map(|event| crate::json(&event)).transpose()
@@ -320,7 +309,6 @@ impl PyStream {
 
     /// Sends an ADU, or the SUs of one of so many bytes that go over links of this process; its
     /// number.
-    #[pyo3(signature = (data, adu_bytes, seconds))]
     fn send(
         &self,
         py: Python<'_>,
@@ -328,7 +316,7 @@ impl PyStream {
         adu_bytes: Option<u64>,
         seconds: Option<f64>,
     ) -> PyResult<u64> {
-        let data = data.as_slice().map_err(crate::arrays::wrong)?;
+        let data = data.as_slice().map_err(wrong)?;
         wait_detached(py, seconds, |timeout| match adu_bytes {
             None => self.0.send(data, timeout),
             Some(adu_bytes) => self.0.send_own(adu_bytes, data, timeout),
@@ -336,27 +324,25 @@ impl PyStream {
     }
 
     /// Sends the next bytes of those that go over links of this process: whole TUs.
-    #[pyo3(signature = (data, seconds))]
     fn send_run(
         &self,
         py: Python<'_>,
         data: PyReadonlyArray1<'_, u8>,
         seconds: Option<f64>,
     ) -> PyResult<()> {
-        let data = data.as_slice().map_err(crate::arrays::wrong)?;
+        let data = data.as_slice().map_err(wrong)?;
         wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
     /// Receives the next bytes of those that come over links of this process: whole TUs. By ADU what
     /// is missing.
-    #[pyo3(signature = (data, seconds))]
     fn recv_run(
         &self,
         py: Python<'_>,
         mut data: PyReadwriteArray1<'_, u8>,
         seconds: Option<f64>,
     ) -> PyResult<Vec<(u64, (u64, u64))>> {
-        let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
+        let data = data.as_slice_mut().map_err(wrong)?;
         let missing = wait_detached(py, seconds, |timeout| self.0.recv_run(data, timeout))?;
         let missing = missing.into_iter();
         Ok(missing
@@ -366,7 +352,6 @@ impl PyStream {
 
     /// Receives an ADU, or the SUs of one of so many bytes that come over links of this process;
     /// none at the end of the stream.
-    #[pyo3(signature = (data, adu_bytes, seconds))]
     fn recv(
         &self,
         py: Python<'_>,
@@ -374,7 +359,7 @@ impl PyStream {
         adu_bytes: Option<u64>,
         seconds: Option<f64>,
     ) -> PyResult<Option<Came>> {
-        let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
+        let data = data.as_slice_mut().map_err(wrong)?;
         let received = wait_detached(py, seconds, |timeout| match adu_bytes {
             None => self.0.recv(data, timeout),
             Some(adu_bytes) => self.0.recv_own(adu_bytes, data, timeout),
@@ -389,7 +374,6 @@ impl PyStream {
     }
 
     /// Wait until the ADUs are moved or done, or for the end. Returns the status as JSON.
-    #[pyo3(signature = (adus, moved, seconds))]
     fn wait(
         &self,
         py: Python<'_>,
@@ -406,7 +390,6 @@ impl PyStream {
     }
 
     /// The status as JSON.
-    #[pyo3(signature = (seconds))]
     fn status(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<String> {
         crate::json(&wait_detached(py, seconds, |timeout| {
             self.0.status(timeout)
@@ -414,22 +397,12 @@ impl PyStream {
     }
 
     /// Says how many ADUs there are.
-    #[pyo3(signature = (adus, seconds))]
     fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.finish(adus, timeout))
     }
 
     /// Cancels it.
-    #[pyo3(signature = (seconds))]
     fn cancel(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.cancel(timeout))
     }
-}
-
-/// Adds all of this to the module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("NicError", module.py().get_type::<NicError>())?;
-    module.add_class::<PySession>()?;
-    module.add_class::<PyPending>()?;
-    module.add_class::<PyStream>()
 }

@@ -1,7 +1,6 @@
 //! The study of what failures leave of fabrics of rings.
 
-use crate::question::{Refusal, answer};
-use isthmus_kinds::KINDS;
+use crate::question::{Given, Refusal, answer};
 use isthmus_kinds::sci;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -17,24 +16,11 @@ struct Question {
     seed: Option<u64>,
 }
 
-/// A scenario.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Given {
-    scenario: String,
-    file: String,
-    #[serde(default)]
-    overrides: Vec<String>,
-}
-
 /// Fabrics, what can fail of each, and the scenario that runs that, as JSON.
 #[pyfunction]
 pub(crate) fn study(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
-        let scenarios = question.scenarios.iter().map(|given| {
-            let parsed = KINDS.parse(&given.scenario, &given.file, &given.overrides);
-            parsed.map_err(Refusal::of)
-        });
+        let scenarios = question.scenarios.iter().map(Given::read);
         let scenarios: Vec<_> = scenarios.collect::<Result<_, _>>()?;
         sci::study(&scenarios, question.double, question.seed).map_err(Refusal::of)
     })

@@ -61,18 +61,6 @@ impl Comb {
         (self.start, self.len, self.stride, self.count, self.last)
     }
 
-    /// The place in memory of an index, if it is one of these.
-    pub fn place(&self, index: u64) -> Option<u64> {
-        let offset = index.checked_sub(self.start)?;
-        let (run, within) = (offset / self.stride, offset % self.stride);
-        let len = match self.count.checked_sub(run)? {
-            0 => return None,
-            1 => self.last,
-            _ => self.len,
-        };
-        (within < len).then(|| run * self.len + within)
-    }
-
     /// The same runs as at most two combs whose runs are all of one length.
     pub(crate) fn even(&self) -> [Even; 2] {
         let at = |run: u64, len: u64, count: u64| Even {

@@ -62,25 +62,6 @@ impl Family {
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
-
-    /// Where each run begins.
-    pub fn starts(&self) -> impl Iterator<Item = At> + use<> {
-        let Self {
-            first,
-            inner,
-            outer,
-            ..
-        } = *self;
-        let add = |at: At, by: At, times: u64| At {
-            index: at.index + by.index * times,
-            from: at.from + by.from * times,
-            to: at.to + by.to * times,
-        };
-        (0..outer.count).flat_map(move |o| {
-            let group = add(first, outer.by, o);
-            (0..inner.count).map(move |i| add(group, inner.by, i))
-        })
-    }
 }
 
 /// How many indices are in both combs.
@@ -119,6 +100,9 @@ struct Pair {
     coarse: Even,
     /// Whether the fine one is where data come from.
     fine_is_from: bool,
+    /// Runs of each after which the pattern of both repeats.
+    fine_period: i64,
+    coarse_period: i64,
 }
 
 fn meet_even(from: Even, to: Even, tell: &mut impl FnMut(Family)) {
@@ -129,36 +113,33 @@ fn meet_even(from: Even, to: Even, tell: &mut impl FnMut(Family)) {
     };
     let fine_is_from = reach(&from) <= reach(&to);
     let (fine, coarse) = if fine_is_from { (from, to) } else { (to, from) };
-    let pair = Pair {
+    let mut pair = Pair {
         fine,
         coarse,
         fine_is_from,
+        fine_period: 1,
+        coarse_period: 1,
     };
     if coarse.count == 1 {
-        return pair.windows(1, 1, 1, tell);
+        return pair.windows(1, tell);
     }
     let common = gcd(fine.stride, coarse.stride);
-    let (fine_period, coarse_period) = (coarse.stride / common, fine.stride / common);
-    let windows = coarse_period.min(coarse.count);
+    pair.fine_period = coarse.stride / common;
+    pair.coarse_period = fine.stride / common;
+    let windows = pair.coarse_period.min(coarse.count);
     if (fine.len + coarse.len) / common + 1 < windows {
-        pair.offsets(common, fine_period, coarse_period, tell);
+        pair.offsets(common, tell);
     } else {
-        pair.windows(windows, fine_period, coarse_period, tell);
+        pair.windows(windows, tell);
     }
 }
 
 impl Pair {
     /// Each run of the coarse comb in one period, and the fine ones in it.
-    fn windows(
-        &self,
-        windows: i64,
-        fine_period: i64,
-        coarse_period: i64,
-        tell: &mut impl FnMut(Family),
-    ) {
+    fn windows(&self, windows: i64, tell: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {
-            let times = (coarse.count - j + coarse_period - 1) / coarse_period;
+            let times = (coarse.count - j + self.coarse_period - 1) / self.coarse_period;
             let low = coarse.start + j * coarse.stride;
             let high = low + coarse.len;
             let first = (low - fine.start - fine.len).div_euclid(fine.stride) + 1;
@@ -171,52 +152,23 @@ impl Pair {
             // The part of run `i` that is in the window, counted from its own beginning.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
+            let mut group = |i, runs, part| self.group(j, times, i, runs, part, tell);
             if !whole(first) {
-                self.group(
-                    j,
-                    times,
-                    first,
-                    1,
-                    part(first),
-                    (fine_period, coarse_period),
-                    tell,
-                );
+                group(first, 1, part(first));
                 body += 1;
             }
             if last >= body && !whole(last) {
-                self.group(
-                    j,
-                    times,
-                    last,
-                    1,
-                    part(last),
-                    (fine_period, coarse_period),
-                    tell,
-                );
+                group(last, 1, part(last));
                 end -= 1;
             }
             if end >= body {
-                let runs = end - body + 1;
-                let all = (0, fine.len);
-                self.group(
-                    j,
-                    times,
-                    body,
-                    runs,
-                    all,
-                    (fine_period, coarse_period),
-                    tell,
-                );
+                group(body, end - body + 1, (0, fine.len));
             }
         }
     }
 
     /// `runs` fine runs from `i` on lie in the coarse run `j`, of each the indices from one to before another; so
     /// they do `times` times, if there are such fine runs.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one place, and all are numbers of the same sum"
-    )]
     fn group(
         &self,
         j: i64,
@@ -224,27 +176,25 @@ impl Pair {
         i: i64,
         runs: i64,
         part: (i64, i64),
-        (fine_period, coarse_period): (i64, i64),
         tell: &mut impl FnMut(Family),
     ) {
-        let count = self.fine.count;
-        let up = |above: i64| -(-above).div_euclid(fine_period);
+        let (count, period) = (self.fine.count, self.fine_period);
+        let up = |above: i64| -(-above).div_euclid(period);
         // Any run of the group exists from the first of these times to before the last, all in between.
         let any = (
             up(-i - runs + 1).max(0),
-            ((count - 1 - i).div_euclid(fine_period) + 1).min(times),
+            ((count - 1 - i).div_euclid(period) + 1).min(times),
         );
         let all = (
             up(-i).max(any.0),
-            ((count - i - runs).div_euclid(fine_period) + 1).min(any.1),
+            ((count - i - runs).div_euclid(period) + 1).min(any.1),
         );
         let mut one = |time: i64, times: i64| {
-            let begin = (i + time * fine_period).max(0);
-            let end = (i + time * fine_period + runs).min(count);
+            let begin = (i + time * period).max(0);
+            let end = (i + time * period + runs).min(count);
             if begin < end && times > 0 {
-                let coarse = j + time * coarse_period;
-                let periods = (fine_period, coarse_period);
-                tell(self.family(begin, end - begin, coarse, part, times, periods));
+                let coarse = j + time * self.coarse_period;
+                tell(self.family(begin, end - begin, coarse, part, times));
             }
         };
         if all.0 >= all.1 {
@@ -256,17 +206,11 @@ impl Pair {
     }
 
     /// Each distance between the beginnings of two runs that overlap, and where it comes about.
-    fn offsets(
-        &self,
-        common: i64,
-        fine_period: i64,
-        coarse_period: i64,
-        tell: &mut impl FnMut(Family),
-    ) {
+    fn offsets(&self, common: i64, tell: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         let apart = coarse.start - fine.start;
-        let inverse = inverse(i128::from(fine.stride / common), i128::from(fine_period));
-        let (fines, coarses) = (i128::from(fine_period), i128::from(coarse_period));
+        let (fines, coarses) = (i128::from(self.fine_period), i128::from(self.coarse_period));
+        let inverse = inverse(i128::from(fine.stride / common), fines);
         // The least distance above `-coarse.len` that is `apart` but for multiples of `common`.
         let mut distance = 1 - coarse.len + (apart + coarse.len - 1).rem_euclid(common);
         while distance < fine.len {
@@ -280,26 +224,17 @@ impl Pair {
             }
             if i < i128::from(fine.count) && j < i128::from(coarse.count) {
                 let (i, j) = (i as i64, j as i64);
-                let more = ((fine.count - 1 - i) / fine_period)
-                    .min((coarse.count - 1 - j) / coarse_period);
+                let more = ((fine.count - 1 - i) / self.fine_period)
+                    .min((coarse.count - 1 - j) / self.coarse_period);
                 let part = (distance.max(0), fine.len.min(distance + coarse.len));
-                let periods = (fine_period, coarse_period);
-                tell(self.family(i, 1, j, part, more + 1, periods));
+                tell(self.family(i, 1, j, part, more + 1));
             }
             distance += common;
         }
     }
 
     /// The family of `runs` fine runs from `i` on in the coarse run `j`.
-    fn family(
-        &self,
-        i: i64,
-        runs: i64,
-        j: i64,
-        part: (i64, i64),
-        times: i64,
-        (fine_period, coarse_period): (i64, i64),
-    ) -> Family {
+    fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;
         let in_fine = fine.place + i * fine.pitch + part.0;
@@ -320,9 +255,9 @@ impl Pair {
             inner: steps(runs, &|| self.at(fine.stride, fine.pitch, fine.stride)),
             outer: steps(times, &|| {
                 self.at(
-                    fine_period * fine.stride,
-                    fine_period * fine.pitch,
-                    coarse_period * coarse.pitch,
+                    self.fine_period * fine.stride,
+                    self.fine_period * fine.pitch,
+                    self.coarse_period * coarse.pitch,
                 )
             }),
         }

@@ -7,7 +7,6 @@
 //! eight blocks of 8 KB; units as in section 5.2.)
 
 use crate::layout::{Dim, Grid, Layout, LayoutError};
-use std::fmt;
 use std::sync::Arc;
 
 /// Processors in rows, and their links to an interface, as in Figure 13; and how much crosses at a time.
@@ -26,9 +25,10 @@ pub struct IoGrid {
 }
 
 /// Why there is no such distribution.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IoDistributionError {
     /// The columns cannot be divided among so many links.
+    #[error("links: {links}; each has as many of the {columns} columns as the others")]
     Links {
         /// How many.
         links: u32,
@@ -36,11 +36,16 @@ pub enum IoDistributionError {
         columns: u32,
     },
     /// Transfer units, or elements, of no bytes.
+    #[error("{what}: 0; it is a number of bytes, at least 1")]
     NoBytes {
         /// `tu` or `element`.
         what: &'static str,
     },
     /// A transfer unit has not an element for each column.
+    #[error(
+        "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
+        .tu / u64::from(*.columns)
+    )]
     Room {
         /// Bytes of a transfer unit.
         tu: u64,
@@ -50,47 +55,14 @@ pub enum IoDistributionError {
         element: u64,
     },
     /// A dimension of no indices: there is nothing to transfer.
+    #[error("dimension {dim} has no indices: it has at least 1")]
     NoIndices {
         /// Which.
         dim: usize,
     },
     /// There is no such layout.
-    Layout(LayoutError),
-}
-
-impl fmt::Display for IoDistributionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Links { links, columns } => write!(
-                f,
-                "links: {links}; each has as many of the {columns} columns as the others"
-            ),
-            Self::NoBytes { what } => {
-                write!(f, "{what}: 0; it is a number of bytes, at least 1")
-            }
-            Self::Room {
-                tu,
-                columns,
-                element,
-            } => write!(
-                f,
-                "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
-                tu / u64::from(*columns)
-            ),
-            Self::NoIndices { dim } => {
-                write!(f, "dimension {dim} has no indices: it has at least 1")
-            }
-            Self::Layout(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for IoDistributionError {}
-
-impl From<LayoutError> for IoDistributionError {
-    fn from(error: LayoutError) -> Self {
-        Self::Layout(error)
-    }
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
 }
 
 /// A block of a transfer unit: elements that follow one another in the array and in the memory of a rank.
@@ -98,10 +70,6 @@ impl From<LayoutError> for IoDistributionError {
 pub struct UnitBlock {
     /// Place in the layout of the rank that has it.
     pub place: u32,
-    /// The link that it crosses.
-    pub link: u32,
-    /// Where its first element lies among those of the rank, row by row.
-    pub at: u64,
     /// How many elements.
     pub elements: u64,
 }
@@ -115,18 +83,6 @@ pub struct TransferUnit {
     pub start: u64,
     /// In order; never none.
     pub blocks: Vec<UnitBlock>,
-}
-
-impl TransferUnit {
-    /// How many elements.
-    pub fn elements(&self) -> u64 {
-        self.blocks.iter().map(|block| block.elements).sum()
-    }
-
-    /// Its striping units, in order: the blocks that cross one link.
-    pub fn striping_units(&self) -> impl Iterator<Item = &[UnitBlock]> {
-        self.blocks.chunk_by(|one, next| one.link == next.link)
-    }
 }
 
 /// A layout from which transfer units are taken.
@@ -220,11 +176,6 @@ impl IoDistribution {
         &self.layout
     }
 
-    /// Processors and links.
-    pub fn grid(&self) -> IoGrid {
-        self.grid
-    }
-
     /// The dimension along which blocks lie; those behind it are whole in each block.
     pub fn dim(&self) -> usize {
         self.dim
@@ -260,14 +211,11 @@ impl IoDistribution {
         // The how manieth row along the dimension of blocks, and which of its units.
         let (line, turn) = (number / self.units_of_row(), number % self.units_of_row());
         let first = turn * self.round();
-        // The row of processors that has it, and how many of that row's blocks of each column are before it: whole
-        // ones, since only the last of a row of the array is not.
-        let (row, lines_before, turns_before) = if dim == 0 {
-            let rows = u64::from(rows);
-            (turn % rows, 0, turn / rows)
+        // The row of processors that has it.
+        let row = if dim == 0 {
+            turn % u64::from(rows)
         } else {
-            let swath = shape[0].div_ceil(rows.into()) * size(&shape[1..dim]);
-            (line / swath, line % swath, turn)
+            line / (shape[0].div_ceil(rows.into()) * size(&shape[1..dim]))
         };
         let mut blocks = Vec::new();
         for column in 0..columns {
@@ -275,12 +223,8 @@ impl IoDistribution {
             if begin >= shape[dim] {
                 break;
             }
-            let place = row as u32 * columns + column;
-            let held = self.layout.parts(place)[0][dim].size();
             blocks.push(UnitBlock {
-                place,
-                link: self.link(place),
-                at: (lines_before * held + turns_before * self.block) * slab,
+                place: row as u32 * columns + column,
                 elements: self.block.min(shape[dim] - begin) * slab,
             });
         }
@@ -289,11 +233,6 @@ impl IoDistribution {
             start: (line * shape[dim] + first) * slab,
             blocks,
         })
-    }
-
-    /// All transfer units in the order of the array.
-    pub fn units(&self) -> impl Iterator<Item = TransferUnit> {
-        (0..self.unit_count()).map_while(|number| self.unit(number))
     }
 
     /// Transfer units along the dimension of blocks.

@@ -4,13 +4,15 @@ use crate::comb::Comb;
 use crate::family::{Family, shared, shared_size};
 use crate::layout::{self, Grid, Layout};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// Why there is no plan.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
     /// The layouts are of arrays of different shapes.
+    #[error(
+        "data come from an array of shape {from:?} and go to one of shape {to:?}: both must be the same"
+    )]
     Shapes {
         /// That of where data come from.
         from: Vec<u64>,
@@ -18,18 +20,6 @@ pub enum PlanError {
         to: Vec<u64>,
     },
 }
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Shapes { from, to } = self;
-        write!(
-            f,
-            "data come from an array of shape {from:?} and go to one of shape {to:?}: both must be the same"
-        )
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 /// What a rank sends to, or receives from, another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! The I/O distribution: the paper's figures, and random ones against going through all elements of the array in the
 //! order in which it is sent.
 
+use crate::families::place;
 use isthmus_redistribute::transfer::{Order, Side, runs};
 use isthmus_redistribute::{
     Comb, Dim, Grid, IoDistribution, IoDistributionError, IoGrid, Layout, Plan, TransferUnit,
@@ -26,6 +27,20 @@ fn spread(shape: &[u64], grid: (u32, u32), links: u32, tu: u64, element: u64) ->
     IoDistribution::new(shape, grid).unwrap()
 }
 
+/// All transfer units in the order of the array.
+fn units(of: &IoDistribution) -> impl Iterator<Item = TransferUnit> {
+    (0..of.unit_count()).map(|number| of.unit(number).unwrap())
+}
+
+/// The striping units of a transfer unit, in order: the link and the blocks that cross it.
+fn striping_units(of: &IoDistribution, unit: &TransferUnit) -> Vec<(u32, Vec<UnitBlock>)> {
+    let link = |block: &UnitBlock| of.link(block.place);
+    let chunks = unit.blocks.chunk_by(|one, next| link(one) == link(next));
+    chunks
+        .map(|blocks| (link(&blocks[0]), blocks.to_vec()))
+        .collect()
+}
+
 /// Section 6.2.2 and Figure 13: the 0.5 MB of section 6.3 on 8 x 8 processors.
 #[test]
 fn figure_13_of_the_paper() {
@@ -34,11 +49,9 @@ fn figure_13_of_the_paper() {
         (found.unit_count(), found.dim(), found.block()),
         (8, 1, 8 * KB)
     );
-    for (row, unit) in (0..).zip(found.units()) {
+    for (row, unit) in (0..).zip(units(&found)) {
         let blocks = (0..8).map(|column| UnitBlock {
             place: 8 * row + column,
-            link: column / 2,
-            at: 0,
             elements: 8 * KB,
         });
         let wanted = TransferUnit {
@@ -48,8 +61,12 @@ fn figure_13_of_the_paper() {
         };
         assert_eq!(unit, wanted);
         // Four pairs of processors, each over a link of its own.
-        let units: Vec<u64> = unit.striping_units().map(elements).collect();
-        assert_eq!(units, [16 * KB; 4]);
+        let units = striping_units(&found, &unit);
+        let units: Vec<(u32, u64)> = units
+            .iter()
+            .map(|(link, blocks)| (*link, elements(blocks)))
+            .collect();
+        assert_eq!(units, [0, 1, 2, 3].map(|link| (link, 16 * KB)));
     }
     assert_eq!(found.unit(8), None);
 }
@@ -59,12 +76,12 @@ fn figure_13_of_the_paper() {
 #[test]
 fn figure_8_of_the_paper() {
     let found = spread(&[128 * KB], (4, 4), 4, 32 * KB, 1);
-    let units: Vec<Vec<(u32, u32, u64)>> = found
-        .units()
+    let units: Vec<Vec<(u32, u32, u64)>> = units(&found)
         .map(|unit| {
-            let each = unit.striping_units().map(|unit| {
+            let units = striping_units(&found, &unit).into_iter();
+            let each = units.map(|(link, unit)| {
                 assert_eq!(unit.len(), 1);
-                (unit[0].place, unit[0].link, unit[0].elements)
+                (unit[0].place, link, unit[0].elements)
             });
             each.collect()
         })
@@ -167,7 +184,7 @@ fn index(shape: &[u64], mut place: u64) -> Vec<u64> {
 fn lies(part: &[Comb], index: &[u64]) -> Option<u64> {
     let mut at = 0;
     for (comb, &index) in part.iter().zip(index) {
-        at = at * comb.size() + comb.place(index)?;
+        at = at * comb.size() + place(comb, index)?;
     }
     Some(at)
 }
@@ -204,23 +221,20 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
     let parts: Vec<Vec<Comb>> = (0..rows * columns)
         .map(|place| layout.parts(place).remove(0))
         .collect();
-    let (mut sent, mut units) = (0, 0);
+    let (mut sent, mut number) = (0, 0);
     let mut of_rank = vec![0; parts.len()];
-    for unit in found.units() {
-        prop_assert_eq!((unit.number, unit.start), (units, sent));
-        prop_assert_eq!(Some(unit.clone()), found.unit(units));
-        prop_assert!(unit.elements() > 0 && unit.elements() * case.element <= case.tu);
-        add(
-            &count.short,
-            (units > 0 && unit.elements() < found.unit(0).unwrap().elements()).into(),
-        );
+    for unit in units(&found) {
+        prop_assert_eq!((unit.number, unit.start), (number, sent));
+        let size = elements(&unit.blocks);
+        prop_assert!(size > 0 && size * case.element <= case.tu);
+        let first = elements(&found.unit(0).unwrap().blocks);
+        add(&count.short, (size < first).into());
         for (column, block) in (0..).zip(&unit.blocks) {
             // From the columns in order, all of one row.
             prop_assert_eq!(block.place % columns, column);
             prop_assert_eq!(block.place / columns, unit.blocks[0].place / columns);
             // What a rank holds goes out in the order in which it lies in its memory, in one piece.
             let gone = &mut of_rank[block.place as usize];
-            prop_assert_eq!(block.at, *gone);
             add(&count.again, (*gone > 0).into());
             for _ in 0..block.elements {
                 let at = lies(&parts[block.place as usize], &index(&case.shape, sent));
@@ -230,27 +244,26 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
         }
         // By link one striping unit at most, the links in order, of the columns that are the link's.
         let each = columns / case.links;
-        let links: Vec<u32> = unit.striping_units().map(|unit| unit[0].link).collect();
+        let striping = striping_units(&found, &unit);
+        let links: Vec<u32> = striping.iter().map(|(link, _)| *link).collect();
         prop_assert!(
             links.iter().copied().eq(0..links.len() as u32) && links.len() as u32 <= case.links
         );
-        for striping in unit.striping_units() {
-            for block in striping {
-                prop_assert_eq!(block.link, found.link(block.place));
-                prop_assert_eq!(block.link, block.place % columns / each);
+        for (link, blocks) in striping {
+            for block in &blocks {
+                prop_assert_eq!(link, block.place % columns / each);
             }
-            add(&count.shared, (striping.len() > 1).into());
+            add(&count.shared, (blocks.len() > 1).into());
         }
-        units += 1;
+        number += 1;
     }
-    prop_assert_eq!(units, found.unit_count());
-    prop_assert_eq!(found.unit(units), None);
+    prop_assert_eq!(found.unit(number), None);
     // Every element once: so many in order, and all that each rank holds.
-    prop_assert_eq!(sent, layout.size());
+    prop_assert_eq!(sent, case.shape.iter().product::<u64>());
     for (place, gone) in (0..).zip(of_rank) {
         prop_assert_eq!(gone, layout.held(place));
     }
-    add(&count.units, units);
+    add(&count.units, number);
     add(
         if found.dim() == 0 {
             &count.rows
@@ -297,28 +310,17 @@ fn units_of_a_huge_array() {
     );
     let number = n * n * 16 - 1;
     let last = found.unit(number).unwrap();
-    assert_eq!((last.start, last.elements()), (n * n * n - 17_500, 17_500));
+    assert_eq!(
+        (last.start, elements(&last.blocks)),
+        (n * n * n - 17_500, 17_500)
+    );
     assert_eq!(last.blocks.len(), 27);
-    // 26 blocks of 655 and one of 470, on the last row of processors. A processor there has 10^4 planes of 10^6 rows, and
-    // before the last of them, of each row 16 blocks or, the 27th, 15 and the rest.
-    let rows = n / 100 * n;
-    let at = |column: u64| match column {
-        0..26 => (rows - 1) * (16 * 655) + 15 * 655,
-        _ => (rows - 1) * (15 * 655 + 470) + 15 * 655,
-    };
+    // 26 blocks of 655 and one of 470, on the last row of processors.
     for (column, block) in (0..).zip(&last.blocks) {
         let elements = if column < 26 { 655 } else { 470 };
-        let place = 9_900 + column as u32;
-        let link = column as u32 / 2;
-        assert_eq!(
-            *block,
-            UnitBlock {
-                place,
-                link,
-                at: at(column),
-                elements
-            }
-        );
+        let place = 9_900 + column;
+        assert_eq!(*block, UnitBlock { place, elements });
+        assert_eq!(found.link(place), column / 2);
     }
     assert_eq!(found.unit(number + 1), None);
 }
@@ -385,8 +387,7 @@ fn distributions_that_there_are_not() {
 fn ranks_have_numbers_of_their_own() {
     let numbers: Vec<u32> = (100..104).rev().collect();
     let found = spread(&[8], (2, 2), 2, 4, 1).on_ranks(&numbers).unwrap();
-    let ranks: Vec<u32> = found
-        .units()
+    let ranks: Vec<u32> = units(&found)
         .flat_map(|unit| unit.blocks)
         .map(|block| found.layout().rank(block.place))
         .collect();

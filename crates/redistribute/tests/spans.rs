@@ -1,5 +1,6 @@
 //! Among which bytes elements lie, against going through all of them.
 
+use crate::families::starts;
 use crate::oracle::{Spec, shapes, specs};
 use isthmus_redistribute::{End, Plan, Section, spans};
 use proptest::prelude::*;
@@ -63,7 +64,7 @@ fn begins(section: &Section, end: End, strides: &[u64]) -> Vec<u64> {
         let places: Vec<u64> = families
             .iter()
             .flat_map(|family| {
-                family.starts().flat_map(move |at| {
+                starts(family).flat_map(move |at| {
                     let first = match end {
                         End::From => at.from,
                         End::To => at.to,

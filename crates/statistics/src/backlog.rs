@@ -1,6 +1,6 @@
 //! Demands offered and not yet served, over time.
 
-use crate::error::Error;
+use crate::error::{Error, at_least};
 use serde::{Deserialize, Serialize};
 
 /// Samples kept at most.
@@ -11,7 +11,7 @@ const CAPACITY: usize = 512;
 ///
 /// At most 512 samples are kept: when they are full, every second one goes and from then on every
 /// second sample is taken, so the caller may sample as long as it likes at any regular interval.
-/// The latest sample is always kept.
+/// The latest sample is always kept. The first should be taken before the first demand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backlog {
     points: Vec<Point>,
@@ -28,17 +28,11 @@ struct Point {
 }
 
 impl Backlog {
-    /// Without samples yet. The first should be taken before the first demand.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// From a backlog at the ends of blocks: it starts at `start`, and `blocks[i]` is the number
     /// of demands offered during block i and the backlog at its end.
     #[cfg(test)]
     pub(crate) fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
-        let mut backlog = Self::new();
+        let mut backlog = Self::default();
         backlog.sample(0, start);
         let mut offered = 0;
         for (during, level) in blocks {
@@ -146,13 +140,11 @@ impl Backlog {
     /// The samples, if there are enough of them for so many sections and they make sense.
     fn checked(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
-        if points.len() < sections + 1 {
-            return Err(Error::TooFew {
-                what: "backlog samples of a replication",
-                got: points.len(),
-                needed: sections + 1,
-            });
-        }
+        at_least(
+            sections + 1,
+            "backlog samples of a replication",
+            points.len(),
+        )?;
         if let Some(pair) = points.windows(2).find(|pair| pair[1].0 < pair[0].0) {
             return Err(Error::OutOfRange {
                 what: "number of demands offered so far",
@@ -160,14 +152,11 @@ impl Backlog {
                 wanted: "at least as large as in the sample before",
             });
         }
-        let (first, last) = (points[0].0, points[points.len() - 1].0);
-        if last == first {
-            return Err(Error::TooFew {
-                what: "demands offered in a replication",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(
+            1,
+            "demands offered in a replication",
+            self.offered() as usize,
+        )?;
         Ok(points)
     }
 }
@@ -212,7 +201,7 @@ mod tests {
     proptest! {
         #[test]
         fn samples_are_thinned_evenly(count in 1u64..20_000) {
-            let mut backlog = Backlog::new();
+            let mut backlog = Backlog::default();
             (0..count).for_each(|index| backlog.sample(10 * index, 3 * index));
             let kept: Vec<(u64, u64)> = backlog.samples().collect();
             prop_assert!(kept.len() <= CAPACITY && (count < 512 || kept.len() >= CAPACITY / 2));
@@ -264,7 +253,7 @@ mod tests {
     #[test]
     fn unusable_backlogs_are_refused() {
         assert!(matches!(
-            Backlog::new().growth(1),
+            Backlog::default().growth(1),
             Err(Error::TooFew { .. })
         ));
         let idle = Backlog::from_blocks(0, &[(0, 0), (0, 0)]);

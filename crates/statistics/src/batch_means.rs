@@ -1,12 +1,8 @@
 //! An interval from one long run.
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::{Error, all_finite};
+use crate::error::{Error, all_finite, at_least};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::normal_quantile;
-use crate::series::Series;
-use crate::warm_up::Truncation;
 
 /// Batches below which merging stops, and the number that it comes down to in any case.
 const FEWEST_BATCHES: usize = 16;
@@ -14,85 +10,49 @@ const MOST_BATCHES: usize = 40;
 /// Chance to find independent batches correlated, which costs some merging and no coverage.
 const CORRELATION_LEVEL: f64 = 0.1;
 
-/// The interval from batch means of a single stationary run.
+/// The interval from batch means of a single stationary run, and whether the batches used pass as
+/// independent; its `samples` is their number.
 ///
-/// Batches are merged in pairs until their lag-1 correlation is insignificantly positive, then on
-/// to at most 40 for a margin (the test has little power against a small correlation that is
+/// Given are means of equal, consecutive batches after the warm-up, the more the better (a few
+/// hundred). They are merged in pairs until their lag-1 correlation is insignificantly positive,
+/// then on to at most 40 for a margin (the test has little power against a small correlation that is
 /// spread over many batches; Law and Carson, Operations Research 27(5), 1979, go from 400 to 40
 /// batches for the same reason). If 16 to 31 batches are still correlated, the half-width is
 /// widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli and Wilson, IIE Transactions
-/// 43(2), 2011) and `independent` is false: the run should be lengthened.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct BatchMeans {
-    /// Mean and interval; its `samples` is the number of batches used.
-    pub estimate: Estimate,
-    /// How many of the given batches make one used batch.
-    pub merged: usize,
-    /// Lag-1 correlation of the batches used, between -1 and 1 (0 if they do not vary).
-    pub lag1: f64,
-    /// Whether the batches used pass as independent.
-    pub independent: bool,
-}
-
-impl BatchMeans {
-    /// From means of equal, consecutive batches after the warm-up, the more the better (a few
-    /// hundred). Batches that do not fill a merged one are dropped at the beginning, where a rest
-    /// of the warm-up would sit.
-    ///
-    /// # Errors
-    /// [`Error::TooFew`] for fewer than 16 batches, [`Error::NotFinite`], and
-    /// [`Error::OutOfRange`] for an impossible confidence.
-    pub fn from_batches(batch_means: &[f64], confidence: f64) -> Result<Self, Error> {
-        all_finite("batch means", batch_means)?;
-        if batch_means.len() < FEWEST_BATCHES {
-            return Err(Error::TooFew {
-                what: "batch means after the warm-up",
-                got: batch_means.len(),
-                needed: FEWEST_BATCHES,
-            });
-        }
-        let mut means = batch_means.to_vec();
-        let mut merged = 1;
-        let can_merge = |means: &[f64]| means.len() / 2 >= FEWEST_BATCHES;
-        while can_merge(&means) && !passes_as_independent(&means)? {
-            merge_pairs(&mut means);
-            merged *= 2;
-        }
-        let independent = passes_as_independent(&means)?;
-        while can_merge(&means) && means.len() > MOST_BATCHES {
-            merge_pairs(&mut means);
-            merged *= 2;
-        }
+/// 43(2), 2011): the run should be lengthened. Batches that do not fill a merged one are dropped at
+/// the beginning, where a rest of the warm-up would sit.
+///
+/// # Errors
+/// [`Error::TooFew`] for fewer than 16 batches, [`Error::NotFinite`], and
+/// [`Error::OutOfRange`] for an impossible confidence.
+pub fn batch_means(batches: &[f64], confidence: f64) -> Result<(Estimate, bool), Error> {
+    all_finite("batch means", batches)?;
+    at_least(
+        FEWEST_BATCHES,
+        "batch means after the warm-up",
+        batches.len(),
+    )?;
+    let mut means = batches.to_vec();
+    let can_merge = |means: &[f64]| means.len() / 2 >= FEWEST_BATCHES;
+    while can_merge(&means) && !passes_as_independent(&means)? {
+        merge_pairs(&mut means);
+    }
+    let independent = passes_as_independent(&means)?;
+    while can_merge(&means) && means.len() > MOST_BATCHES {
+        merge_pairs(&mut means);
+    }
+    let mut estimate = Estimate::from_samples(&means, confidence)?;
+    if !independent {
         let lag1 = lag1_correlation(&means);
-        let mut estimate = Estimate::from_samples(&means, confidence)?;
-        if !independent {
-            let widening = ((1.0 + lag1) / (1.0 - lag1)).sqrt().max(1.0);
-            estimate = Estimate::new(
-                estimate.mean,
-                estimate.half_width * widening,
-                confidence,
-                means.len(),
-            );
-        }
-        Ok(Self {
-            estimate,
-            merged,
-            lag1,
-            independent,
-        })
+        let widening = ((1.0 + lag1) / (1.0 - lag1)).sqrt().max(1.0);
+        estimate = Estimate::new(
+            estimate.mean,
+            estimate.half_width * widening,
+            confidence,
+            means.len(),
+        );
     }
-
-    /// From a series after its warm-up.
-    ///
-    /// # Errors
-    /// As [`BatchMeans::from_batches`].
-    pub fn from_series(
-        series: &Series,
-        warm_up: Truncation,
-        confidence: f64,
-    ) -> Result<Self, Error> {
-        Self::from_batches(&series.batch_means_after(warm_up.observations), confidence)
-    }
+    Ok((estimate, independent))
 }
 
 fn merge_pairs(means: &mut Vec<f64>) {
@@ -137,6 +97,7 @@ fn passes_as_independent(values: &[f64]) -> Result<bool, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Series;
     use rand::RngExt;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
@@ -169,11 +130,11 @@ mod tests {
             })
             .collect();
         assert!((lag1_correlation(&values) - 0.8).abs() < 0.1);
-        let result = BatchMeans::from_batches(&values, 0.95).unwrap();
-        assert!(result.merged >= 25, "1000 batches come down to at most 40");
-        assert_eq!(result.estimate.samples, 1000 / result.merged);
+        let (estimate, _) = batch_means(&values, 0.95).unwrap();
+        let merged = 1000 / estimate.samples;
+        assert!(merged >= 25, "1000 batches come down to at most 40");
         let naive = Estimate::from_samples(&values, 0.95).unwrap();
-        let ratio = result.estimate.half_width / naive.half_width;
+        let ratio = estimate.half_width / naive.half_width;
         assert!(
             (1.5..6.0).contains(&ratio),
             "expected about sqrt(1.8 / 0.2) = 3, got {ratio}"
@@ -183,25 +144,20 @@ mod tests {
     #[test]
     fn a_trend_is_reported_and_widens_the_interval() {
         let ramp: Vec<f64> = (0..32).map(f64::from).collect();
-        let result = BatchMeans::from_batches(&ramp, 0.95).unwrap();
-        assert!(!result.independent && result.lag1 > 0.5);
+        let (estimate, independent) = batch_means(&ramp, 0.95).unwrap();
         let pairs: Vec<f64> = (0..16).map(|i| 2.0 * f64::from(i) + 0.5).collect();
+        assert!(!independent && lag1_correlation(&pairs) > 0.5);
         let plain = Estimate::from_samples(&pairs, 0.95).unwrap();
-        assert!(result.estimate.half_width > 2.0 * plain.half_width);
+        assert!(estimate.half_width > 2.0 * plain.half_width);
     }
 
     #[test]
     fn degenerate_batches() {
-        let constant = BatchMeans::from_batches(&[0.1; 100], 0.95).unwrap();
-        assert!(constant.independent);
+        let (constant, independent) = batch_means(&[0.1; 100], 0.95).unwrap();
+        assert!(independent);
+        assert_eq!((constant.mean, constant.half_width), (0.1, 0.0));
         assert_eq!(
-            (constant.estimate.mean, constant.estimate.half_width),
-            (0.1, 0.0)
-        );
-        assert_eq!(
-            BatchMeans::from_batches(&[1.0; 15], 0.95)
-                .unwrap_err()
-                .to_string(),
+            batch_means(&[1.0; 15], 0.95).unwrap_err().to_string(),
             "batch means after the warm-up: 15 given, at least 16 needed"
         );
     }
@@ -210,18 +166,10 @@ mod tests {
     fn a_series_is_cut_at_its_warm_up() {
         let mut series = Series::with_capacity(64);
         series.extend((0..300).map(|i| if i < 100 { 1000.0 } else { f64::from(i % 10) }));
-        let warm_up = Truncation {
-            observations: 100,
-            detected: true,
-        };
-        let result = BatchMeans::from_series(&series, warm_up, 0.95).unwrap();
-        assert!((result.estimate.mean - 4.5).abs() < 1e-12);
-        let late = Truncation {
-            observations: 10_000,
-            detected: true,
-        };
+        let (estimate, _) = batch_means(&series.batch_means_after(100), 0.95).unwrap();
+        assert!((estimate.mean - 4.5).abs() < 1e-12);
         assert!(matches!(
-            BatchMeans::from_series(&series, late, 0.95),
+            batch_means(&series.batch_means_after(10_000), 0.95),
             Err(Error::TooFew { got: 0, .. })
         ));
     }

@@ -34,16 +34,6 @@ pub enum Error {
         /// The domain in words.
         wanted: &'static str,
     },
-    /// Two inputs that belong together differ in length.
-    #[error("{what}: lengths {left} and {right} differ, they must be equal")]
-    UnequalLengths {
-        /// What the inputs are.
-        what: &'static str,
-        /// Length of the first.
-        left: usize,
-        /// Length of the second.
-        right: usize,
-    },
     /// A replication has nothing left after its warm-up.
     #[error(
         "replication {replication}: nothing is left after a warm-up of {discarded} observations out of {observations}; lengthen the run or shorten the warm-up"
@@ -62,6 +52,14 @@ pub enum Error {
         /// Position of the replication, counted from 0.
         replication: usize,
     },
+}
+
+/// Accepts as many as are needed.
+pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<(), Error> {
+    if got < needed {
+        return Err(Error::TooFew { what, got, needed });
+    }
+    Ok(())
 }
 
 /// Accepts a slice whose values are all finite.

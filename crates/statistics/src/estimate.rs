@@ -1,8 +1,6 @@
 //! A mean with its confidence interval.
 
-use serde::{Deserialize, Deserializer, Serialize};
-
-use crate::error::{Error, all_finite, open_unit};
+use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::quantile::t_quantile;
 
 /// A mean and the two-sided interval that contains the true value with probability
@@ -10,20 +8,16 @@ use crate::quantile::t_quantile;
 ///
 /// `low = mean - half_width` and `high = mean + half_width`, but where [`Estimate::positive`] has
 /// moved both upwards, and in [`Estimate::of_rate`], whose arms differ: its half-width is half of the
-/// interval. A single sample gives an infinite half-width: nothing is known about its spread. In formats
-/// without infinities (JSON) the three infinite fields become null and are read back as infinities.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// interval. A single sample gives an infinite half-width: nothing is known about its spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Point estimate, in the unit of the samples.
     pub mean: f64,
     /// Half the width of the interval, same unit; infinite for one sample.
-    #[serde(deserialize_with = "null_is_infinite")]
     pub half_width: f64,
     /// Lower end, same unit.
-    #[serde(deserialize_with = "null_is_minus_infinite")]
     pub low: f64,
     /// Upper end, same unit.
-    #[serde(deserialize_with = "null_is_infinite")]
     pub high: f64,
     /// Probability that the interval covers the true value, between 0 and 1.
     pub confidence: f64,
@@ -44,13 +38,7 @@ impl Estimate {
     pub fn from_samples(samples: &[f64], confidence: f64) -> Result<Self, Error> {
         open_unit("confidence", confidence)?;
         all_finite("samples of an interval", samples)?;
-        if samples.is_empty() {
-            return Err(Error::TooFew {
-                what: "samples of an interval",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(1, "samples of an interval", samples.len())?;
         let (mean, variance) = mean_and_variance(samples);
         let half_width = match variance {
             None => f64::INFINITY,
@@ -157,14 +145,6 @@ pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, Option<f64>) {
     (mean, Some(squares / (count - 1.0)))
 }
 
-fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
-}
-
-fn null_is_minus_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NEG_INFINITY))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,14 +209,5 @@ mod tests {
         assert_eq!((zero.low, zero.high), (0.0, 0.0));
         let one = Estimate::from_samples(&[3.0], 0.95).unwrap().positive(1.0);
         assert_eq!((one.low, one.high), (0.0, f64::INFINITY));
-    }
-
-    #[test]
-    fn json_keeps_infinities() {
-        for samples in [&[3.0][..], &[1.0, 2.0]] {
-            let estimate = Estimate::from_samples(samples, 0.9).unwrap();
-            let text = serde_json::to_string(&estimate).unwrap();
-            assert_eq!(serde_json::from_str::<Estimate>(&text).unwrap(), estimate);
-        }
     }
 }

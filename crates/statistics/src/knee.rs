@@ -1,7 +1,5 @@
 //! Where saturation begins.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
@@ -15,10 +13,10 @@ const MARGIN: f64 = 0.1;
 /// The caller alternates [`next`](Self::next) and [`report`](Self::report):
 ///
 /// ```
-/// use isthmus_statistics::{KneeSearch, KneeStep, Verdict};
+/// use isthmus_statistics::{KneeSearch, Verdict};
 ///
 /// let mut search = KneeSearch::new(5.0, 20.0, 0.2, 0.05)?;
-/// while let KneeStep::Test { load } = search.next() {
+/// while let Some(load) = search.next() {
 ///     // Run the simulation at `load`, judged by `search.test(looks)`, longer while undecided.
 ///     let growth = (1.0 - 11.7 / load).max(0.0);
 ///     let verdict = if growth > 0.0 { Verdict::Saturated } else { Verdict::Stable };
@@ -49,34 +47,12 @@ pub struct KneeSearch {
     hints_left: usize,
     hint: Option<f64>,
     bracket: Bracket,
-    tests: Vec<KneeTest>,
-}
-
-/// What to do next.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum KneeStep {
-    /// Find the verdict at this load.
-    Test {
-        /// The load, in the unit of the range.
-        load: f64,
-    },
-    /// The bracket is as narrow as asked for, up to an undecided zone.
-    Done,
-}
-
-/// One test done.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct KneeTest {
-    /// The load.
-    pub load: f64,
-    /// Its verdict.
-    pub verdict: Verdict,
-    /// Its backlog growth per offered demand.
-    pub growth: f64,
+    /// Loads, in order.
+    tested: Vec<f64>,
 }
 
 /// What is known about the knee.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
     /// Highest load found stable; none if even the lower end of the range is not.
     pub stable: Option<f64>,
@@ -134,7 +110,7 @@ impl KneeSearch {
             hints_left: HINTS,
             hint: None,
             bracket: Bracket::default(),
-            tests: Vec::new(),
+            tested: Vec::new(),
         })
     }
 
@@ -166,24 +142,18 @@ impl KneeSearch {
         self.bracket
     }
 
-    /// The tests so far, in order.
+    /// The next load to test, in the unit of the range; none where the bracket is as narrow as asked for, up
+    /// to an undecided zone. Asking again without a report gives the same answer.
     #[must_use]
-    pub fn tests(&self) -> &[KneeTest] {
-        &self.tests
-    }
-
-    /// The next load to test. Asking again without a report gives the same answer.
-    #[must_use]
-    pub fn next(&self) -> KneeStep {
+    pub fn next(&self) -> Option<f64> {
         let from = self.bracket.stable.unwrap_or(self.low);
         let to = self.bracket.saturated.unwrap_or(self.high);
-        let load = match self.bracket.undecided {
+        match self.bracket.undecided {
             None => self.split(from, to, true, true),
             Some((first, last)) => self
                 .split(from, first, true, false)
                 .or_else(|| self.split(last, to, false, true)),
-        };
-        load.map_or(KneeStep::Done, |load| KneeStep::Test { load })
+        }
     }
 
     /// A load between `from` and `to` if they are too far apart, else an end of the range that
@@ -201,17 +171,17 @@ impl KneeSearch {
             });
             return Some(hinted.unwrap_or(from + 0.5 * width));
         }
-        if lower && self.bracket.stable.is_none() && from == self.low && !self.tested(from) {
+        if lower && self.bracket.stable.is_none() && from == self.low && !self.is_tested(from) {
             return Some(from);
         }
-        if upper && self.bracket.saturated.is_none() && to == self.high && !self.tested(to) {
+        if upper && self.bracket.saturated.is_none() && to == self.high && !self.is_tested(to) {
             return Some(to);
         }
         None
     }
 
-    fn tested(&self, load: f64) -> bool {
-        self.tests.iter().any(|test| test.load == load)
+    fn is_tested(&self, load: f64) -> bool {
+        self.tested.contains(&load)
     }
 
     /// Takes the verdict at `load`, and its backlog growth per offered demand.
@@ -220,7 +190,7 @@ impl KneeSearch {
     /// [`Error::OutOfRange`] if `load` is not what [`next`](Self::next) asked for, or if the
     /// growth is not finite.
     pub fn report(&mut self, load: f64, verdict: Verdict, growth: f64) -> Result<(), Error> {
-        if self.next() != (KneeStep::Test { load }) {
+        if self.next() != Some(load) {
             return Err(Error::OutOfRange {
                 what: "load reported to the knee search",
                 value: load,
@@ -239,11 +209,7 @@ impl KneeSearch {
         {
             self.hints_left -= 1;
         }
-        self.tests.push(KneeTest {
-            load,
-            verdict,
-            growth,
-        });
+        self.tested.push(load);
         match verdict {
             Verdict::Stable => self.bracket.stable = Some(load),
             Verdict::Saturated => {
@@ -286,12 +252,12 @@ mod tests {
 
     /// Runs a search against an oracle and returns it, checking the promised number of tests.
     fn run(mut search: KneeSearch, oracle: impl Fn(f64) -> (Verdict, f64)) -> KneeSearch {
-        while let KneeStep::Test { load } = search.next() {
+        while let Some(load) = search.next() {
             assert!(search.low <= load && load <= search.high);
-            assert!(!search.tested(load), "no load twice");
+            assert!(!search.is_tested(load), "no load twice");
             let (verdict, growth) = oracle(load);
             search.report(load, verdict, growth).unwrap();
-            assert!(search.tests().len() <= search.tests_max() as usize);
+            assert!(search.tested.len() <= search.tests_max() as usize);
         }
         search
     }
@@ -356,7 +322,7 @@ mod tests {
             }
         };
         let search = run(KneeSearch::new(5.0, 20.0, 0.1, 0.05).unwrap(), knee);
-        assert_eq!(search.tests().len(), 3, "{:?}", search.tests());
+        assert_eq!(search.tested.len(), 3, "{:?}", search.tested);
         let found = search.bracket();
         assert!((found.stable.unwrap() - 11.65).abs() < 1e-9);
         assert!((found.saturated.unwrap() - 11.75).abs() < 1e-9);
@@ -383,7 +349,7 @@ mod tests {
             "load reported to the knee search is 1.9, it must be the load that it asked for"
         );
         assert!(search.report(1.5, Verdict::Stable, f64::NAN).is_err());
-        assert_eq!(search.tests().len(), 0);
-        assert_eq!(search.next(), KneeStep::Test { load: 1.5 });
+        assert!(search.tested.is_empty());
+        assert_eq!(search.next(), Some(1.5));
     }
 }

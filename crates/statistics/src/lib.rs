@@ -7,17 +7,17 @@
 //! | question | where |
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
-//! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
-//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | where does the warm-up end? | [`WarmUp`], [`mser`] |
+//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`batch_means`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
-//! | may the run stop? | [`Precision`] |
+//! | may the run stop? | [`more_work`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
 //! | where is the knee? | [`KneeSearch`] |
 //! | all of one measure at once | [`Summary`] |
 //!
 //! A typical round of an experiment keeps one [`Recorder`] per measure and one [`Backlog`] in
-//! each replication, then asks [`Summary::of`] for means and percentiles, [`Precision::assess`]
-//! whether they are known well enough, and [`SaturationTest::judge`] whether the point has a
+//! each replication, then asks [`Summary::of`] for means and percentiles, [`more_work`] whether
+//! they are known well enough, and [`SaturationTest::judge`] whether the point has a
 //! steady state at all.
 //!
 //! ```
@@ -40,7 +40,6 @@
 
 mod backlog;
 mod batch_means;
-mod comparison;
 mod count;
 mod error;
 mod estimate;
@@ -59,19 +58,18 @@ mod share;
 mod warm_up;
 
 pub use backlog::Backlog;
-pub use batch_means::BatchMeans;
-pub use comparison::Comparison;
+pub use batch_means::batch_means;
 pub use count::Events;
 pub use error::Error;
 pub use estimate::Estimate;
 pub use histogram::{Bucket, Histogram};
-pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
+pub use knee::{Bracket, KneeSearch};
 pub use percentile::{PercentileEstimate, percentile_estimates};
-pub use precision::{Assessment, Precision, Target};
+pub use precision::more_work;
 pub use quantile::{f_quantile, normal_quantile, t_quantile};
 pub use quantity::{Operation, Quantity, compare};
 pub use recorder::Recorder;
 pub use replications::{ReplicationMeans, Summary};
 pub use saturation::{Judgement, SaturationTest, Verdict};
 pub use series::Series;
-pub use warm_up::{Truncation, WarmUp, mser, mser5};
+pub use warm_up::{Truncation, WarmUp, mser};

@@ -1,10 +1,8 @@
 //! Percentiles over replications, and what is known of them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::histogram::{Bucket, Histogram, check_percentile};
+use crate::histogram::{Bucket, Histogram};
 use crate::share::ShareTest;
 
 /// Observations that must lie above a percentile for it to be a property of the distribution
@@ -27,7 +25,7 @@ const DOUBT: f64 = 1.5;
 ///
 /// It presumes a steady state, and that replications are independent, but not that they are long: how far
 /// neighbours depend on one another is in how replications scatter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PercentileEstimate {
     /// Which percentile, from 0 to 100.
     pub percentile: f64,
@@ -84,7 +82,13 @@ pub fn percentile_estimates(
 ) -> Result<Vec<PercentileEstimate>, Error> {
     let spread = Spread::new(replications, confidence, steady)?;
     let of = |&percentile: &f64| {
-        check_percentile(percentile)?;
+        if !(0.0..=100.0).contains(&percentile) {
+            return Err(Error::OutOfRange {
+                what: "percentile",
+                value: percentile,
+                wanted: "from 0 to 100",
+            });
+        }
         let above = 1.0 - percentile / 100.0;
         let resolved = |histogram: &Histogram| histogram.count() as f64 * above >= FEWEST_ABOVE;
         Ok(PercentileEstimate {

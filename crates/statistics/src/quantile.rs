@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-use crate::error::{Error, open_unit};
+use crate::error::{Error, at_least, open_unit};
 
 /// Quantile of Student's t distribution: the value that is exceeded with probability
 /// `1 - probability` at `degrees` degrees of freedom.
@@ -11,13 +11,7 @@ use crate::error::{Error, open_unit};
 /// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.
 pub fn t_quantile(probability: f64, degrees: usize) -> Result<f64, Error> {
     open_unit("probability of the t quantile", probability)?;
-    if degrees == 0 {
-        return Err(Error::TooFew {
-            what: "degrees of freedom",
-            got: 0,
-            needed: 1,
-        });
-    }
+    at_least(1, "degrees of freedom", degrees)?;
     let distribution =
         StudentsT::new(0.0, 1.0, degrees as f64).expect("location 0, scale 1, degrees >= 1");
     Ok(distribution.inverse_cdf(probability))
@@ -43,13 +37,7 @@ pub(crate) fn normal_cdf(value: f64) -> f64 {
 /// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.
 pub fn f_quantile(probability: f64, numerator: usize, denominator: usize) -> Result<f64, Error> {
     open_unit("probability of the F quantile", probability)?;
-    if numerator == 0 || denominator == 0 {
-        return Err(Error::TooFew {
-            what: "degrees of freedom",
-            got: 0,
-            needed: 1,
-        });
-    }
+    at_least(1, "degrees of freedom", numerator.min(denominator))?;
     let distribution = FisherSnedecor::new(numerator as f64, denominator as f64)
         .expect("degrees of freedom are positive");
     Ok(distribution.inverse_cdf(probability))

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::comparison::Comparison;
-use crate::error::{Error, all_finite, open_unit};
-use crate::estimate::Estimate;
+use crate::error::{Error, all_finite, at_least, open_unit};
+use crate::estimate::{Estimate, mean_and_variance};
 
 /// A number with its interval and what each replication says of it.
 ///
@@ -99,9 +98,12 @@ impl Quantity {
 /// `operation` of these quantities at this confidence; none where it has no value, such as a ratio to
 /// zero.
 ///
-/// Where all that have replications have as many, these are compared in pairs: differences with
-/// [`Comparison::paired`], quotients with [`Comparison::quotient`]. Others are compared by the ends
-/// of their intervals, as if both erred as far as they may.
+/// Where all that have replications have as many, these are compared in pairs: replications i of all
+/// share their random numbers. Others are compared by the ends of their intervals, as if both erred as
+/// far as they may.
+///
+/// Comparing several alternatives with one base at an overall confidence `1 - a` needs each at
+/// `1 - a / comparisons` (Bonferroni).
 ///
 /// # Errors
 /// [`Error::TooFew`] unless there are as many operands as the operation takes,
@@ -123,13 +125,7 @@ pub fn compare(
         Operation::Mean(weights) => weights.len().max(1),
         _ => 2,
     };
-    if operands.len() < needed {
-        return Err(Error::TooFew {
-            what: "quantities compared",
-            got: operands.len(),
-            needed,
-        });
-    }
+    at_least(needed, "quantities compared", operands.len())?;
     let operands = paired(operands);
     match operation {
         Operation::Ratio => quotient(&operands[0], &operands[1], confidence),
@@ -211,13 +207,8 @@ fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Qua
             .zip(own)
             .for_each(|(sum, own)| *sum += weight * own);
     }
-    let half = match (operands, weights) {
-        _ if count == 0 => 0.0,
-        ([first, second], [1.0, -1.0]) => {
-            let (first, second) = (replications(first, count), replications(second, count));
-            let compared = Comparison::paired(&first, &second, confidence)?;
-            compared.difference.half_width
-        }
+    let half = match count {
+        0 => 0.0,
         _ => Estimate::from_samples(&each, confidence)?.half_width,
     };
     Ok(Quantity::of(
@@ -246,7 +237,7 @@ fn quotient(
     let (low, high) = if count == 0 {
         (value, value)
     } else {
-        Comparison::quotient(&a, &b, confidence)?
+        quotient_ends(&a, &b, confidence)?
     };
     let ((a_below, a_above), (b_below, b_above)) =
         (first.beyond(confidence)?, second.beyond(confidence)?);
@@ -271,6 +262,30 @@ fn quotient(
         (low.max(0.0), high),
         each.collect(),
     )))
+}
+
+/// The interval of the mean of the first over that of the second, which is positive, their
+/// replications paired: every quotient q for which `first - q second` has a mean that the paired t
+/// interval does not tell from zero (Fieller, Journal of the Royal Statistical Society B 16(2), 1954).
+/// Without ends where the second is not known to be above zero.
+fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64, f64), Error> {
+    let half = |values: &[f64]| {
+        Estimate::from_samples(values, confidence).map(|estimate| estimate.half_width)
+    };
+    let differences: Vec<f64> = first.iter().zip(second).map(|(a, b)| a - b).collect();
+    let (a, b) = (mean_and_variance(first).0, mean_and_variance(second).0);
+    let (a_half, b_half, both) = (half(first)?, half(second)?, half(&differences)?);
+    if !(b > b_half && both.is_finite()) {
+        return Ok((f64::NEG_INFINITY, f64::INFINITY));
+    }
+    // t^2 times the covariance of the means: Var(a - b) = Var a + Var b - 2 Cov.
+    let covariance = 0.5 * (a_half * a_half + b_half * b_half - both.powi(2));
+    // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2
+    let square = b * b - b_half * b_half;
+    let middle = a * b - covariance;
+    let root = middle * middle - square * (a * a - a_half * a_half);
+    let root = root.max(0.0).sqrt();
+    Ok(((middle - root) / square, (middle + root) / square))
 }
 
 /// A ratio as a change in percent, more or less by its sign.
@@ -366,6 +381,31 @@ mod tests {
         let less = one(&Operation::PercentLess, &[noisy(200.0, 2.0), b]);
         assert!((more.value - 100.0).abs() < 1e-9 && (less.value + 100.0).abs() < 1e-9);
         assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
+    }
+
+    /// By the definition: at either end of the interval of quotients q the mean of a - q b is just as
+    /// far from zero as its own half-width.
+    #[test]
+    fn quotients_end_where_the_paired_difference_is_significant() {
+        let second = [10.0, 12.0, 9.0, 11.0, 13.0];
+        let first = [21.0, 23.5, 18.0, 22.5, 25.5];
+        let (low, high) = quotient_ends(&first, &second, 0.95).unwrap();
+        assert!(
+            low < 2.01 && 2.01 < high && high - low < 0.2,
+            "{low} {high}"
+        );
+        for end in [low, high] {
+            let pairs = first.iter().zip(&second);
+            let differences: Vec<f64> = pairs.map(|(a, b)| a - end * b).collect();
+            let found = Estimate::from_samples(&differences, 0.95).unwrap();
+            assert!((found.mean.abs() / found.half_width - 1.0).abs() < 1e-9);
+        }
+        let twice = second.map(|value| 2.0 * value);
+        let (low, high) = quotient_ends(&twice, &second, 0.95).unwrap();
+        assert!((low - 2.0).abs() < 1e-6 && (high - 2.0).abs() < 1e-6);
+        let nothing = [0.1, -3.0, 4.0, 0.0, 0.0];
+        let (low, high) = quotient_ends(&first, &nothing, 0.95).unwrap();
+        assert!(low.is_infinite() && high.is_infinite());
     }
 
     /// Replications that do not match up, and brackets, are taken by their ends.

@@ -1,7 +1,5 @@
 //! One measure over all replications.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
@@ -12,7 +10,7 @@ use crate::series::Series;
 use crate::warm_up::WarmUp;
 
 /// The means of replications after their warm-up, in the order of the replications.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReplicationMeans {
     /// Mean of what is left of each replication, in the unit of the observations.
     pub means: Vec<f64>,
@@ -56,7 +54,7 @@ impl ReplicationMeans {
         {
             let rest = match warm_up {
                 WarmUp::Marked => series.after_mark(),
-                _ => series.after(truncation.observations),
+                WarmUp::Mser => series.after(truncation.observations),
             };
             let (used, mean) = rest.ok_or(Error::NothingAfterWarmUp {
                 replication,
@@ -238,17 +236,20 @@ mod tests {
 
     #[test]
     fn empty_and_poisoned_replications_are_named() {
-        let replications = [with_transient(400, 20), with_transient(60, 20)];
-        let error = Summary::of(&replications, WarmUp::Fixed(100), &[], 0.95, 1.0).unwrap_err();
+        let mut replications = [with_transient(100, 20), with_transient(60, 20)];
+        replications.iter_mut().for_each(Recorder::mark);
+        replications[0].push(20);
+        let error = Summary::of(&replications, WarmUp::Marked, &[], 0.95, 1.0).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "replication 1: nothing is left after a warm-up of 100 observations out of 60; \
+            "replication 1: nothing is left after a warm-up of 60 observations out of 60; \
              lengthen the run or shorten the warm-up"
         );
         let mut poisoned = Series::new();
+        poisoned.mark();
         poisoned.extend([1.0, f64::NAN, 1.0]);
         assert!(matches!(
-            ReplicationMeans::new([&poisoned], WarmUp::Fixed(0)),
+            ReplicationMeans::new([&poisoned], WarmUp::Marked),
             Err(Error::NotFinite { index: 0, .. })
         ));
         let none = ReplicationMeans::new([], WarmUp::Mser).unwrap();

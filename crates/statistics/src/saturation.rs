@@ -1,9 +1,7 @@
 //! Stable, saturated or undecided.
 
-use serde::{Deserialize, Serialize};
-
 use crate::backlog::Backlog;
-use crate::error::{Error, open_unit};
+use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
 /// Samples that "stable" rests on: fewer replications than this are cut into sections. Longer
@@ -23,8 +21,7 @@ const PERSISTENCE: f64 = 0.5;
 const LENGTHEN: (f64, f64) = (1.5, 4.0);
 
 /// Whether a point has a steady state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The backlog grows by less than the threshold.
     Stable,
@@ -32,16 +29,6 @@ pub enum Verdict {
     Saturated,
     /// The runs are too short to tell.
     Undecided,
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Stable => "stable",
-            Self::Saturated => "saturated",
-            Self::Undecided => "undecided",
-        })
-    }
 }
 
 /// The test behind a [`Verdict`].
@@ -77,7 +64,7 @@ impl std::fmt::Display for Verdict {
 /// disk access) looks saturated; and a growth that sets in only after the end of the run looks
 /// stable. A load whose growth is below the threshold counts as stable: with 0.005 the knee of a
 /// single queue is placed at rho = 1.005.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaturationTest {
     /// Backlog growth per offered demand that separates the verdicts, between 0 and 1.
     pub threshold: f64,
@@ -99,7 +86,7 @@ impl Default for SaturationTest {
 }
 
 /// A verdict and what it rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
@@ -147,13 +134,7 @@ impl SaturationTest {
                 wanted: "strictly between 0 and 1/2",
             });
         }
-        if replications.is_empty() {
-            return Err(Error::TooFew {
-                what: "replications to judge",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(1, "replications to judge", replications.len())?;
         let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
         let fewest = fewest(replications.len());
         let growth = Halves::trend(replications, fewest, confidence)?;

@@ -125,14 +125,6 @@ impl Series {
         self.batch_size
     }
 
-    /// Means of the full batches in order of time; observations after the last full batch are
-    /// not among them.
-    #[must_use]
-    pub fn batch_means(&self) -> Vec<f64> {
-        let size = self.batch_size as f64;
-        self.sums.iter().map(|sum| sum / size).collect()
-    }
-
     /// Means of full batches of `size` observations, a multiple of [`batch_size`](Self::batch_size).
     pub(crate) fn batch_means_of(&self, size: u64) -> Vec<f64> {
         debug_assert!(size.is_multiple_of(self.batch_size));
@@ -143,8 +135,10 @@ impl Series {
             .collect()
     }
 
-    /// Means of the full batches from the first boundary at or after `observations` on.
-    pub(crate) fn batch_means_after(&self, observations: u64) -> Vec<f64> {
+    /// Means of the full batches in order of time, from the first boundary at or after `observations` on;
+    /// observations after the last full batch are not among them.
+    #[must_use]
+    pub fn batch_means_after(&self, observations: u64) -> Vec<f64> {
         let first = usize::try_from(self.boundary_at(observations) / self.batch_size);
         let sums = first.ok().and_then(|first| self.sums.get(first..));
         let size = self.batch_size as f64;
@@ -182,6 +176,7 @@ impl Series {
     }
 }
 
+#[cfg(test)]
 impl Extend<f64> for Series {
     fn extend<T: IntoIterator<Item = f64>>(&mut self, values: T) {
         for value in values {
@@ -217,15 +212,15 @@ mod tests {
 
             let size = series.batch_size();
             prop_assert!((size / 5).is_power_of_two() && size.is_multiple_of(5));
-            prop_assert!(series.batch_means().len() < capacity.next_multiple_of(2));
+            prop_assert!(series.batch_means_after(0).len() < capacity.next_multiple_of(2));
             if size > 5 {
-                prop_assert!(series.batch_means().len() >= capacity / 2, "merged too early");
+                prop_assert!(series.batch_means_after(0).len() >= capacity / 2, "merged too early");
             }
             let naive: Vec<f64> = values
                 .chunks_exact(size as usize)
                 .map(|chunk| chunk.iter().sum::<f64>() / size as f64)
                 .collect();
-            prop_assert_eq!(series.batch_means(), naive);
+            prop_assert_eq!(series.batch_means_after(0), naive);
 
             let boundary = series.boundary_at(cut);
             prop_assert!(boundary >= cut && boundary < cut + size);

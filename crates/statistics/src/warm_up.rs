@@ -1,7 +1,5 @@
 //! Where the warm-up ends.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, all_finite};
 use crate::series::Series;
 
@@ -12,8 +10,7 @@ const FEWEST_BATCHES: usize = 10;
 const FEWEST_LEFT: usize = 5;
 
 /// A rule for what to discard at the beginning of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUp {
     /// MSER-5 with a margin: [`mser`] over the average of the replications, then twice what it
     /// finds, at least a tenth and at most half of the run, the same in all replications.
@@ -23,16 +20,12 @@ pub enum WarmUp {
     /// of 95 % cover 84.4 % with MSER in each replication by itself, 93.6 % with MSER over the
     /// average, and 94.4 % with the margin as well, which costs 6 % of the half-width.
     Mser,
-    /// The given number of observations of this stream, rounded up to a batch boundary.
-    Fixed(u64),
-    /// This fraction of the observations, rounded up to a batch boundary.
-    Fraction(f64),
     /// Everything before [`Series::mark`], exactly.
     Marked,
 }
 
 /// A truncation point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
     /// Observations to discard. If the end of the warm-up was not detected this is half of the
     /// run, for want of anything better.
@@ -84,65 +77,28 @@ pub fn mser(batch_means: &[f64], batch_size: u64) -> Result<Truncation, Error> {
     })
 }
 
-/// MSER-5 over plain observations: [`mser`] over means of five; a rest of fewer than five does
-/// not take part.
-///
-/// # Errors
-/// [`Error::NotFinite`] for a NaN or an infinity.
-pub fn mser5(observations: &[f64]) -> Result<Truncation, Error> {
-    all_finite("observations", observations)?;
-    let means: Vec<f64> = observations
-        .chunks_exact(5)
-        .map(|five| five.iter().sum::<f64>() / 5.0)
-        .collect();
-    mser(&means, 5)
-}
-
 impl WarmUp {
     /// The truncation points of replications of the same measure, one for each of them.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for poisoned batches, [`Error::OutOfRange`] for a fraction outside of
-    /// `[0, 1)`, [`Error::NotMarked`] if a mark is needed and missing.
+    /// [`Error::NotFinite`] for poisoned batches, [`Error::NotMarked`] if a mark is needed and missing.
     pub fn truncations(&self, replications: &[&Series]) -> Result<Vec<Truncation>, Error> {
-        let known = |observations| Truncation {
-            observations,
-            detected: true,
-        };
-        match *self {
+        match self {
             Self::Mser => {
                 let truncation = mser_of_average(replications)?;
                 Ok(vec![truncation; replications.len()])
             }
-            Self::Fixed(observations) => Ok(replications
-                .iter()
-                .map(|series| known(series.boundary_at(observations)))
-                .collect()),
-            Self::Fraction(fraction) => {
-                if !(0.0..1.0).contains(&fraction) {
-                    return Err(Error::OutOfRange {
-                        what: "warm-up fraction",
-                        value: fraction,
-                        wanted: "at least 0 and below 1",
-                    });
-                }
-                Ok(replications
-                    .iter()
-                    .map(|series| (series.count() as f64 * fraction).ceil() as u64)
-                    .zip(replications)
-                    .map(|(observations, series)| known(series.boundary_at(observations)))
-                    .collect())
+            Self::Marked => {
+                let numbered = replications.iter().enumerate();
+                let marked = numbered.map(|(replication, series)| {
+                    let marked_at = series.marked_at();
+                    Ok(Truncation {
+                        observations: marked_at.ok_or(Error::NotMarked { replication })?,
+                        detected: true,
+                    })
+                });
+                marked.collect()
             }
-            Self::Marked => replications
-                .iter()
-                .enumerate()
-                .map(|(replication, series)| {
-                    series
-                        .marked_at()
-                        .map(known)
-                        .ok_or(Error::NotMarked { replication })
-                })
-                .collect(),
         }
     }
 }
@@ -188,6 +144,13 @@ mod tests {
         (0..values.len() - FEWEST_LEFT)
             .min_by(|a, b| statistic(*a).total_cmp(&statistic(*b)))
             .unwrap()
+    }
+
+    /// MSER-5 over plain observations; a rest of fewer than five does not take part.
+    fn mser5(observations: &[f64]) -> Result<Truncation, Error> {
+        let fives = observations.chunks_exact(5);
+        let means: Vec<f64> = fives.map(|five| five.iter().sum::<f64>() / 5.0).collect();
+        mser(&means, 5)
     }
 
     proptest! {
@@ -238,7 +201,7 @@ mod tests {
         assert!(!mser(&[1.0; 9], 5).unwrap().detected, "too few to decide");
         assert!(!mser(&[], 5).unwrap().detected);
         assert!(matches!(
-            mser5(&[1.0, f64::NAN]),
+            mser(&[1.0, f64::NAN], 5),
             Err(Error::NotFinite { index: 1, .. })
         ));
     }
@@ -282,14 +245,7 @@ mod tests {
         long.mark();
         long.push(1.0);
         let both = [&short, &long];
-        let observations = |rule: WarmUp| -> Vec<u64> {
-            let cuts = rule.truncations(&both).unwrap();
-            cuts.iter().map(|cut| cut.observations).collect()
-        };
         assert_eq!((short.batch_size(), long.batch_size()), (5, 20));
-        assert_eq!(observations(WarmUp::Fixed(7)), [10, 20]);
-        assert_eq!(observations(WarmUp::Fixed(0)), [0, 0]);
-        assert_eq!(observations(WarmUp::Fraction(0.5)), [15, 60]);
         assert_eq!(
             WarmUp::Marked.truncations(&both).unwrap_err(),
             Error::NotMarked { replication: 0 }
@@ -299,8 +255,7 @@ mod tests {
             100
         );
         // Both ramps: nothing found in the 7 and 5 batches of 5, half of the shorter run.
-        assert_eq!(observations(WarmUp::Mser), [20, 20]);
-        assert!(WarmUp::Fraction(1.0).truncations(&both).is_err());
-        assert!(WarmUp::Fraction(f64::NAN).truncations(&both).is_err());
+        let cuts = WarmUp::Mser.truncations(&both).unwrap();
+        assert_eq!([cuts[0].observations, cuts[1].observations], [20, 20]);
     }
 }

@@ -7,8 +7,7 @@
 mod queue;
 
 use isthmus_statistics::{
-    BatchMeans, Comparison, Estimate, Precision, Recorder, ReplicationMeans, Series, Summary,
-    Target, WarmUp,
+    Estimate, Recorder, ReplicationMeans, Series, Summary, WarmUp, batch_means, more_work,
 };
 use queue::{Queue, Service, binomial_band};
 
@@ -23,7 +22,15 @@ fn length(service: Service, rho: f64) -> u32 {
 
 fn series(queue: &mut Queue, customers: u32) -> Series {
     let mut series = Series::new();
-    series.extend((0..customers).map(|_| queue.next_wait()));
+    (0..customers).for_each(|_| series.push(queue.next_wait()));
+    series
+}
+
+/// Ends the warm-up after 500 customers.
+fn marked_series(queue: &mut Queue, customers: u32) -> Series {
+    let mut series = series(queue, 500);
+    series.mark();
+    (500..customers).for_each(|_| series.push(queue.next_wait()));
     series
 }
 
@@ -62,7 +69,7 @@ fn replications() {
 
 /// MSER-5, then batch means of one run ten times as long.
 #[test]
-fn batch_means() {
+fn batch_means_of_one_run() {
     for (index, (name, service, rho)) in QUEUES.into_iter().enumerate() {
         let (runs, mut covered, mut independent) = (400, 0, 0);
         let customers = 10 * length(service, rho);
@@ -70,9 +77,10 @@ fn batch_means() {
             let seed = 1_000_000 + index as u64 * 1000 + u64::from(run);
             let series = series(&mut Queue::new(service, rho, seed), customers);
             let warm_up = WarmUp::Mser.truncations(&[&series]).unwrap()[0];
-            let result = BatchMeans::from_series(&series, warm_up, CONFIDENCE).unwrap();
-            independent += u32::from(result.independent);
-            covered += u32::from(result.estimate.contains(Queue::mean_wait(service, rho)));
+            let batches = series.batch_means_after(warm_up.observations);
+            let (estimate, passes) = batch_means(&batches, CONFIDENCE).unwrap();
+            independent += u32::from(passes);
+            covered += u32::from(estimate.contains(Queue::mean_wait(service, rho)));
         }
         check(&format!("batch means, {name}"), covered, runs, CONFIDENCE);
         assert!(
@@ -85,7 +93,6 @@ fn batch_means() {
 /// From ten replications of 2000 customers to a half-width of 3 % of the mean.
 fn sequential(name: &str, seed: u64, add_replications: bool) {
     let (service, rho) = (Service::Exponential, 0.5);
-    let rule = Precision::default();
     let (runs, mut covered, mut looks, mut customers) = (400, 0, 0, 0);
     for run in 0..runs {
         let mut queues: Vec<(Queue, Series)> = Vec::new();
@@ -104,19 +111,18 @@ fn sequential(name: &str, seed: u64, add_replications: bool) {
             let means =
                 ReplicationMeans::new(queues.iter().map(|pair| &pair.1), WarmUp::Mser).unwrap();
             let estimate = means.estimate(CONFIDENCE).unwrap();
-            let assessment = rule.assess(&[(estimate, Target::relative(0.03))]);
-            if assessment.is_done() {
+            let Some(factor) = more_work(&[estimate], 0.03) else {
                 assert!(estimate.relative_half_width() <= 0.03);
                 covered += u32::from(estimate.contains(Queue::mean_wait(service, rho)));
                 customers += queues.iter().map(|pair| pair.1.count()).sum::<u64>();
                 break;
-            }
+            };
             let grown = if add_replications {
                 &mut count
             } else {
                 &mut length
             };
-            *grown *= assessment.factor;
+            *grown *= factor;
         }
     }
     println!(
@@ -312,9 +318,9 @@ fn common_random_numbers() {
     let (runs, mut covered, mut reduction) = (400, 0, 0.0);
     let means = |rho: f64, scale: f64, seed: u64| -> Vec<f64> {
         let replications: Vec<Series> = (0..10)
-            .map(|i| series(&mut Queue::new(Service::Exponential, rho, seed + i), 4000))
+            .map(|i| marked_series(&mut Queue::new(Service::Exponential, rho, seed + i), 4000))
             .collect();
-        let means = ReplicationMeans::new(&replications, WarmUp::Fixed(500)).unwrap();
+        let means = ReplicationMeans::new(&replications, WarmUp::Marked).unwrap();
         means.means.iter().map(|mean| mean * scale).collect()
     };
     // Time in units of the slower server's mean service: the faster has rho and times / 1.05.
@@ -325,9 +331,12 @@ fn common_random_numbers() {
         let seed = 4_000_000 + u64::from(run) * 10;
         let first = means(slow, 1.0, seed);
         let second = means(fast, 1.0 / 1.05, seed);
-        let comparison = Comparison::paired(&first, &second, CONFIDENCE).unwrap();
-        covered += u32::from(comparison.difference.contains(truth));
-        reduction += comparison.variance_reduction / f64::from(runs);
+        let paired: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a - b).collect();
+        let [first, second, difference] = [&first, &second, &paired]
+            .map(|samples| Estimate::from_samples(samples, CONFIDENCE).unwrap());
+        covered += u32::from(difference.contains(truth));
+        let independent = first.half_width.powi(2) + second.half_width.powi(2);
+        reduction += independent / difference.half_width.powi(2) / f64::from(runs);
     }
     println!("common random numbers divide the variance by {reduction:.0}");
     assert!(reduction > 10.0);
@@ -346,7 +355,7 @@ fn mser_removes_initial_bias() {
         let replications: Vec<Series> = (0..10)
             .map(|i| {
                 let queue = Queue::new(Service::Exponential, rho, seed + i);
-                series(&mut queue.with_wait(1000.0), 6000)
+                marked_series(&mut queue.with_wait(1000.0), 6000)
             })
             .collect();
         let contains = |warm_up| {
@@ -355,7 +364,7 @@ fn mser_removes_initial_bias() {
             u32::from(means.estimate(CONFIDENCE).unwrap().contains(truth))
         };
         covered += contains(WarmUp::Mser);
-        naive += contains(WarmUp::Fixed(500));
+        naive += contains(WarmUp::Marked);
     }
     println!("with a fixed warm-up of 500, {naive} of {runs} intervals cover");
     assert_eq!(naive, 0);

@@ -7,7 +7,7 @@
 
 mod queue;
 
-use isthmus_statistics::{Backlog, Judgement, KneeSearch, KneeStep, SaturationTest, Verdict};
+use isthmus_statistics::{Backlog, Judgement, KneeSearch, SaturationTest, Verdict};
 use queue::{Queue, Service, WatchedQueue, binomial_band};
 
 const TAIL: f64 = 0.001;
@@ -69,7 +69,7 @@ fn verdicts(cases: &[Case]) {
             }
         }
         println!(
-            "{:?} at {}, {} replications: {right} of {} {}, {wrong} wrong, {spent} demands each",
+            "{:?} at {}, {} replications: {right} of {} {:?}, {wrong} wrong, {spent} demands each",
             case.service, case.rho, case.replications, case.runs, case.right
         );
         let allowed = *binomial_band(case.runs, test.alpha, TAIL).end();
@@ -196,15 +196,17 @@ fn the_knee_of_a_queue() {
     for run in 0..runs {
         let mut search = KneeSearch::new(0.5, 1.5, 0.04, alpha).unwrap();
         let test = search.test(6);
-        while let KneeStep::Test { load } = search.next() {
-            let seed = 2_000_000 + run * 100 + search.tests().len() as u64;
+        let mut tested = 0;
+        while let Some(load) = search.next() {
+            let seed = 2_000_000 + run * 100 + tested;
+            tested += 1;
             let (judgement, _) = decide(test, Service::Exponential, load, 5, 2000, seed);
             search
                 .report(load, judgement.verdict, judgement.growth.mean)
                 .unwrap();
         }
         let found = search.bracket();
-        tests += search.tests().len();
+        tests += tested;
         undecided += u32::from(found.undecided.is_some());
         let (stable, saturated) = (found.stable.unwrap(), found.saturated.unwrap());
         wrong += u32::from(stable > 1.005 || saturated < 1.0);

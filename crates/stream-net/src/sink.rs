@@ -49,7 +49,7 @@ pub enum Action {
 }
 
 /// The counters of a sink.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
 pub struct Counts {
     /// Correct packets with data, in order.
     pub packets: u64,

@@ -42,8 +42,8 @@ pub struct BroadcastTree {
     root: u32,
     step_count: u32,
     lower_bound: u32,
-    /// Per node the step in which it gets the message (the root: 0) and from whom.
-    received: Vec<Option<(u32, u32)>>,
+    /// Per node the step in which it gets the message; the root: 0.
+    received: Vec<Option<u32>>,
     children: Vec<u32>,
     /// Where each node's children start in `children`; one entry more than nodes.
     first_child: Vec<usize>,
@@ -78,10 +78,10 @@ impl BroadcastTree {
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
-        received[root as usize] = Some((0, root));
+        received[root as usize] = Some(0);
         let mut first_child = vec![0; node_count + 1];
         for send in sends {
-            received[send.to as usize] = Some((send.step, send.from));
+            received[send.to as usize] = Some(send.step);
             first_child[send.from as usize + 1] += 1;
         }
         for node in 0..node_count {
@@ -121,35 +121,12 @@ impl BroadcastTree {
         self.lower_bound
     }
 
-    /// Number of nodes that have the message after each step, from step 0, when only the root has
-    /// it, to the last.
-    pub fn reached_by_step(&self) -> Vec<u32> {
-        let mut reached = vec![0; self.step_count as usize + 1];
-        for &(step, _) in self.received.iter().flatten() {
-            reached[step as usize] += 1;
-        }
-        for step in 1..reached.len() {
-            reached[step] += reached[step - 1];
-        }
-        reached
-    }
-
     /// The step after which `node` has the message: 0 for the root, `None` if it never gets it.
     ///
     /// # Panics
     /// If `node` is no node of the cube.
     pub fn step(&self, node: u32) -> Option<u32> {
-        self.received[node as usize].map(|(step, _)| step)
-    }
-
-    /// The neighbour that `node` gets the message from; `None` for the root and for nodes left out.
-    ///
-    /// # Panics
-    /// If `node` is no node of the cube.
-    pub fn parent(&self, node: u32) -> Option<u32> {
         self.received[node as usize]
-            .filter(|&(step, _)| step > 0)
-            .map(|(_, from)| from)
     }
 
     /// The neighbours that `node` sends to, in the order of sending.
@@ -158,11 +135,6 @@ impl BroadcastTree {
     /// If `node` is no node of the cube.
     pub fn children(&self, node: u32) -> &[u32] {
         &self.children[self.first_child[node as usize]..self.first_child[node as usize + 1]]
-    }
-
-    /// Number of nodes that get the message, the root included.
-    pub fn reached_count(&self) -> u32 {
-        self.children.len() as u32 + 1
     }
 }
 
@@ -280,41 +252,54 @@ mod tests {
     use super::*;
     use crate::Hypercube;
     use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    fn reached_count(tree: &BroadcastTree) -> u32 {
+        tree.received.iter().flatten().count() as u32
+    }
+
+    /// Number of nodes that have the message after each step.
+    fn reached_by_step(tree: &BroadcastTree) -> Vec<usize> {
+        let reached = |by| {
+            tree.received
+                .iter()
+                .flatten()
+                .filter(move |&&step| step <= by)
+        };
+        let steps = 0..=tree.step_count();
+        steps.map(|step| reached(step).count()).collect()
+    }
 
     /// Every reached node but the root has a parent that had the message before and sends to one
     /// neighbour in a step, over a working link.
     fn check(faults: &CubeFaults, tree: &BroadcastTree) {
         assert_eq!(tree.step(tree.root()), Some(0));
-        assert_eq!(tree.parent(tree.root()), None);
-        let mut children = 0;
+        let mut children = HashSet::new();
         for node in faults.cube().nodes() {
             let reachable = faults.is_reachable(tree.root(), node);
             assert_eq!(tree.step(node).is_some(), reachable);
             let mut last = tree.step(node);
             for &child in tree.children(node) {
-                assert_eq!(tree.parent(child), Some(node));
+                assert!(children.insert(child), "one parent");
                 assert!(faults.is_usable(node, (node ^ child).ilog2()));
                 assert_eq!((node ^ child).count_ones(), 1);
                 assert!(tree.step(child) > last, "one send a step, after receipt");
                 last = tree.step(child);
-                children += 1;
             }
             assert!(tree.step(node) <= Some(tree.step_count()));
         }
-        assert_eq!(tree.reached_count(), children + 1);
-        let reached = tree.reached_by_step();
-        assert_eq!(
-            (reached[0], reached.len() as u32),
-            (1, tree.step_count() + 1)
-        );
-        assert_eq!(reached.last(), Some(&tree.reached_count()));
+        assert!(!children.contains(&tree.root()));
+        assert_eq!(reached_count(tree), children.len() as u32 + 1);
+        let reached = reached_by_step(tree);
+        assert_eq!(reached[0], 1);
+        assert_eq!(reached.last(), Some(&(children.len() + 1)));
         assert!(
             reached
                 .windows(2)
                 .all(|pair| pair[0] < pair[1] && pair[1] <= 2 * pair[0])
         );
         assert!(tree.lower_bound() <= tree.step_count());
-        assert!(tree.lower_bound() >= ceil_log2(tree.reached_count()));
+        assert!(tree.lower_bound() >= ceil_log2(reached_count(tree)));
     }
 
     fn ceil_log2(count: u32) -> u32 {
@@ -355,8 +340,8 @@ mod tests {
             assert!(faults.is_usable(pair[0], (pair[0] ^ pair[1]).ilog2()));
         }
         let tree = BroadcastTree::new(&faults, 0).unwrap();
-        assert_eq!((tree.reached_count(), tree.lower_bound()), (5, 4));
-        assert_eq!(tree.reached_by_step(), [1, 2, 3, 4, 5]);
+        assert_eq!((reached_count(&tree), tree.lower_bound()), (5, 4));
+        assert_eq!(reached_by_step(&tree), [1, 2, 3, 4, 5]);
     }
 
     #[test]
@@ -403,7 +388,7 @@ mod tests {
             prop_assume!(!faults.is_failed(root));
             let tree = BroadcastTree::new(&faults, root).unwrap();
             check(&faults, &tree);
-            prop_assert!(tree.step_count() >= ceil_log2(tree.reached_count()));
+            prop_assert!(tree.step_count() >= ceil_log2(reached_count(&tree)));
         }
     }
 }

@@ -432,8 +432,8 @@ fn the_map_says_the_same() {
     for (name, _) in MAY_USE {
         let cells = row(&text, name);
         assert_eq!(cells.len(), 4, "the row of `{name}` in ARCHITECTURE.md");
-        let told: BTreeSet<&str> = cells[2].split('`').skip(1).step_by(2).collect();
-        assert_eq!(told, listed(MAY_USE, name), "what `{name}` may use");
+        let documented: BTreeSet<&str> = cells[2].split('`').skip(1).step_by(2).collect();
+        assert_eq!(documented, listed(MAY_USE, name), "what `{name}` may use");
     }
 }
 

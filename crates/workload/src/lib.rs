@@ -1,7 +1,8 @@
 //! Demands out, completions in: traffic classes, locality, arrivals, jobs.
 //!
-//! Knows nothing of engines, devices and machines: it says who asks for what and when, and is
-//! told when a demand is complete. What stands behind the I/O servers of jobs it describes only.
+//! Knows nothing of engines, devices and machines. A source returns which process asks for which
+//! message and when; the caller reports when a demand is complete. The devices behind the I/O servers
+//! of jobs are only described here.
 
 mod arrival;
 mod demand;

@@ -62,11 +62,11 @@ fn run(
     delay: impl FnMut(&Demand) -> Cycles,
     at: impl FnMut(&mut JobsSource, Cycles),
 ) -> Vec<Demand> {
-    run_told(source, until, delay, at, false)
+    run_reporting(source, until, delay, at, false)
 }
 
-/// The same, completions told as soon as they are certain, wherever they may be.
-fn run_told(
+/// The same; with `ahead`, completions are reported as soon as they are certain, where that is allowed.
+fn run_reporting(
     source: &mut JobsSource,
     until: Cycles,
     mut delay: impl FnMut(&Demand) -> Cycles,
@@ -203,14 +203,14 @@ fn counting_draws_nothing_that_others_would_have_drawn() {
         last = asked;
     });
     assert_eq!(unseen, seen);
-    let begun = seen.iter().filter(|demand| demand.asked < until).count() as u64;
-    assert!(last >= begun - 8 && begun > 200);
+    let handed = seen.iter().filter(|demand| demand.asked < until).count() as u64;
+    assert!(last >= handed - 8 && handed > 200);
 }
 
 /// Pauses of a mean of 20,000 ticks: C^2 is 0, 1 and 1/3. With 5,000 or more of them their mean is known to
 /// 1.4% of itself and their C^2 to 0.04 (exponential: sqrt(8 / n)); four times that is allowed.
 #[test]
-fn closed_loops_pause_as_they_are_told() {
+fn closed_loops_pause_as_described() {
     for (spread, scv) in [
         (Spread::Fixed, 0.0),
         (Spread::Exponential, 1.0),
@@ -247,23 +247,23 @@ fn of_loops(spread: Spread, most: u32) -> Vec<Demand> {
     loops.outstanding = Outstanding::AtMost(most);
     let servers = Servers::Clustered { count: 2 };
     let described = jobs(servers, Mapping::Dedicated, vec![loops]);
-    let mut told = Vec::new();
+    let mut counts = Vec::new();
     let demands = run(
         &mut source(&described, 8),
         120_000_000,
         took,
         |source, now| {
-            told.push((now, source.asked_by(0, now)));
+            counts.push((now, source.asked_by(0, now)));
         },
     );
     let mut asked: Vec<Cycles> = demands.iter().map(|demand| demand.asked).collect();
     asked.sort_unstable();
-    for (now, told) in told {
+    for (now, count) in counts {
         let before = asked.partition_point(|&asked| asked < now) as u64;
         let by_then = asked.partition_point(|&asked| asked <= now) as u64;
         assert!(
-            (before..=by_then).contains(&told),
-            "{spread:?} {now} {told}"
+            (before..=by_then).contains(&count),
+            "{spread:?} {now} {count}"
         );
     }
     demands
@@ -394,8 +394,8 @@ fn uneven(demand: &Demand) -> Cycles {
     20 + key.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 977
 }
 
-/// Nobody begins a step before everything of its last one is sent and has come in; all messages
-/// of all steps are sent, whoever is late.
+/// No rank starts a step before all messages of its last one are sent and have come in. All messages
+/// of all steps are sent, even if some ranks are late.
 #[test]
 fn collectives_advance_with_what_comes_in() {
     let mut steps_seen = 0;
@@ -519,8 +519,8 @@ fn checkpoints_are_written_piece_by_piece() {
     assert_eq!(fast.asked_by(0, until - 1), 30);
     // Four pieces in a period instead of three in no time: the queue grows.
     let mut slow = source(&traffic, 6);
-    let begun = run(&mut slow, until, |_| 5_000_000 - 7, nothing).len();
-    assert_eq!(begun, 4 * 20);
+    let handed = run(&mut slow, until, |_| 5_000_000 - 7, nothing).len();
+    assert_eq!(handed, 4 * 20);
     assert_eq!(slow.asked_by(2, until - 1), 30);
 }
 
@@ -605,7 +605,7 @@ fn hot_nodes_only_receive() {
     assert!(all.iter().all(|demand| demand.to == 2 && demand.from != 2));
 }
 
-/// Whom analysis is told that clients exchange data with are those that they do, each as often as the others.
+/// Clients exchange data with the partners of the layout, with each as often as with the others.
 #[test]
 fn partners_are_those_of_the_messages() {
     let mut open = io(
@@ -761,7 +761,7 @@ fn as_many_as_may_be_are_under_way_and_no_more() {
             let demands = run(&mut source, until, |demand| took(demand) - 7, nothing);
             let mut again = self::source(&described, 6);
             let network = |demand: &Demand| took(demand) - 7;
-            let ahead = run_told(&mut again, until, network, nothing, true);
+            let ahead = run_reporting(&mut again, until, network, nothing, true);
             assert_eq!(ahead, demands, "{traffic:?} {outstanding:?}");
             for process in 0..source.processes().len() as u32 {
                 let mut own: Vec<&Demand> =
@@ -805,8 +805,8 @@ fn collectives_keep_to_their_limits() {
             let own = demands.iter().filter(|demand| demand.process == process);
             let times = own.clone().map(|demand| demand.time);
             let open = |time: Cycles| {
-                let begun = own.clone().filter(|demand| demand.time <= time);
-                begun
+                let started = own.clone().filter(|demand| demand.time <= time);
+                started
                     .filter(|demand| demand.time + took(demand) > time)
                     .count()
             };
@@ -841,10 +841,10 @@ fn collectives_keep_to_their_limits() {
     }
 }
 
-/// What a job is said to begin with is what it hands over at time 0, that of an open loop aside.
+/// The messages of a job's start are those that it hands over at time 0, except in an open loop.
 #[test]
-fn jobs_begin_with_as_many_messages_as_they_say() {
-    let begun = |traffic: &Traffic, outstanding| {
+fn jobs_start_with_the_messages_of_the_layout() {
+    let started = |traffic: &Traffic, outstanding| {
         let mut all = job("job", JobNodes::All, traffic.clone());
         all.outstanding = outstanding;
         let described = jobs(
@@ -917,7 +917,7 @@ fn jobs_begin_with_as_many_messages_as_they_say() {
             if expected == 0 {
                 continue;
             }
-            let (seen, start, bytes) = begun(&traffic, outstanding);
+            let (seen, start, bytes) = started(&traffic, outstanding);
             let open = matches!(&traffic, Traffic::Uniform { arrivals, .. } if *arrivals != CLOSED);
             assert_eq!(start.messages, expected, "{traffic:?} {outstanding:?}");
             let seen = seen[usize::from(open)] as u64;
@@ -926,6 +926,6 @@ fn jobs_begin_with_as_many_messages_as_they_say() {
         }
     }
     // One of nine ranks waits for the others' vectors at first.
-    let (seen, start, _) = begun(&reduce(AllReduce::RecursiveDoubling), Outstanding::ONE);
+    let (seen, start, _) = started(&reduce(AllReduce::RecursiveDoubling), Outstanding::ONE);
     assert_eq!((start.messages, seen[0]), (9, 8));
 }

@@ -40,7 +40,7 @@ const WRITES: Io = Io {
 };
 
 #[test]
-fn misfits_are_told() {
+fn misfits_are_errors() {
     let uniform = || Traffic::AllToAll {
         message: Bytes::new(1),
         pause: Time::ZERO,

@@ -44,7 +44,7 @@ fn delay(demand: &Demand) -> Cycles {
     40 + 13 * Cycles::from(demand.from) + demand.time % 31 + demand.bytes / 64
 }
 
-/// All messages that began before `until`, and the phases that were told.
+/// All messages that started before `until`, and the phases that were reported.
 fn run(source: &mut JobsSource, until: Cycles) -> (Vec<Demand>, Vec<Phase>) {
     let (mut all, mut fresh, mut phases) = (Vec::new(), Vec::new(), Vec::new());
     let mut events: BinaryHeap<Reverse<(Cycles, usize, u8)>> = BinaryHeap::new();
@@ -97,11 +97,11 @@ fn compare(traffic: &JobsTraffic, group: impl Fn(&Demand) -> u64) {
     let (all, phases) = run(&mut source(traffic), 40_000);
     let expected = spans(&all, group);
     assert!(phases.len() > 5, "{} phases", phases.len());
-    let told: Vec<_> = phases
+    let found: Vec<_> = phases
         .iter()
-        .map(|phase| (phase.begun, phase.ended))
+        .map(|phase| (phase.start, phase.end))
         .collect();
-    assert_eq!(told, expected[..told.len()]);
+    assert_eq!(found, expected[..found.len()]);
     assert!(phases.iter().all(|phase| phase.job == 0));
 }
 
@@ -208,9 +208,9 @@ fn listed_messages_are_sent_round_by_round() {
             let of_round: Vec<&Demand> = all.iter().filter(|d| d.step == round as u64).collect();
             assert_eq!(of_round.len(), 10);
             // All nodes ask at once, a pause of 200 ticks after the last has ended the round before.
-            assert!(of_round.iter().all(|d| d.asked == phase.begun));
+            assert!(of_round.iter().all(|d| d.asked == phase.start));
             if round > 0 {
-                assert_eq!(phase.begun, phases[round - 1].ended + 200);
+                assert_eq!(phase.start, phases[round - 1].end + 200);
             }
             // Each sends its own in order, no sooner than 30 ticks one after the other.
             let sent = |rank: u32| of_round.iter().filter(move |d| d.process == rank);
@@ -219,7 +219,7 @@ fn listed_messages_are_sent_round_by_round() {
             for rank in 0..7 {
                 let times: Vec<Cycles> = sent(rank).map(|d| d.time).collect();
                 let first = times.first().copied();
-                assert!(first.is_none_or(|first| first == phase.begun + 30));
+                assert!(first.is_none_or(|first| first == phase.start + 30));
                 assert!(
                     times.windows(2).all(|pair| pair[1] >= pair[0] + 30),
                     "{times:?}"

@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 /// How often it is looked whether a claim that is not there is put back, and how many times.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
-/// What came of taking a unit.
+/// The result of taking a unit.
 #[derive(Debug)]
 pub enum Taken {
-    /// It is ours.
-    Ours(Claim),
-    /// Another worker is at it: its name, empty where it is just being written.
-    Theirs(String),
+    /// The unit is this worker's.
+    Granted(Claim),
+    /// Another worker has it: its name, empty while the claim is being written.
+    HeldBy(String),
 }
 
 /// A unit of work that is this worker's; given back when it is dropped.
@@ -33,7 +33,7 @@ pub struct Claim {
 }
 
 impl Worker {
-    /// Takes the unit of that name, unless a worker that lives has it.
+    /// Take the unit of that name, unless a live worker has it.
     ///
     /// # Errors
     /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or is no plain
@@ -44,7 +44,7 @@ impl Worker {
         let mut holder = String::new();
         for _ in 0..TRIES {
             if made(&path, &own.name).map_err(at(&path))? {
-                return Ok(Taken::Ours(Claim {
+                return Ok(Taken::Granted(Claim {
                     own: std::sync::Arc::clone(own),
                     unit: unit.to_owned(),
                     path,
@@ -57,12 +57,12 @@ impl Worker {
             let seen = seen(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
             // The time is asked for only where it decides.
             if !seen.dead && !seen.is_lost(own.now()?) {
-                return Ok(Taken::Theirs(found.text));
+                return Ok(Taken::HeldBy(found.text));
             }
             self.take_away(&path, &found).map_err(at_unit(&path))?;
             holder = found.text;
         }
-        Ok(Taken::Theirs(holder))
+        Ok(Taken::HeldBy(holder))
     }
 
     /// Removes a claim that is lost. Of several that do so at once, one removes it; another one may by

@@ -29,14 +29,14 @@ pub struct Seen {
     pub name: Option<Name>,
     /// Whether that is a process of this host which is no more.
     pub dead: bool,
-    /// Its last sign of life by the folder's time, since 1970.
+    /// Its last heartbeat by the folder's time, since 1970.
     pub touched: Duration,
-    /// After which time without one it is lost.
+    /// The time without a heartbeat after which it is lost.
     pub expiry: Duration,
 }
 
 impl Seen {
-    /// Whether whoever has made it is taken to be gone, at a time of the folder.
+    /// Return whether the worker that made it counts as lost at `now`, a time of the folder.
     pub fn is_lost(&self, now: Duration) -> bool {
         self.dead || now.saturating_sub(self.touched) > self.expiry
     }
@@ -51,8 +51,8 @@ pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
     claim.map(|claim| seen(folder, &claim, None)).transpose()
 }
 
-/// What is known of whoever has made a claim. It is lost after the time that its worker states; for who wants the unit
-/// after `own` if that is less.
+/// Return the state of a claim and of its worker. The claim is lost after the time that the worker states; for a worker
+/// that wants the unit, after `own` if that is less.
 pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),

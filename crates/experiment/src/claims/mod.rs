@@ -1,11 +1,12 @@
-//! Who does what in a folder that many processes and machines share.
+//! Claims on units of work in a folder that many processes and machines share.
 //!
 //! A [`Worker`] is a process that does units of work, each known by a name. It keeps a file of its
 //! own, which it touches again and again for as long as it lives, and to which it adds a line for
-//! each unit that it has done or given up. Before it begins a unit it [takes](Worker::take) it: a
-//! file `UNIT.claim` that names the worker, made by one process only. A claim is lost once its
-//! worker has not touched its file for a stated time (its own, or that of who wants the unit if that is
-//! less), or is a process of this host that is no more; then whoever wants the unit takes it over.
+//! each unit that it has done or given up. Before it starts a unit it [takes](Worker::take) it: a
+//! file `UNIT.claim` that names the worker, made by one process only. A claim is lost once its worker
+//! has not touched its file for a stated time: its own, or the shorter one of another worker that wants
+//! the unit. It is also lost if its worker was a process of this host that has ended. Another worker may
+//! take over a unit whose claim is lost.
 //!
 //! All times are those of the folder's file system, as it stamps files, so that clocks of machines
 //! may differ. A claim keeps work from being done twice and protects nothing: a worker that was cut

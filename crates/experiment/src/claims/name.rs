@@ -81,9 +81,9 @@ fn space() -> Option<u32> {
     }
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
-    let told = format!("{} {}", boot.trim(), numbers.display());
+    let text = format!("{} {}", boot.trim(), numbers.display());
     // FNV-1a: the same in every process and version.
-    let hash = (told.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
+    let hash = (text.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
     Some(hash)

@@ -26,7 +26,7 @@ pub fn beat(expiry: Duration) -> Duration {
 #[derive(Debug)]
 pub struct Worker {
     pub(crate) own: Arc<Own>,
-    /// Told when the heart is to stop.
+    /// Whether the heart must stop. The condition wakes it.
     stopped: Arc<(Mutex<bool>, Condvar)>,
     heart: Option<JoinHandle<()>>,
 }
@@ -132,9 +132,9 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let (stop, told) = &*self.stopped;
+        let (stop, wake) = &*self.stopped;
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        told.notify_all();
+        wake.notify_all();
         if let Some(heart) = self.heart.take() {
             // A heart that has panicked has stopped.
             let _ = heart.join();
@@ -190,14 +190,14 @@ pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
     Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// Touches the worker's file again and again, until told to stop.
+/// Start a thread that touches the worker's file again and again until `stopped` is set.
 fn heart(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
     let pause = beat(own.expiry);
     thread::Builder::new().name("claims".into()).spawn(move || {
-        let (stop, told) = &*stopped;
+        let (stop, wake) = &*stopped;
         let mut stop = stop.lock().unwrap_or_else(PoisonError::into_inner);
         while !*stop {
-            let waited = told.wait_timeout_while(stop, pause, |stop| !*stop);
+            let waited = wake.wait_timeout_while(stop, pause, |stop| !*stop);
             (stop, _) = waited.unwrap_or_else(PoisonError::into_inner);
             // A folder that cannot be reached now may be reached at the next beat.
             let _ = own.now();

@@ -49,10 +49,6 @@ impl Course {
         }
     }
 
-    pub fn is_overfull(&self) -> bool {
-        self.recorders().is_overfull()
-    }
-
     pub fn has_collapsed(&self) -> bool {
         match &self.state {
             State::Running(replication) => replication.has_collapsed(),
@@ -97,7 +93,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Runs a replication to the last look.
+    /// Run a replication to the last look.
     pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
         if course.looks == looks.len() {
             return Ok(());
@@ -107,7 +103,7 @@ impl Plan<'_> {
             *course = self.begin(course.number)?;
         }
         let State::Running(replication) = &mut course.state else {
-            unreachable!("it has just begun");
+            unreachable!("it has just started");
         };
         for &messages in &looks[course.looks..] {
             let length = Length::AtLeast {
@@ -116,7 +112,7 @@ impl Plan<'_> {
                 cycles: self.cycles_min,
                 wanted: (self.cycles_wanted(), max),
             };
-            if !replication.has_begun() {
+            if !replication.has_started() {
                 self.warm_up(replication, length)?;
             }
             replication.run_to(length, self.shared.progress)?;

@@ -31,7 +31,7 @@ impl Selection {
     }
 }
 
-/// What came of a part of a run.
+/// The result of a part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// Points and searches that are in the journal now.
@@ -56,7 +56,7 @@ impl<'e> Unit<'e> {
     }
 }
 
-/// What came of trying a unit.
+/// The result of trying a unit.
 #[derive(Debug)]
 enum Outcome {
     Done,
@@ -66,9 +66,9 @@ enum Outcome {
 }
 
 impl Experiment {
-    /// Does these points and searches, as far as the journal does not have them: those that other processes
-    /// are at are waited for, and taken over if these are lost. A point that cannot be done is told and keeps no other
-    /// from being done.
+    /// Run these points and searches, except those that the journal has. Wait for those that other processes
+    /// are at, and take them over if those processes are lost. A point that fails is in the result and does not
+    /// stop the others.
     ///
     /// # Errors
     /// Why it ended early: it was stopped, or the folder cannot be used.
@@ -80,7 +80,7 @@ impl Experiment {
         self.progress.set_total(left.len() as u64);
         let pool = self.pool()?;
         let worker = self.worker(pool.current_num_threads())?;
-        let mut told = Part::default();
+        let mut result = Part::default();
         // The first time nothing has been waited for.
         let mut waited = false;
         loop {
@@ -89,15 +89,15 @@ impl Experiment {
             let mut elsewhere = Vec::new();
             for (unit, outcome) in left.into_iter().zip(all) {
                 match outcome.ok_or(RunError::Cancelled)? {
-                    Outcome::Done => told.done += 1,
+                    Outcome::Done => result.done += 1,
                     Outcome::Elsewhere => elsewhere.push(unit),
-                    Outcome::Failed(why) => told.failed.push((unit.entry().name.clone(), why)),
+                    Outcome::Failed(why) => result.failed.push((unit.entry().name.clone(), why)),
                 }
             }
             self.progress.set_elsewhere(elsewhere.len() as u64);
             (left, waited) = (elsewhere, true);
             if left.is_empty() {
-                return Ok(told);
+                return Ok(result);
             }
             thread::sleep(PAUSE);
             if self.progress.is_stopped() {
@@ -191,7 +191,7 @@ impl Experiment {
         worker: Option<&Worker>,
         waited: bool,
     ) -> Vec<Option<Outcome>> {
-        // What ends the run ends it at once, before others are begun in vain.
+        // An error that ends the run ends it at once, before other units start.
         let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,
@@ -223,10 +223,10 @@ impl Experiment {
         let claim = match worker {
             Some(worker) if !there => {
                 match worker.take(&entry.name).map_err(JournalError::from) {
-                    Ok(Taken::Theirs(_)) => return Ok(Outcome::Elsewhere),
+                    Ok(Taken::HeldBy(_)) => return Ok(Outcome::Elsewhere),
                     // Done and given back by another process meanwhile.
-                    Ok(Taken::Ours(_)) if self.journal.has(entry)? => None,
-                    Ok(Taken::Ours(claim)) => Some(claim),
+                    Ok(Taken::Granted(_)) if self.journal.has(entry)? => None,
+                    Ok(Taken::Granted(claim)) => Some(claim),
                     Err(error) if error.of_one_file() => {
                         return Ok(Outcome::Failed(error.to_string()));
                     }

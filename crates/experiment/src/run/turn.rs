@@ -1,9 +1,10 @@
-//! Units of a run on many threads, begun in their order.
+//! Units of a run on many threads, started in their order.
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does all of these on all threads, and begins them in turn, as halves of a list would not be. What came of each.
+/// Run all of these on all threads and return their results in order. They start in order too, which halves of a
+/// list would not.
 pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
@@ -22,21 +23,21 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn two_threads_begin_with_the_first_two() {
+    fn two_threads_start_with_the_first_two() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
-        let begun = (Mutex::new(0), Condvar::new());
+        let started = (Mutex::new(0), Condvar::new());
         let came = pool.build().unwrap().install(|| {
             in_turn(64, |at| {
                 if at > 1 {
                     return true;
                 }
-                // Neither ends before the other has begun.
-                let (count, told) = &begun;
+                // Neither ends before the other has started.
+                let (count, wake) = &started;
                 let mut count = count.lock().unwrap();
                 *count += 1;
-                told.notify_all();
+                wake.notify_all();
                 let limit = Duration::from_secs(60);
-                let waited = told.wait_timeout_while(count, limit, |count| *count < 2);
+                let waited = wake.wait_timeout_while(count, limit, |count| *count < 2);
                 !waited.unwrap().1.timed_out()
             })
         });

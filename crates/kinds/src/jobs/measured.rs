@@ -370,7 +370,7 @@ impl Ears {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
                 measure: self.told.phases[phase.job as usize]?,
-                age: phase.ended - phase.begun,
+                age: phase.end - phase.start,
             })
         });
         let messages = open.messages.iter().flat_map(|&(job, age)| {
@@ -445,7 +445,7 @@ impl Observer for Seen<'_> {
 
     fn phase(&mut self, phase: &Phase) {
         if let Some(at) = self.told.phases[phase.job as usize] {
-            self.recorders.latencies[at].push(phase.ended - phase.begun);
+            self.recorders.latencies[at].push(phase.end - phase.start);
         }
     }
 

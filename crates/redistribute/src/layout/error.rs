@@ -1,18 +1,21 @@
 //! What can be wrong with a layout.
 
-use std::fmt;
-
 /// Why there is no such layout.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LayoutError {
     /// No dimension, or more than [`super::DIMS_MAX`].
+    #[error("an array of {given} dimensions: it has 1 to {}", super::DIMS_MAX)]
     Dimensions {
         /// How many.
         given: usize,
     },
     /// [`super::ELEMENTS_MAX`] elements or more.
+    #[error("an array has fewer than 2^62 elements")]
     TooManyElements,
     /// The grid and the array differ in the number of dimensions.
+    #[error(
+        "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
+    )]
     GridDimensions {
         /// Those of the grid.
         given: usize,
@@ -20,11 +23,18 @@ pub enum LayoutError {
         wanted: usize,
     },
     /// A process grid with an extent of zero, or of more than [`super::RANKS_MAX`] processes.
+    #[error(
+        "a process grid of {extents:?}: each extent is at least 1, and all together make at most {} ranks",
+        super::RANKS_MAX
+    )]
     GridSize {
         /// Its extents.
         extents: Vec<u32>,
     },
     /// A dimension goes over an axis that the grid lacks.
+    #[error(
+        "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
+    )]
     NoAxis {
         /// Of the array.
         dim: usize,
@@ -34,6 +44,10 @@ pub enum LayoutError {
         axes: usize,
     },
     /// Two dimensions go over one axis.
+    #[error(
+        "dimensions {} and {} both go over axis {axis} of the process grid: each needs one of its own",
+        .dims[0], .dims[1]
+    )]
     AxisTwice {
         /// Of the grid.
         axis: usize,
@@ -41,11 +55,16 @@ pub enum LayoutError {
         dims: [usize; 2],
     },
     /// Blocks of no indices.
+    #[error("blocks of dimension {dim} have no indices: they have at least 1")]
     NoBlock {
         /// Which dimension.
         dim: usize,
     },
     /// Blocks so large that places in a round over all coordinates cannot be counted.
+    #[error(
+        "blocks of {block} indices of dimension {dim} on {over} processes: a round over all has fewer than \
+         2^63 indices"
+    )]
     Round {
         /// Which dimension.
         dim: usize,
@@ -55,16 +74,21 @@ pub enum LayoutError {
         over: u32,
     },
     /// The first block is given to a coordinate beyond the axis.
+    #[error(
+        "the first block of dimension {dim} is at coordinate {first}, but the axis has {over}: coordinates \
+         count from 0"
+    )]
     Source {
         /// Which dimension.
         dim: usize,
         /// The coordinate.
-        source: u32,
+        first: u32,
         /// Coordinates of the axis.
         over: u32,
     },
     /// Cuts that do not go from 0 to the extent of the dimension, one more than the axis has coordinates, never
     /// back.
+    #[error("cuts of dimension {dim}: {problem}")]
     Cuts {
         /// Which dimension.
         dim: usize,
@@ -72,6 +96,7 @@ pub enum LayoutError {
         problem: String,
     },
     /// There are not as many ranks as the layout has.
+    #[error("{given} ranks are given, but the layout has {wanted}")]
     RankCount {
         /// How many were given.
         given: u64,
@@ -79,16 +104,19 @@ pub enum LayoutError {
         wanted: u64,
     },
     /// One rank in two places.
+    #[error("rank {rank} is given twice")]
     RankTwice {
         /// Which.
         rank: u32,
     },
     /// Boxes of no ranks, or of more than [`super::RANKS_MAX`].
+    #[error("boxes of {given} ranks: there are 1 to {}", super::RANKS_MAX)]
     BoxRanks {
         /// Of how many.
         given: u64,
     },
     /// A box has another number of dimensions than the array, ends before it begins, or beyond the array.
+    #[error("box {part} of rank {rank}: {problem}")]
     Box {
         /// Of which rank.
         rank: usize,
@@ -98,6 +126,10 @@ pub enum LayoutError {
         problem: String,
     },
     /// Two boxes hold one element.
+    #[error(
+        "element {index:?} is held twice: by box {} of rank {} and by box {} of rank {}",
+        .of[0].1, .of[0].0, .of[1].1, .of[1].0
+    )]
     Overlap {
         /// The first element that both hold.
         index: Vec<u64>,
@@ -105,76 +137,9 @@ pub enum LayoutError {
         of: [(usize, usize); 2],
     },
     /// No box holds an element.
+    #[error("no rank holds element {index:?}")]
     Missing {
         /// The first such element.
         index: Vec<u64>,
     },
 }
-
-impl fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dimensions { given } => write!(
-                f,
-                "an array of {given} dimensions: it has 1 to {}",
-                super::DIMS_MAX
-            ),
-            Self::TooManyElements => write!(f, "an array has fewer than 2^62 elements"),
-            Self::GridDimensions { given, wanted } => write!(
-                f,
-                "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
-            ),
-            Self::GridSize { extents } => write!(
-                f,
-                "a process grid of {extents:?}: each extent is at least 1, and all together make at most {} ranks",
-                super::RANKS_MAX
-            ),
-            Self::NoAxis { dim, axis, axes } => write!(
-                f,
-                "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
-            ),
-            Self::AxisTwice { axis, dims } => write!(
-                f,
-                "dimensions {} and {} both go over axis {axis} of the process grid: each needs one of its own",
-                dims[0], dims[1]
-            ),
-            Self::NoBlock { dim } => write!(
-                f,
-                "blocks of dimension {dim} have no indices: they have at least 1"
-            ),
-            Self::Round { dim, block, over } => write!(
-                f,
-                "blocks of {block} indices of dimension {dim} on {over} processes: a round over all has fewer than \
-                 2^63 indices"
-            ),
-            Self::Source { dim, source, over } => write!(
-                f,
-                "the first block of dimension {dim} is at coordinate {source}, but the axis has {over}: coordinates \
-                 count from 0"
-            ),
-            Self::Cuts { dim, problem } => write!(f, "cuts of dimension {dim}: {problem}"),
-            Self::RankCount { given, wanted } => {
-                write!(f, "{given} ranks are given, but the layout has {wanted}")
-            }
-            Self::RankTwice { rank } => write!(f, "rank {rank} is given twice"),
-            Self::BoxRanks { given } => write!(
-                f,
-                "boxes of {given} ranks: there are 1 to {}",
-                super::RANKS_MAX
-            ),
-            Self::Box {
-                rank,
-                part,
-                problem,
-            } => write!(f, "box {part} of rank {rank}: {problem}"),
-            Self::Overlap { index, of } => write!(
-                f,
-                "element {index:?} is held twice: by box {} of rank {} and by box {} of rank {}",
-                of[0].1, of[0].0, of[1].1, of[1].0
-            ),
-            Self::Missing { index } => write!(f, "no rank holds element {index:?}"),
-        }
-    }
-}
-
-impl std::error::Error for LayoutError {}

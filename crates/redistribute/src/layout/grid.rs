@@ -90,11 +90,6 @@ impl Grid {
         &self.dims
     }
 
-    /// In which order processes are numbered.
-    pub fn order(&self) -> GridOrder {
-        self.order
-    }
-
     pub(super) fn size(&self) -> u64 {
         self.extents
             .iter()
@@ -143,7 +138,11 @@ impl Grid {
                     return Err(LayoutError::Round { dim, block, over });
                 }
                 &Spread::Cyclic { source, .. } if source >= over => {
-                    return Err(LayoutError::Source { dim, source, over });
+                    return Err(LayoutError::Source {
+                        dim,
+                        first: source,
+                        over,
+                    });
                 }
                 Spread::Cuts(cuts) => {
                     let problem = wrong_cuts(cuts, extent, over);

@@ -129,11 +129,6 @@ impl Layout {
         &self.shape
     }
 
-    /// Elements of the whole array.
-    pub fn size(&self) -> u64 {
-        self.shape.iter().product()
-    }
-
     /// How many ranks hold the array, those included that hold nothing.
     pub fn rank_count(&self) -> u64 {
         match &self.form {

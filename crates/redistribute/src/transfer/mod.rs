@@ -11,14 +11,14 @@ pub use array::{Array, ArrayMut, Order, strides};
 pub use packed::{Packing, Side, Source, runs};
 pub use shared::redistribute;
 
-use std::fmt;
-
 /// Why data cannot be moved.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransferError {
     /// Elements of no bytes.
+    #[error("elements of 0 bytes: they have at least 1")]
     NoElement,
     /// There are not as many ranks as the layout has.
+    #[error("{side}: arrays of {given} ranks, but the layout has {wanted}")]
     Ranks {
         /// `from` or `to`.
         side: &'static str,
@@ -28,6 +28,7 @@ pub enum TransferError {
         wanted: u64,
     },
     /// A rank has not as many arrays as it has parts.
+    #[error("{side}: rank {rank} has {given} arrays, but {wanted} parts of the layout")]
     Parts {
         /// `from` or `to`.
         side: &'static str,
@@ -39,6 +40,10 @@ pub enum TransferError {
         wanted: usize,
     },
     /// An array has no element where the layout has one, or two elements in one place.
+    #[error(
+        "{side}: array {part}{}: {problem}",
+        .rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default()
+    )]
     Array {
         /// `from` or `to`.
         side: &'static str,
@@ -50,6 +55,7 @@ pub enum TransferError {
         problem: String,
     },
     /// A message is not as long as what is in it.
+    #[error("a message of {given} bytes for {wanted} bytes of elements")]
     Message {
         /// Its bytes.
         given: usize,
@@ -57,48 +63,6 @@ pub enum TransferError {
         wanted: u64,
     },
     /// The threads could not be started.
+    #[error("threads cannot be started: {0}")]
     Threads(String),
 }
-
-impl fmt::Display for TransferError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoElement => f.write_str("elements of 0 bytes: they have at least 1"),
-            Self::Ranks {
-                side,
-                given,
-                wanted,
-            } => write!(
-                f,
-                "{side}: arrays of {given} ranks, but the layout has {wanted}"
-            ),
-            Self::Parts {
-                side,
-                rank,
-                given,
-                wanted,
-            } => write!(
-                f,
-                "{side}: rank {rank} has {given} arrays, but {wanted} parts of the layout"
-            ),
-            Self::Array {
-                side,
-                rank,
-                part,
-                problem,
-            } => match rank {
-                Some(rank) => write!(f, "{side}: array {part} of rank {rank}: {problem}"),
-                None => write!(f, "{side}: array {part}: {problem}"),
-            },
-            Self::Message { given, wanted } => {
-                write!(
-                    f,
-                    "a message of {given} bytes for {wanted} bytes of elements"
-                )
-            }
-            Self::Threads(problem) => write!(f, "threads cannot be started: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for TransferError {}

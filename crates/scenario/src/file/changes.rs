@@ -2,12 +2,13 @@
 
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
+use serde::{Deserialize, Serialize};
 
 /// Values of an axis that are listed one by one.
 const VALUES_LISTED_MAX: usize = 6;
 
 /// A field that overrides have changed, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Its key; `sweep.NAME` for an axis of variants.
     pub key: String,

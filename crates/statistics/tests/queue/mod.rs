@@ -107,7 +107,7 @@ pub struct WatchedQueue {
 
 impl WatchedQueue {
     pub fn new(queue: Queue) -> Self {
-        let mut backlog = Backlog::new();
+        let mut backlog = Backlog::default();
         backlog.sample(0, 0);
         Self {
             queue,

@@ -81,8 +81,8 @@ pub(super) struct Next {
 /// A burst that is not complete, or waits for one before it.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
-    begun: Cycles,
-    ended: Cycles,
+    start: Cycles,
+    end: Cycles,
     left: u64,
 }
 
@@ -96,8 +96,9 @@ pub(super) struct Asker {
     under_way: u32,
     /// Whether the next message is known and not handed over; only while one more may be.
     next_known: bool,
-    /// Bursts that are complete and have been told, and those after them.
-    bursts_told: u64,
+    /// How many bursts have been reported as complete.
+    bursts_reported: u64,
+    /// The bursts after those, in order.
     bursts: VecDeque<Burst>,
 }
 
@@ -116,7 +117,7 @@ impl Asker {
             operation: stream("operation"),
             under_way: 0,
             next_known: false,
-            bursts_told: 0,
+            bursts_reported: 0,
             bursts: VecDeque::new(),
         }
     }
@@ -170,14 +171,14 @@ impl Asker {
     }
 
     fn note_burst(&mut self, burst: u64, now: Cycles, mut ended: impl FnMut(u64, Cycles, Cycles)) {
-        let at = (burst - self.bursts_told) as usize;
+        let at = (burst - self.bursts_reported) as usize;
         let of = &mut self.bursts[at];
         of.left -= 1;
-        of.ended = of.ended.max(now);
+        of.end = of.end.max(now);
         while let Some(&first) = self.bursts.front().filter(|burst| burst.left == 0) {
             self.bursts.pop_front();
-            ended(self.bursts_told, first.begun, first.ended);
-            self.bursts_told += 1;
+            ended(self.bursts_reported, first.start, first.end);
+            self.bursts_reported += 1;
         }
     }
 
@@ -189,8 +190,8 @@ impl Asker {
             last = asked.place + 1 == messages;
             if asked.place == 0 {
                 self.bursts.push_back(Burst {
-                    begun: asked.asked,
-                    ended: 0,
+                    start: asked.asked,
+                    end: 0,
                     left: messages,
                 });
             }
@@ -208,8 +209,8 @@ impl Asker {
             to: self.to.next(&asks.targets),
             bytes,
             operation,
-            // The one that it is part of is the last that has begun.
-            burst: (self.bursts_told + self.bursts.len() as u64).saturating_sub(1),
+            // The message is part of the newest burst.
+            burst: (self.bursts_reported + self.bursts.len() as u64).saturating_sub(1),
         }
     }
 
@@ -226,8 +227,11 @@ impl Asker {
 
     /// Return the number of the first burst that is not complete, and the start of that and of all later ones.
     pub(super) fn open_bursts(&self) -> (u64, impl Iterator<Item = Cycles> + '_) {
-        let starts = self.bursts.iter().map(|burst| burst.begun);
-        (self.bursts_told, starts.chain(self.client.waiting_bursts()))
+        let starts = self.bursts.iter().map(|burst| burst.start);
+        (
+            self.bursts_reported,
+            starts.chain(self.client.waiting_bursts()),
+        )
     }
 }
 

@@ -59,7 +59,8 @@ pub(super) struct Client {
     size: Stream,
     gap: Gap,
     rest: Gap,
-    /// Messages asked for and not begun, by time: the time, and how many of how many are left.
+    /// Messages asked for and not handed over, by arrival: its time, how many of its messages are left,
+    /// and how many it has.
     waiting: VecDeque<(Cycles, u64, u64)>,
     /// Messages asked for, up to and with the last arrival that was drawn.
     drawn: u64,

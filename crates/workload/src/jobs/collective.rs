@@ -144,17 +144,17 @@ impl Plan {
         }
     }
 
-    /// Hands the ranks that `rank` sends to in `step` to `send`, with the length of each message, and
-    /// returns how many messages it waits for.
-    pub(super) fn step(&self, rank: u32, step: u64, tell: &mut impl FnMut(u32, u64)) -> u32 {
+    /// Call `emit` with the receiver and the length of each message that `rank` sends in `step`. Return
+    /// how many messages it waits for.
+    pub(super) fn step(&self, rank: u32, step: u64, emit: &mut impl FnMut(u32, u64)) -> u32 {
         if let Self::Listed { sends, awaited, .. } = self {
             for to in &sends[rank as usize] {
-                (0..to.times).for_each(|_| tell(to.to, to.bytes));
+                (0..to.times).for_each(|_| emit(to.to, to.bytes));
             }
             return awaited[rank as usize];
         }
         let bytes = self.bytes();
-        let mut send = |to| tell(to, bytes);
+        let mut send = |to| emit(to, bytes);
         // Steps of a round are fewer than 2^33, and less than the ranks where they are cast.
         match self {
             Self::AllToAll { ranks, .. } => {
@@ -192,7 +192,7 @@ impl Plan {
                 neighbours.iter().copied().for_each(send);
                 neighbours.len() as u32
             }
-            Self::Listed { .. } => unreachable!("told above"),
+            Self::Listed { .. } => unreachable!("handled above"),
         }
     }
 }
@@ -272,8 +272,8 @@ mod tests {
         }
     }
 
-    /// What each rank knows after one round: of whom it has heard, directly or not.
-    fn heard(ranks: u32, plan: &Plan) -> Vec<u128> {
+    /// The ranks whose data each rank has after one round, directly or not: a bit each.
+    fn reached(ranks: u32, plan: &Plan) -> Vec<u128> {
         let mut known: Vec<u128> = (0..ranks).map(|rank| 1 << rank).collect();
         for step in 0..plan.steps() {
             let before = known.clone();
@@ -287,13 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn after_an_all_reduce_everybody_has_heard_of_everybody() {
+    fn an_all_reduce_brings_the_data_of_each_rank_to_all() {
         for ranks in 2..=40 {
             for algorithm in [AllReduce::Ring, AllReduce::RecursiveDoubling] {
                 let plan = Plan::all_reduce(algorithm, ranks, 64);
                 let all = (1u128 << ranks) - 1;
                 assert!(
-                    heard(ranks, &plan).iter().all(|&known| known == all),
+                    reached(ranks, &plan).iter().all(|&known| known == all),
                     "{plan:?}"
                 );
             }

@@ -5,7 +5,7 @@ use crate::jobs::spec::{
 };
 use thiserror::Error;
 
-/// Why jobs do not fit on a machine. Jobs are told by their place in the list.
+/// Why jobs do not fit on a machine. A job is given by its index in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// A server that is not there.

@@ -74,13 +74,13 @@ impl Pace {
 pub(super) struct Round {
     /// Counted from 0.
     pub(super) number: u64,
-    /// When it began.
-    pub(super) begun: Cycles,
+    /// When it started.
+    pub(super) start: Cycles,
     /// When it ended.
-    pub(super) ended: Cycles,
+    pub(super) end: Cycles,
 }
 
-/// A step that has begun.
+/// A step that has started.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     /// Own messages that are not complete.
@@ -100,11 +100,11 @@ impl Step {
 pub(super) struct Member {
     /// Steps before this one are done, counted over all rounds.
     first: u64,
-    /// Steps from that on that have begun.
-    begun: VecDeque<Step>,
-    /// Of those the ones that are not done.
+    /// Steps from that on that have started.
+    started: VecDeque<Step>,
+    /// How many of the started steps are not done.
     unfinished: u32,
-    /// Messages that have come in early: for the first step that has not begun, the next and so on.
+    /// Messages that have come in early: for the first step that has not started, the next and so on.
     early: VecDeque<u32>,
     /// Messages asked for and not handed over, as they will be.
     waiting: VecDeque<Sent>,
@@ -134,7 +134,7 @@ impl Member {
     /// A message of step `step` has come in. Whether it may go on.
     pub(super) fn arrived(&mut self, now: Cycles, step: u64) -> bool {
         self.ready = self.ready.max(now);
-        let next = self.first + self.begun.len() as u64;
+        let next = self.first + self.started.len() as u64;
         if step < next {
             return self.change(step, |step| step.awaited -= 1);
         }
@@ -147,9 +147,9 @@ impl Member {
         false
     }
 
-    /// Notes something of a step that has begun. Whether that was the last of it.
+    /// Apply `note` to a step that has started. Return whether that completes the step.
     fn change(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
-        let step = &mut self.begun[(step - self.first) as usize];
+        let step = &mut self.started[(step - self.first) as usize];
         note(step);
         let done = step.is_done();
         self.unfinished -= u32::from(done);
@@ -163,8 +163,8 @@ impl Member {
         self.round = time;
     }
 
-    /// Begins all steps and hands over all messages that it may; tells of the rounds that have
-    /// ended.
+    /// Start all steps and hand over all messages that it may. Report each round that has ended to
+    /// `end`.
     pub(super) fn go_on(
         &mut self,
         plan: &Plan,
@@ -179,14 +179,14 @@ impl Member {
         let steps = plan.steps();
         let mut time = self.ready;
         loop {
-            while self.begun.front().is_some_and(|step| step.is_done()) {
-                self.begun.pop_front();
+            while self.started.front().is_some_and(|step| step.is_done()) {
+                self.started.pop_front();
                 self.first += 1;
                 if self.first.is_multiple_of(steps) {
                     end(Round {
                         number: self.first / steps - 1,
-                        begun: self.round,
-                        ended: time,
+                        start: self.round,
+                        end: time,
                     });
                     if pace.together {
                         self.held = true;
@@ -198,9 +198,9 @@ impl Member {
             }
             let mut asked = 0;
             loop {
-                let next = self.first + self.begun.len() as u64;
+                let next = self.first + self.started.len() as u64;
                 let within = !next.is_multiple_of(steps) && self.unfinished < pace.steps;
-                if !(self.begun.is_empty() || within && pace.steps > 1) {
+                if !(self.started.is_empty() || within && pace.steps > 1) {
                     break;
                 }
                 asked += self.begin(plan, rank, next, time);
@@ -209,7 +209,7 @@ impl Member {
                 self.asked += asked;
                 self.last = (time, asked);
             }
-            if !self.begun.front().is_some_and(|step| step.is_done()) {
+            if !self.started.front().is_some_and(|step| step.is_done()) {
                 break;
             }
         }
@@ -226,7 +226,7 @@ impl Member {
         }
     }
 
-    /// Begins step number `step`, the next. Answers how many messages it asks for.
+    /// Start step number `step`, the next. Return how many messages it asks for.
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;
@@ -241,12 +241,12 @@ impl Member {
         });
         let unsent = (self.waiting.len() - before) as u32;
         let already = self.early.pop_front().unwrap_or(0);
-        let begun = Step {
+        let started = Step {
             unsent,
             awaited: expected - already,
         };
-        self.unfinished += u32::from(!begun.is_done());
-        self.begun.push_back(begun);
+        self.unfinished += u32::from(!started.is_done());
+        self.started.push_back(started);
         unsent.into()
     }
 

@@ -1,8 +1,8 @@
 //! Jobs that run side by side on sets of nodes, and the I/O servers that they share.
 //!
-//! [`spec`] says what runs where, [`Layout`] finds the nodes, and a [`JobsSource`] says which
-//! message each process sends next. It is told when messages are complete and when they have
-//! come in, and keeps no clock of its own.
+//! [`spec`] describes the jobs, [`Layout`] finds their nodes, and a [`JobsSource`] returns the next
+//! message of each process. Its caller reports when messages are complete and when they have come in;
+//! it keeps no clock of its own.
 
 mod asker;
 mod client;

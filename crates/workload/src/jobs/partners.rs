@@ -2,7 +2,7 @@
 
 use crate::jobs::spec::Destinations;
 
-/// The server of each client, so that no client has itself and every server has as many clients
+/// Return the server of each client, so that no client has itself and every server has as many clients
 /// as any other, or one more or less; `None` for a client that is the only server, and for random
 /// destinations.
 ///
@@ -29,8 +29,8 @@ pub(super) fn partners(
         }
         let others = (1..clients.len()).map(|ahead| (rank + ahead) % clients.len());
         let fits = |&other: &usize| {
-            let theirs = servers[chosen[other]];
-            theirs != own && own != clients[other]
+            let server = servers[chosen[other]];
+            server != own && own != clients[other]
         };
         match others.into_iter().find(fits) {
             Some(other) => chosen.swap(rank, other),

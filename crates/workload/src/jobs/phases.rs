@@ -3,15 +3,15 @@
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A phase that all processes of a job have ended. What a job waits for is its last process.
+/// A phase that all processes of a job have ended. It ends with the last of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
     /// The job, by its place in the list of all jobs.
     pub job: u32,
-    /// When the first of its processes began it: of a checkpoint, when it was due.
-    pub begun: Cycles,
-    /// When the last one had ended it.
-    pub ended: Cycles,
+    /// When the first of its processes started it: of a checkpoint, when it was due.
+    pub start: Cycles,
+    /// When the last one ended it.
+    pub end: Cycles,
 }
 
 /// The phases of one job that some processes have ended and others have not, the oldest first.
@@ -26,8 +26,8 @@ pub(super) struct Phases {
 
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    begun: Cycles,
-    ended: Cycles,
+    start: Cycles,
+    end: Cycles,
     left: u32,
 }
 
@@ -45,41 +45,39 @@ impl Phases {
         self.processes
     }
 
-    /// A process has ended phase `number`, counted from 0. Answers when it was begun and ended if
-    /// it was the last.
+    /// Take note that a process has ended phase `number`, counted from 0. Return start and end of the
+    /// phase if it was the last process.
     pub(super) fn end(
         &mut self,
         number: u64,
-        begun: Cycles,
-        ended: Cycles,
+        start: Cycles,
+        end: Cycles,
     ) -> Option<(Cycles, Cycles)> {
         let at = (number - self.before) as usize;
         let new = Open {
-            begun,
-            ended,
+            start,
+            end,
             left: self.processes,
         };
         if self.open.len() <= at {
             self.open.resize(at + 1, new);
         }
         let phase = &mut self.open[at];
-        phase.begun = phase.begun.min(begun);
-        phase.ended = phase.ended.max(ended);
+        phase.start = phase.start.min(start);
+        phase.end = phase.end.max(end);
         phase.left -= 1;
         if phase.left > 0 {
             return None;
         }
         // Every process has ended all phases before this one, too.
         self.before += 1;
-        self.open
-            .pop_front()
-            .map(|phase| (phase.begun, phase.ended))
+        self.open.pop_front().map(|phase| (phase.start, phase.end))
     }
 
     /// Return the start of each phase that has not ended, the oldest first. `started` gives number and start of the
     /// phases that single processes are in.
     pub(super) fn open_since(&self, started: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
-        let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.begun).collect();
+        let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.start).collect();
         for (number, time) in started {
             let Some(at) = number.checked_sub(self.before) else {
                 continue;

@@ -60,11 +60,11 @@ pub struct Process {
 ///
 /// Calling contract: [`begin`](Self::begin) once, then, for every demand,
 /// [`completed`](Self::completed) with the time at which it is complete at its process and, for a
-/// write, [`arrived`](Self::arrived) with that at which its last byte has come in. Completions may
-/// be told as soon as they are certain, ahead of their time, but not those of processes that are
-/// [`in_order`](Self::in_order). Of [`several`](Self::several) demands of a process each is also told
-/// when it is [`handed`](Self::handed) over. Each call may add demands, none for an earlier time than
-/// the one that it is told.
+/// write, [`arrived`](Self::arrived) with that at which its last byte has come in. The caller may report
+/// a completion as soon as it is certain, ahead of its time, except for a process that is
+/// [`in_order`](Self::in_order). For a process that may have [`several`](Self::several) demands under
+/// way, it also reports each one that is [`handed`](Self::handed) over. Each call may add demands, none
+/// for a time before its own.
 ///
 /// Every process draws from streams of its own, named after its job and numbered by its node, so
 /// that a job asks for the same alone and beside others.
@@ -263,8 +263,8 @@ impl JobsSource {
         }
     }
 
-    /// Whether [`handed`](Self::handed) is to be told of every demand of `process`, since it may have
-    /// several under way.
+    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since it may
+    /// have several under way.
     #[inline]
     pub fn several(&self, process: u32) -> bool {
         match self.does(process) {
@@ -273,8 +273,8 @@ impl JobsSource {
         }
     }
 
-    /// Whether [`completed`](Self::completed) is to be told in the order of time of every demand of
-    /// `process`, since what it does next depends on which of several is complete first.
+    /// Return whether [`completed`](Self::completed) must be called in the order of time for the demands
+    /// of `process`, since its next step depends on which of several is complete first.
     #[inline]
     pub fn in_order(&self, process: u32) -> bool {
         match self.does(process) {
@@ -314,15 +314,15 @@ impl JobsSource {
         match (&mut state.kind, &runs.does) {
             (Kind::Client(asker), Does::Ask(asks)) => {
                 let from = self.processes[process as usize];
-                let (phases, told) = (&mut runs.phases, &mut self.ended);
+                let (phases, complete_phases) = (&mut runs.phases, &mut self.ended);
                 let next = asker.completed(
                     asks,
                     now,
                     (complete.asked, complete.step),
-                    |burst, begun, ended| {
-                        if let Some((begun, ended)) = phases.end(burst, begun, ended) {
+                    |burst, start, end| {
+                        if let Some((start, end)) = phases.end(burst, start, end) {
                             let job = from.job;
-                            told.push(Phase { job, begun, ended });
+                            complete_phases.push(Phase { job, start, end });
                         }
                     },
                 );
@@ -405,11 +405,11 @@ impl JobsSource {
             found.extend(
                 since
                     .into_iter()
-                    .filter(|&begun| begun <= now)
-                    .map(|begun| Phase {
+                    .filter(|&start| start <= now)
+                    .map(|start| Phase {
                         job: process.job,
-                        begun,
-                        ended: now,
+                        start,
+                        end: now,
                     }),
             );
         }
@@ -430,8 +430,8 @@ impl JobsSource {
         ages.collect()
     }
 
-    /// The phases that have ended since this was last asked for. Like completions they may be told
-    /// ahead of their time.
+    /// Return the phases that have ended since the last call. Like completions they may be ahead of
+    /// their time.
     pub fn ended_phases(&mut self) -> std::vec::Drain<'_, Phase> {
         self.ended.drain(..)
     }
@@ -460,12 +460,12 @@ impl JobsSource {
                 step: sent.step,
             });
         };
-        let (phases, told) = (&mut runs.phases, &mut self.ended);
+        let (phases, complete_phases) = (&mut runs.phases, &mut self.ended);
         let mut all_ended = None;
         member.go_on(plan, pace, rank, send, |round: Round| {
-            if let Some((begun, ended)) = phases.end(round.number, round.begun, round.ended) {
-                told.push(Phase { job, begun, ended });
-                all_ended = Some(ended + pace.pause);
+            if let Some((start, end)) = phases.end(round.number, round.start, round.end) {
+                complete_phases.push(Phase { job, start, end });
+                all_ended = Some(end + pace.pause);
             }
         });
         let first = runs.first;

@@ -70,7 +70,7 @@ pub struct PacketSource {
 struct Node {
     /// Its place among the live nodes.
     own: u32,
-    begun: bool,
+    has_sent: bool,
     time: Cycles,
     gap: Gap,
     arrival: Stream,
@@ -107,7 +107,7 @@ impl PacketSource {
             senders.push(node);
             nodes.push(Node {
                 own,
-                begun: false,
+                has_sent: false,
                 time: 0,
                 gap: Gap::default(),
                 arrival: streams.stream("arrival", node.into()),
@@ -155,11 +155,11 @@ impl PacketSource {
     pub fn next(&mut self, node: u32) -> Request {
         let others = self.others.expect("a sender has others to send to");
         let sender = &mut self.nodes[self.places[node as usize] as usize];
-        let gap = match sender.begun {
+        let gap = match sender.has_sent {
             true => (self.gaps).next(self.mean, &mut sender.gap, &mut sender.arrival),
             false => (self.gaps).first(self.mean, &mut sender.gap, &mut sender.arrival),
         };
-        sender.begun = true;
+        sender.has_sent = true;
         sender.time += gap;
         let time = sender.time;
         if let Some((chance, hot)) = self.hot

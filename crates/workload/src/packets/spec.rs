@@ -55,7 +55,8 @@ pub struct PacketTraffic {
     pub hot_node: Option<HotNode>,
     /// From the arrival of a request to its response, at the target.
     pub turnaround: Time,
-    /// Transactions of a node that may be under way, from being handed to its interface until the
-    /// tail of the response has come in. A move has no response: its node does not hear of its end.
+    /// Transactions of a node that may be under way. One is under way from its handing to the interface
+    /// until the tail of the response has come in. A move has no response, so that its node does not
+    /// notice its end.
     pub outstanding: Outstanding,
 }

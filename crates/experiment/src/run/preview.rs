@@ -1,4 +1,4 @@
-//! What an experiment says before it runs.
+//! Machines, capacity and warnings of an experiment before it runs.
 
 use super::Experiment;
 use super::whole::longest_period;
