@@ -14,9 +14,7 @@ TEST_PROFILE ?=
 SOAK_S ?= 300
 
 # What is free of the words of tools/words.txt, and stays so.
-PLAIN := $(filter-out $(addprefix crates/,kinds machine),\
-	$(wildcard crates/*)) $(filter-out python/isthmus/cli/ python/isthmus/objects.py,\
-	$(wildcard python/isthmus/*.py python/isthmus/*/)) $(wildcard tools/*.py)
+PLAIN := $(wildcard crates/* python/isthmus/*.py python/isthmus/*/ tools/*.py)
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')

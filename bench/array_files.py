@@ -25,7 +25,6 @@ from typing import Any
 from measure import Engine, Line, rounded
 from mpis import OURS, RANKS, Mpi, Times, beside, installed, measured, ratios, turns
 
-COMMAND = "python bench/run.py array"
 BLOCK = 16
 STATES = ("over", "new")
 """The file exists already; the file is new."""
@@ -203,7 +202,6 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
             peer=peer.rate(load.bytes),
             unit="MB/s",
             ratio=statistics.median(ratios(own, peer)),
-            command=COMMAND,
             detail={
                 "mpi": at[0].name,
                 "file": at[1],

@@ -24,7 +24,6 @@ from measure import EQUAL, ROOT, Engine, Line, apart, rounded
 
 KEPT = ROOT / "bench" / "results" / "crosscheck.json"
 FIGURE = ROOT / "docs" / "images" / "crosscheck"
-DRIVER = "python bench/run.py crosscheck"
 SEEDS = 5
 """Number of runs of a peer at each load."""
 
@@ -259,7 +258,6 @@ def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line
         peer=other.latency,
         unit="cycles",
         ratio=None,  # of two latencies, not of two speeds: the note has it
-        command=DRIVER,
         note=note,
         detail={"points": [[asdict(a), asdict(b)] for a, b in pairs]},
     )

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import plot
 from array_files import tmpfs
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from measure import ROOT, Engine, Line
 from mpis import RANKS, installed, launched, turns
 
 IMAGES = ROOT / "docs" / "images"
 CASES = 20
-COMMAND = "python bench/run.py prediction"
 BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 """Doubles per block, 8 bytes to 8 KiB, as in section 6.3 of the paper, from 128 bytes on."""
 
@@ -39,10 +41,7 @@ def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
         id="prediction.exchanges",
         name=f"{cases} exchanges of {RANKS} ranks, none of them used for calibration: median error",
         isthmus=statistics.median(wrong) * 100,
-        peer=None,
         unit="%",
-        ratio=None,
-        command=COMMAND,
         detail={"mpi": mpi.name, "largest_error": wrong[-1], **report},
     )
 
@@ -88,35 +87,21 @@ def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
         peer=first["as it is"]["rate_mb_per_s"]["median"],
         unit="MB/s",
         ratio=ratio[first["block_bytes"]],
-        command="python bench/run.py crossover",
         detail={"mpi": mpi.name, "points": points, "ratio": ratio},
     )
 
 
-def _axes() -> tuple[Any, Any]:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(7, 4.8), layout="constrained")
+def _picture() -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
+    plot.tidy(axes)
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> None:
-    from matplotlib import pyplot as plt
-
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150)
-    plt.close(figure)
-
-
 def _draw_prediction(cases: list[dict[str, Any]], path: Path) -> None:
-    figure, axes = _axes()
+    figure, axes = _picture()
     marks = {"alltoall": "o", "pairwise": "s", "datatype": "^", "window": "D"}
     for form, marker in marks.items():
         if form not in {case["form"] for case in cases}:
@@ -138,11 +123,11 @@ def _draw_prediction(cases: list[dict[str, Any]], path: Path) -> None:
     axes.set_ylabel("measured (ms)")
     axes.set_title("Exchanges of 4 ranks, and 15% on either side", loc="left")
     axes.legend(frameon=False)
-    _save(figure, path)
+    plot.save(figure, path)
 
 
 def _draw_crossover(points: list[dict[str, Any]], path: Path) -> None:
-    figure, axes = _axes()
+    figure, axes = _picture()
     for name, marker in (("reshuffled", "o"), ("as it is", "s")):
         rates = [point[name]["rate_mb_per_s"] for point in points]
         axes.errorbar(
@@ -165,4 +150,4 @@ def _draw_crossover(points: list[dict[str, Any]], path: Path) -> None:
     axes.set_ylabel("MB/s")
     axes.set_title("4 ranks write one file on tmpfs", loc="left")
     axes.legend(frameon=False)
-    _save(figure, path)
+    plot.save(figure, path)

@@ -19,7 +19,6 @@ from typing import Any
 
 from measure import EQUAL, ROOT, Engine, Line, rounded, run, spread
 
-COMMAND = "python bench/run.py flow"
 HERE = ROOT / "bench" / "simgrid"
 PROGRAM = ROOT / "out" / "bench-simgrid" / "torus"
 LEFT_OUT = "SimGrid is not installed (Debian: libsimgrid-dev, g++): left out"
@@ -159,7 +158,6 @@ def _line(
         peer=statistics.median(ran.rate_per_s for ran in peers) if peers else None,
         unit="messages per CPU second",
         ratio=ratio,
-        command=COMMAND,
         note=note,
         detail={"ours": spread(rates), "first": isthmus[0], **detail},  # codespell:ignore ours
     )

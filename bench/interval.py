@@ -25,7 +25,6 @@ import caminos
 from measure import EQUAL, ROOT, Cost, Engine, Line, Window, apart, rounded, run
 
 FOLDER = ROOT / "bench" / "interval"
-DRIVER = "python bench/run.py interval"
 PRECISION = 0.02
 # The 97.5% quantile of the normal distribution.
 NORMAL = 1.96
@@ -243,7 +242,6 @@ def _line(
         peer=peer,
         unit="CPU s",
         ratio=None if peer is None else peer / isthmus,
-        command=DRIVER,
         note=note,
         detail=detail | {"peer": peer_name, "note": note},
     )

@@ -9,7 +9,7 @@ import resource
 import statistics
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -158,14 +158,15 @@ class Line:
     """Benchmark and row, such as ``peer/32-flits-60``; it stays the same if the row is renamed."""
     name: str
     isthmus: float | None
-    peer: float | None
     unit: str
-    ratio: float | None
-    command: str
-    detail: dict[str, Any]
+    peer: float | None = None
+    ratio: float | None = None
+    detail: dict[str, Any] = field(default_factory=dict)
     """Details behind the figures; kept in ``results/`` only."""
     note: str = ""
     """A remark that readers need, such as the reason for a missing ratio."""
+    command: str = ""
+    """The command that measures it; empty for the driver with the benchmark's name."""
 
     def row(self) -> dict[str, Any]:
         """Return the row in the schema of ``results.json``."""

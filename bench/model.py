@@ -23,6 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+from plot import tidy
+
 from isthmus import Hypercube, Placement, Precision, Workload, analyze, simulate
 
 HERE = Path(__file__).parent
@@ -197,14 +200,8 @@ def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
 
 def draw(cases: list[dict[str, Any]], path: Path) -> None:
     """Draw residuals against the share of the knee, with their distribution."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(
-        len(TITLES), 2, figsize=(10, 3.3 * len(TITLES)), layout="constrained", sharey="col"
-    )
+    figure = Figure(figsize=(10, 3.3 * len(TITLES)), layout="constrained")
+    axes = figure.subplots(len(TITLES), 2, sharey="col")
     figure.suptitle(f"The model of hypercubes on {len(cases)} machines drawn at random")
     for row, (name, title) in zip(axes, TITLES.items(), strict=True):
         row[0].axhspan(-100 * AIM, 100 * AIM, color="#888888", alpha=0.2, linewidth=0)
@@ -249,11 +246,9 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
         row[1].set_ylabel("machines (%)")
         row[1].legend(frameon=False, fontsize=10, loc="lower right")
         for ax in row:
-            ax.grid(visible=True, color="#dddddd", linewidth=0.8)
+            tidy(ax)
             ax.set_axisbelow(True)
-            ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
-    plt.close(figure)
 
 
 def main() -> None:

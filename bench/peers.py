@@ -15,8 +15,6 @@ import booksim
 import caminos
 from measure import EQUAL, Engine, Line, Window, apart, rounded, spread
 
-DRIVER = "python bench/run.py"
-
 # Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
 SATURATION = 0.46
 # Flits that CAMINOS moves as one where it may be coarse: messages of 256 phits in place of 4096 on
@@ -56,7 +54,6 @@ def beside(
         peer=statistics.median(run.rate_per_s for run in peers),
         unit=unit,
         ratio=None if note else statistics.median(ratios),
-        command=f"{DRIVER} {row.partition('/')[0]}",
         note=note,
         detail={
             "peer": peer,

@@ -5,21 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
 INK = "#222222"
 MESSAGE = "#1b6ca8"
 CHANNEL = "#c8553d"
 
 
+def tidy(axes: Axes, axis: str = "both") -> None:
+    """Draw a light grid along an axis, and no frame at the top and on the right."""
+    axes.grid(visible=True, which="major", axis=axis, color="#dddddd", linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def save(figure: Figure, path: Path, dpi: int = 150, svg: dict[str, Any] | None = None) -> None:
+    """Write a picture to ``path`` with .png and .svg, the latter with this metadata."""
+    figure.savefig(path.with_suffix(".png"), dpi=dpi)
+    figure.savefig(path.with_suffix(".svg"), dpi=dpi, metadata=svg)
+
+
 def growth(points: list[dict[str, Any]], path: Path) -> None:
     """Draw ``points`` (of ``isthmus-bench growth``) to ``path`` with .png and .svg."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import FuncFormatter
-
     dimensions = [point["dimension"] for point in points]
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
     for key, color, label in (
         ("ns_per_message", MESSAGE, "per message"),
         ("ns_per_channel", CHANNEL, "per channel crossed"),
@@ -51,23 +63,15 @@ def growth(points: list[dict[str, Any]], path: Path) -> None:
     ):
         axes.axvspan(first, last, color=INK, alpha=0.03 if first != 8.5 else 0.07, linewidth=0)
         axes.text((first + last) / 2, 5.6, text, ha="center", fontsize=8, color=INK)
-    axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150)
-    plt.close(figure)
+    tidy(axes, axis="y")
+    save(figure, path)
 
 
 def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
     """Draw ``points`` (of ``isthmus-bench sci``) to ``path`` with .png and .svg."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import FuncFormatter
-
     nodes = [point["nodes"] for point in points]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
     series = (
         (left, [point["run_s"]["median"] * 1e3 for point in points], MESSAGE, "200 µs (ms)"),
         (right, [point["ns_per_packet"] for point in points], CHANNEL, "a packet (ns)"),
@@ -88,34 +92,19 @@ def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.set_xlabel("nodes")
         axes.set_ylabel(f"CPU time of {label}, one core")
-        axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     figure.suptitle("Cost of a bidirectional torus of SCI rings at half its saturation", color=INK)
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150)
-    plt.close(figure)
+    save(figure, path)
 
 
 def crosscheck(content: dict[str, Any], path: Path) -> None:
     """Draw what ``crosscheck.py`` keeps to ``path`` with .png and .svg: mean latencies, and below
     them how far each peer is from isthmus.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     mpl.rcParams["svg.hashsalt"] = "isthmus"
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import PercentFormatter
-
     networks = content["networks"]
-    figure, columns = plt.subplots(
-        2,
-        len(networks),
-        figsize=(10, 6.4),
-        layout="constrained",
-        height_ratios=(3, 2),
-        squeeze=False,
-    )
+    figure = Figure(figsize=(10, 6.4), layout="constrained")
+    columns = figure.subplots(2, len(networks), height_ratios=(3, 2), squeeze=False)
     for network, top, below in zip(networks, columns[0], columns[1], strict=True):
         points = [at for at in content["points"] if at["network"] == network["name"]]
         for shift, (name, color, marker) in enumerate(SIMULATORS):
@@ -156,12 +145,8 @@ def crosscheck(content: dict[str, Any], path: Path) -> None:
         if points:
             top.legend(frameon=False, fontsize=8)
         for axes in (top, below):
-            axes.grid(visible=True, which="major", axis="y", color="#dddddd", linewidth=0.8)
-            axes.spines[["top", "right"]].set_visible(False)
-    for suffix in (".png", ".svg"):
-        metadata = {"Date": None} if suffix == ".svg" else None
-        figure.savefig(path.with_suffix(suffix), dpi=120, metadata=metadata)
-    plt.close(figure)
+            tidy(axes, axis="y")
+    save(figure, path, dpi=120, svg={"Date": None})
 
 
 SIMULATORS = (

@@ -15,7 +15,6 @@ from pathlib import Path
 from measure import Engine, Line
 from mpis import OURS, RANKS, Mpi, beside, installed, ratios, turns
 
-COMMAND = "python bench/run.py redistribute"
 Programs = dict[tuple[str, Mpi], list[str]]
 """The commands of isthmus and of the peers, on each MPI."""
 
@@ -32,7 +31,6 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
             peer=report["memcpy_rate"]["median"] / 1e6,
             unit="MB/s",
             ratio=report["ratio"]["median"],
-            command=COMMAND,
             detail={"peer": "a plain copy by 2 threads", **report},
         )
     programs = {key: command for mpi in installed() for key, command in _programs(mpi).items()}
@@ -51,10 +49,7 @@ def plan(engine: Engine, quick: bool) -> Iterator[Line]:
         id="plan.huge",
         name="10^12 elements on 10^4 ranks, blocks of 2 to panels: the messages of one rank",
         isthmus=report["plan_s"]["median"] * 1e3,
-        peer=None,
         unit="ms",
-        ratio=None,
-        command="python bench/run.py plan",
         detail=report,
     )
 
@@ -90,7 +85,6 @@ def _ranks(
             peer=on[best].rate(moved),
             unit="MB/s",
             ratio=statistics.median(ratios(isthmus[best], on[best])),
-            command=COMMAND,
             detail={
                 "mpi": best.name,
                 "by_mpi": {mpi.name: beside(isthmus[mpi], on[mpi], moved) for mpi in on},

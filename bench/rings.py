@@ -65,7 +65,6 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
             peer=statistics.median(rates[1]),
             unit="MB/s",
             ratio=statistics.median(ratios),
-            command="python bench/run.py ring",
             detail={
                 "peer": "a plain ring in shared memory, in C",
                 "load_average": os.getloadavg()[0],

@@ -12,6 +12,7 @@ import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,17 @@ RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
 BUSY = 0.25
 """Load average per processor above which a machine counts as busy."""
-DRIVER = "python bench/run.py"
 
 # Offered load of the SCI torus in GB/s: it accepts about 25 of it.
 SCI_LOAD = 34
 # Offered load of a torus of 1,024 nodes that could carry 270 GB/s.
 SCI_LIGHT_LOAD = 1
+
+
+def _rate(row: str, name: str, unit: str, rates: list[float], **detail: Any) -> Line:
+    """Return a row of the median rate of several runs."""
+    detail = {"rate": spread(rates), **detail}
+    return Line(id=row, name=name, isthmus=statistics.median(rates), unit=unit, detail=detail)
 
 
 def replications(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -49,16 +55,12 @@ def replications(engine: Engine, quick: bool) -> Iterator[Line]:
         engine.measure("replications", replications=20 if quick else 100)[0]
         for _ in range(3 if quick else 9)
     ]
-    rates = [run["rate_per_s"] for run in runs]
-    yield Line(
-        id="replications/7-cube",
-        name="7-cube, b = 2, t_a = 0.156 ms, replications of 150,000 messages",
-        isthmus=statistics.median(rates),
-        peer=None,
-        unit="messages per CPU second",
-        ratio=None,
-        command=f"{DRIVER} replications",
-        detail={"rate": spread(rates), "first": spread([run["first_per_s"] for run in runs])},
+    yield _rate(
+        "replications/7-cube",
+        "7-cube, b = 2, t_a = 0.156 ms, replications of 150,000 messages",
+        "messages per CPU second",
+        [run["rate_per_s"] for run in runs],
+        first=spread([run["first_per_s"] for run in runs]),
     )
 
 
@@ -74,7 +76,6 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
         peer=statistics.median(run["messages"] / run["reference_s"] for run in runs),
         unit="messages per CPU second",
         ratio=statistics.median(ratios),
-        command=f"{DRIVER} reference",
         detail={"peer": "the flit-by-flit reference of this repository", "ratio": spread(ratios)},
     )
 
@@ -90,9 +91,7 @@ def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
             id=f"paper/{name}",
             name=f"the whole paper {name} on 2 cores" + (" (quick)" if quick else ""),
             isthmus=cost.wall_s if cost else None,
-            peer=None,
             unit="s",
-            ratio=None,
             command=" ".join(command),
             detail={"cpu_s": cost.cpu_s, "memory_gib": cost.memory_gib} if cost else {},
         )
@@ -117,7 +116,6 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
         peer=statistics.median(slow),
         unit="CPU s",
         ratio=statistics.median(ratios),
-        command=f"{DRIVER} sci",
         detail={
             "peer": "the symbol-by-symbol reference of this repository",
             "ratio": spread(ratios),
@@ -126,16 +124,11 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
             "first": isthmus[0],
         },
     )
-    rates = [run["symbol_links_per_s"] for run in peers]
-    yield Line(
-        id="sci/torus-6x6-reference",
-        name=f"{name}: the symbol-by-symbol reference",
-        isthmus=statistics.median(rates),
-        peer=None,
-        unit="symbol-links per CPU second",
-        ratio=None,
-        command=f"{DRIVER} sci",
-        detail={"rate": spread(rates)},
+    yield _rate(
+        "sci/torus-6x6-reference",
+        f"{name}: the symbol-by-symbol reference",
+        "symbol-links per CPU second",
+        [run["symbol_links_per_s"] for run in peers],
     )
 
 
@@ -158,10 +151,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
             id=f"sci_growth/torus-{side}x{side}",
             name=f"{side} x {side} bidirectional torus of SCI rings, half its saturation, 200 us",
             isthmus=point["run_s"]["median"],
-            peer=None,
             unit="CPU s",
-            ratio=None,
-            command=f"{DRIVER} sci_growth",
             detail={"points": points},
         )
 
@@ -175,10 +165,7 @@ def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
         id="sci/torus-32x32-light",
         name=f"32 x 32 bidirectional torus of SCI rings, {SCI_LIGHT_LOAD} GB/s offered, 200 us",
         isthmus=statistics.median(times),
-        peer=None,
         unit="CPU s",
-        ratio=None,
-        command=f"{DRIVER} sci_light",
         detail={"ours": spread(times), "first": runs[0]},  # codespell:ignore ours
     )
 
@@ -196,10 +183,7 @@ def million(engine: Engine, quick: bool) -> Iterator[Line]:
             id=f"million/{row}",
             name=f"20-cube, b = 2, t_a = 0.156 ms, {messages:,} messages: {what}",
             isthmus=value,
-            peer=None,
             unit=unit,
-            ratio=None,
-            command=f"{DRIVER} million",
             detail=report,
         )
 
@@ -220,10 +204,7 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
             id=f"growth/{dimension}-cube",
             name=f"{dimension}-cube, b = 2: cost of a message",
             isthmus=point["ns_per_message"],
-            peer=None,
             unit="CPU ns per message",
-            ratio=None,
-            command=f"{DRIVER} growth",
             detail={"points": points},
         )
 
@@ -234,16 +215,12 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         engine.measure("fattree", time_us=5_000 if quick else 100_000, runs=2)[0]
         for _ in range(1 if quick else 5)
     ]
-    rates = [run["packets_per_s"] for run in runs]
-    yield Line(
-        id="fat_tree/64-nodes",
-        name="64-node fat tree, 56 clients write to 8 clustered servers at random",
-        isthmus=statistics.median(rates),
-        peer=None,
-        unit="packets per CPU second",
-        ratio=None,
-        command=f"{DRIVER} fat_tree",
-        detail={"rate": spread(rates), "first": runs[0]},
+    yield _rate(
+        "fat_tree/64-nodes",
+        "64-node fat tree, 56 clients write to 8 clustered servers at random",
+        "packets per CPU second",
+        [run["packets_per_s"] for run in runs],
+        first=runs[0],
     )
     time_us = 2_000 if quick else 100_000
     report, cost = engine.measure("fattree", levels=6, time_us=time_us, runs=1)
@@ -255,10 +232,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
             id=f"fat_tree/4096-nodes-{row}",
             name=f"4,096-node fat tree, 512 clustered servers, {time_us / 1e6:g} s: {what}",
             isthmus=value,
-            peer=None,
             unit=unit,
-            ratio=None,
-            command=f"{DRIVER} fat_tree",
             detail=report,
         )
 
@@ -268,29 +242,21 @@ def dragonfly(engine: Engine, quick: bool) -> Iterator[Line]:
     for routing, adaptive in (("minimal", 0), ("UGAL", 1)):
         setting = {"adaptive": adaptive, "ticks": 20_000 if quick else 100_000, "runs": 2}
         runs = [engine.measure("dragonfly", **setting)[0] for _ in range(1 if quick else 5)]
-        rates = [run["packets_per_s"] for run in runs]
-        yield Line(
-            id=f"dragonfly/1056-nodes-{routing.lower()}",
-            name=f"1,056-node dragonfly, uniform traffic, 60% offered, {routing} routing",
-            isthmus=statistics.median(rates),
-            peer=None,
-            unit="packets per CPU second",
-            ratio=None,
-            command=f"{DRIVER} dragonfly",
-            detail={"rate": spread(rates), "first": runs[0]},
+        yield _rate(
+            f"dragonfly/1056-nodes-{routing.lower()}",
+            f"1,056-node dragonfly, uniform traffic, 60% offered, {routing} routing",
+            "packets per CPU second",
+            [run["packets_per_s"] for run in runs],
+            first=runs[0],
         )
     setting = {"time_us": 50 if quick else 200, "replications": 2}
     runs = [engine.measure("corridor", **setting)[0] for _ in range(1 if quick else 5)]
-    rates = [run["packets_per_s"] for run in runs]
-    yield Line(
-        id="dragonfly/1056-nodes-scenario",
-        name="1,056-node dragonfly, uniform traffic, 60% offered, from scenario to result",
-        isthmus=statistics.median(rates),
-        peer=None,
-        unit="packets per CPU second",
-        ratio=None,
-        command=f"{DRIVER} dragonfly",
-        detail={"rate": spread(rates), "first": runs[0]},
+    yield _rate(
+        "dragonfly/1056-nodes-scenario",
+        "1,056-node dragonfly, uniform traffic, 60% offered, from scenario to result",
+        "packets per CPU second",
+        [run["packets_per_s"] for run in runs],
+        first=runs[0],
     )
 
 
@@ -436,7 +402,7 @@ def main() -> None:
         for line in PARTS[part](engine, options.quick):
             sys.stdout.write(f"{line.name}: {result_text(line)}\n")
             sys.stdout.flush()
-            lines.append(line)
+            lines.append(replace(line, command=line.command or f"python bench/run.py {part}"))
         # An interrupted run keeps its finished rows.
         keep(lines, parts[:done], quick=options.quick)
 

@@ -198,7 +198,6 @@ def _line(
         peer=statistics.median(rates[1]),
         unit="MB/s",
         ratio=statistics.median(ratios),
-        command="python bench/run.py stream",
         detail={
             "peer": peer,
             "load_average": os.getloadavg()[0],

@@ -56,7 +56,6 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
         peer=statistics.median(rates[1]),
         unit="MB/s",
         ratio=statistics.median(ratios),
-        command="python bench/run.py striping",
         detail={
             "peer": "the same over one of these links",
             "load_average": os.getloadavg()[0],

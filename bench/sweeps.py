@@ -42,7 +42,6 @@ WANTED = {"slurm": 1.2, "dask": 1.4}
 """The maximum CPU time relative to that of the points."""
 TASKS = 2 * CORES
 """Tasks of the array: more than cores, as users would choose, but each has to start."""
-COMMAND = "python bench/run.py sweep"
 TIMED = """\
 exec() {
     "$@"
@@ -259,7 +258,6 @@ def _line(row: str, what: str, found: list[Run]) -> Line:
         peer=sum(own) / len(own),
         unit="CPU s",
         ratio=sum(spent) / sum(own),
-        command=COMMAND,
         detail={
             "peer": f"the points alone, by {CORES} processes at a time with a thread each",
             "load_average": os.getloadavg()[0],

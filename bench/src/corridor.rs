@@ -8,17 +8,19 @@ use serde::Serialize;
 /// Uniform traffic on a dragonfly, whose messages are single packets.
 const SCENARIO: &str = include_str!("corridor.toml");
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Offered load as a share of a link.
-    pub offered: f64,
-    /// Whether packets may go by a third group (UGAL).
-    pub adaptive: bool,
-    /// Simulated time of a replication, in microseconds.
-    pub time_us: u64,
-    /// Replications, one after another.
-    pub replications: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Offered load as a share of a link.
+        offered: f64 = 0.6,
+        /// 1 if packets may go by a third group (UGAL).
+        adaptive: u8 = 0,
+        /// Simulated time of a replication, in microseconds.
+        time_us: u64 = 200,
+        /// Replications, one after another.
+        replications: u64 = 2,
+    }
 }
 
 /// What it took.
@@ -37,7 +39,11 @@ pub struct Report {
 
 /// Runs it on one thread.
 pub fn run(load: Load) -> Report {
-    let routing = if load.adaptive { "ugal" } else { "minimal" };
+    let routing = if load.adaptive != 0 {
+        "ugal"
+    } else {
+        "minimal"
+    };
     let overrides = [
         format!("workload.jobs.uniform.load={}", load.offered),
         format!("machine.group_routing=\"{routing}\""),

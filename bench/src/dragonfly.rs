@@ -16,20 +16,22 @@ const PACKET: u32 = 160;
 /// Ticks along a link within a group, and along one between groups.
 const LENGTHS: [Cycles; 2] = [10, 100];
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Nodes and global links of a router; it has twice as many to a group, and there are as many
-    /// groups as that allows.
-    pub radix: u32,
-    /// Offered load as a share of a link.
-    pub offered: f64,
-    /// Whether packets may go by a third group (UGAL).
-    pub adaptive: bool,
-    /// Ticks of a run, all measured.
-    pub ticks: u64,
-    /// Runs, each with streams of its own.
-    pub runs: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Nodes and global links of a router; it has twice as many to a group, and there are as many
+        /// groups as that allows.
+        radix: u32 = 4,
+        /// Offered load as a share of a link.
+        offered: f64 = 0.6,
+        /// 1 if packets may go by a third group (UGAL).
+        adaptive: u8 = 0,
+        /// Ticks of a run, all measured.
+        ticks: u64 = 100_000,
+        /// Runs, each with streams of its own.
+        runs: u64 = 3,
+    }
 }
 
 /// What it took.
@@ -108,13 +110,11 @@ impl Sources {
 impl Handler for Sources {
     type Tag = ();
 
-    #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<()>, offers: &mut Offers<()>) {
         let (time, message) = self.next(time, message.from);
         offers.offer(time, message);
     }
 
-    #[inline]
     fn delivered(&mut self, _: &Delivery<()>, _: &mut Offers<()>) {
         self.packets += 1;
     }
@@ -126,8 +126,8 @@ pub fn run(load: Load) -> Report {
     let groups = routers * load.radix + 1;
     let shape = topology::Dragonfly::new(load.radix, routers, groups, 1).expect("a dragonfly");
     let routing = match load.adaptive {
-        true => Routing::Ugal,
-        false => Routing::Minimal,
+        0 => Routing::Minimal,
+        _ => Routing::Ugal,
     };
     let ways = Arc::new(Dragonfly::new(&shape, routing, LENGTHS[0], LENGTHS[1]));
     let nodes = shape.node_count();

@@ -17,18 +17,20 @@ use isthmus_workload::storage::StorageSpec;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Levels of switches of the 4-ary tree.
-    pub levels: u32,
-    /// Simulated time of one run, in microseconds.
-    pub time_us: u64,
-    /// Runs, each with streams of its own.
-    pub runs: u64,
-    /// Offered load of uniform traffic as a share of a link; 0: closed loops of I/O to an eighth
-    /// of the nodes, clustered, chosen at random (Table 1 of the QsNET paper).
-    pub uniform: f64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Levels of switches of the 4-ary tree.
+        levels: u32 = 3,
+        /// Simulated time of one run, in microseconds.
+        time_us: u64 = 100_000,
+        /// Runs, each with streams of its own.
+        runs: u64 = 3,
+        /// Offered load of uniform traffic as a share of a link; 0: closed loops of I/O to an eighth
+        /// of the nodes, clustered, chosen at random (Table 1 of the QsNET paper).
+        uniform: f64 = 0.0,
+    }
 }
 
 /// What it took.
@@ -73,55 +75,55 @@ pub fn cut_through(levels: u32) -> FatTreeSpec {
     }
 }
 
-fn jobs(load: &Load) -> JobsTraffic {
-    let job = |name: &str, traffic| Job {
-        name: name.to_owned(),
-        nodes: JobNodes::All,
-        traffic,
-        active: true,
-        outstanding: Outstanding::ONE,
-    };
-    let nodes = 4u32.pow(load.levels);
-    if load.uniform > 0.0 {
-        let mb_per_s = (400.0 * load.uniform).round() as u64;
-        return JobsTraffic {
-            serve: Serve::All,
-            servers: Servers::None,
-            storage: StorageSpec::None,
-            mapping: Mapping::Shared,
-            jobs: vec![job(
-                "uniform",
-                Traffic::Uniform {
-                    sizes: Sizes {
-                        mean: Bytes::new(320),
-                        spread: Law::Fixed,
-                    },
-                    arrivals: Arrivals::Open {
-                        load: Bandwidth::from_mb_per_s(mb_per_s),
-                        gaps: Law::Exponential,
-                    },
-                },
-            )],
-        };
-    }
+/// One job on all nodes that are not servers.
+pub fn one_job(
+    name: &str,
+    servers: Servers,
+    traffic: Traffic,
+    outstanding: Outstanding,
+) -> JobsTraffic {
     JobsTraffic {
         serve: Serve::All,
-        servers: Servers::Clustered { count: nodes / 8 },
+        mapping: match servers {
+            Servers::None => Mapping::Shared,
+            _ => Mapping::Dedicated,
+        },
+        servers,
         storage: StorageSpec::None,
-        mapping: Mapping::Dedicated,
-        jobs: vec![job(
-            "io",
-            Traffic::Io(Io {
-                targets: Targets::Servers(Destinations::Random),
-                read_ratio: 0.0,
-                sizes: Sizes {
-                    mean: Bytes::new(1_000_000),
-                    spread: Law::Exponential,
-                },
-                arrivals: Arrivals::equal_pauses(Time::ZERO),
-            }),
-        )],
+        jobs: vec![Job {
+            name: name.to_owned(),
+            nodes: JobNodes::All,
+            traffic,
+            active: true,
+            outstanding,
+        }],
     }
+}
+
+fn jobs(load: &Load) -> JobsTraffic {
+    let sizes = |bytes, spread| Sizes {
+        mean: Bytes::new(bytes),
+        spread,
+    };
+    if load.uniform > 0.0 {
+        let mb_per_s = (400.0 * load.uniform).round() as u64;
+        let arrivals = Arrivals::Open {
+            load: Bandwidth::from_mb_per_s(mb_per_s),
+            gaps: Law::Exponential,
+        };
+        let sizes = sizes(320, Law::Fixed);
+        let traffic = Traffic::Uniform { sizes, arrivals };
+        return one_job("uniform", Servers::None, traffic, Outstanding::ONE);
+    }
+    let count = 4u32.pow(load.levels) / 8;
+    let io = Io {
+        targets: Targets::Servers(Destinations::Random),
+        read_ratio: 0.0,
+        sizes: sizes(1_000_000, Law::Exponential),
+        arrivals: Arrivals::equal_pauses(Time::ZERO),
+    };
+    let servers = Servers::Clustered { count };
+    one_job("io", servers, Traffic::Io(io), Outstanding::ONE)
 }
 
 #[derive(Default)]
@@ -131,19 +133,15 @@ struct Count {
 }
 
 impl Observer for Count {
-    #[inline]
     fn offered(&mut self, _job: u32) {}
 
-    #[inline]
     fn packet(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += packet.bytes;
     }
 
-    #[inline]
     fn completed(&mut self, _completed: &Completed) {}
 
-    #[inline]
     fn finished(&self) -> bool {
         false
     }

@@ -10,19 +10,21 @@ const SIDES: [u32; 3] = [8, 4, 4];
 /// A tick is 1 ns, a link 1 GB/s.
 const TICKS_PER_S: f64 = 1e9;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Messages that each host keeps under way.
-    pub outstanding: u32,
-    /// Bytes of a message.
-    pub bytes: u64,
-    /// Messages in each of these places, one after the other.
-    pub each: u64,
-    /// Ticks from the beginning of a message until bytes move.
-    pub latency: Cycles,
-    /// Runs, all the same.
-    pub runs: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Messages that each host keeps under way.
+        outstanding: u32 = 16,
+        /// Bytes of a message.
+        bytes: u64 = 4096,
+        /// Messages in each of these places, one after the other.
+        each: u64 = 10,
+        /// Ticks from the beginning of a message until bytes move.
+        latency: Cycles = 0,
+        /// Runs, all the same.
+        runs: u64 = 3,
+    }
 }
 
 /// What it took.

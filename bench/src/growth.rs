@@ -7,19 +7,21 @@ use isthmus_machine::hypercube::{Completed, Flow, Leg, Machine, Observer, Simula
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Dimension of the PE hypercube.
-    pub dimension: u32,
-    /// b: lanes of the I/O links.
-    pub width: u32,
-    /// Mean time between two demands of one PE, in microseconds.
-    pub gap_us: f64,
-    /// Messages measured.
-    pub messages: u64,
-    /// Cycles before that, until data come back from the I/O nodes.
-    pub warm_up: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Dimension of the PE hypercube.
+        dimension: u32 = 7,
+        /// b: lanes of the I/O links.
+        width: u32 = 2,
+        /// Mean time between two demands of one PE, in microseconds.
+        gap_us: f64 = 156.0,
+        /// Messages measured.
+        messages: u64 = 2_000_000,
+        /// Cycles before that, until data come back from the I/O nodes.
+        warm_up: u64 = 20_000,
+    }
 }
 
 /// What it took.
@@ -46,20 +48,16 @@ struct Count {
 }
 
 impl Observer for Count {
-    #[inline]
     fn offered(&mut self, _flow: Flow, _time: u64) {}
 
-    #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.messages += 1;
         self.channels += u64::from(leg.hops);
         self.last = leg.header;
     }
 
-    #[inline]
     fn completed(&mut self, _completed: &Completed) {}
 
-    #[inline]
     fn finished(&self) -> bool {
         self.last >= self.until && self.messages >= self.limit
     }

@@ -26,21 +26,17 @@ impl Meter {
 }
 
 impl Observer for Meter {
-    #[inline]
     fn offered(&mut self, _flow: Flow, _time: u64) {}
 
-    #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.messages += 1;
         self.latency[leg.class as usize] += leg.header_latency();
     }
 
-    #[inline]
     fn completed(&mut self, _completed: &Completed) {
         self.completed += 1;
     }
 
-    #[inline]
     fn finished(&self) -> bool {
         self.messages >= self.limit
     }
@@ -72,20 +68,16 @@ impl Window {
 }
 
 impl Observer for Window {
-    #[inline]
     fn offered(&mut self, _flow: Flow, _time: u64) {}
 
-    #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.last = leg.header;
         self.messages += 1;
         self.latency += leg.tail - leg.ready;
     }
 
-    #[inline]
     fn completed(&mut self, _completed: &Completed) {}
 
-    #[inline]
     fn finished(&self) -> bool {
         self.last >= self.to
     }

@@ -8,21 +8,23 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What to move.
-#[derive(Debug, Clone, Copy)]
-pub struct Case {
-    /// The whole matrix, in units of 2^20 bytes.
-    pub megabytes: u64,
-    /// Rows and columns of a block.
-    pub block: u64,
-    /// Ranks: a square number.
-    pub ranks: u32,
-    /// Threads.
-    pub threads: usize,
-    /// Bytes of an element.
-    pub element: u64,
-    /// Measurements, of which a first one is left out.
-    pub runs: usize,
+values! {
+    /// What to move.
+    #[derive(Debug, Clone, Copy)]
+    Case {
+        /// The whole matrix, in units of 2^20 bytes.
+        megabytes: u64 = 512,
+        /// Rows and columns of a block.
+        block: u64 = 16,
+        /// Ranks: a square number.
+        ranks: u32 = 4,
+        /// Threads.
+        threads: usize = 2,
+        /// Bytes of an element.
+        element: u64 = 8,
+        /// Measurements, of which a first one is left out.
+        runs: usize = 7,
+    }
 }
 
 /// What it took.
@@ -123,17 +125,19 @@ fn copy(from: &[Vec<u8>], to: &mut [Vec<u8>], threads: usize) {
     });
 }
 
-/// A square of elements, on a square of ranks in blocks, to panels.
-#[derive(Debug, Clone, Copy)]
-pub struct Huge {
-    /// Rows and columns.
-    pub extent: u64,
-    /// Ranks: a square number.
-    pub ranks: u32,
-    /// Rows and columns of a block.
-    pub block: u64,
-    /// Measurements.
-    pub runs: u32,
+values! {
+    /// A square of elements, on a square of ranks in blocks, to panels.
+    #[derive(Debug, Clone, Copy)]
+    Huge {
+        /// Rows and columns.
+        extent: u64 = 1_000_000,
+        /// Ranks: a square number.
+        ranks: u32 = 10_000,
+        /// Rows and columns of a block.
+        block: u64 = 2,
+        /// Measurements.
+        runs: u32 = 20,
+    }
 }
 
 /// What one rank's plan took.

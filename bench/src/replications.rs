@@ -9,19 +9,21 @@ use isthmus_workload::spec::{Arrival, TrafficSpec};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Dimension of the PE hypercube.
-    pub dimension: u32,
-    /// b: lanes of the I/O links.
-    pub width: u32,
-    /// Mean time between two demands of one PE, in microseconds.
-    pub gap_us: f64,
-    /// Messages of each replication.
-    pub messages: u64,
-    /// Number of replications, each with streams of its own.
-    pub replications: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Dimension of the PE hypercube.
+        dimension: u32 = 7,
+        /// b: lanes of the I/O links.
+        width: u32 = 2,
+        /// Mean time between two demands of one PE, in microseconds.
+        gap_us: f64 = 156.0,
+        /// Messages of each replication.
+        messages: u64 = 150_000,
+        /// Number of replications, each with streams of its own.
+        replications: u64 = 50,
+    }
 }
 
 /// What it took.

@@ -10,19 +10,21 @@ use isthmus_workload::packets::spec::{PacketTraffic, Spacing, Transaction};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Nodes along each side.
-    pub side: u32,
-    /// Offered load of all nodes together, in GB/s.
-    pub gb_per_s: f64,
-    /// Simulated time of one run, in microseconds.
-    pub time_us: u64,
-    /// Runs, each with streams of its own.
-    pub runs: u64,
-    /// Whether to move every symbol.
-    pub by_symbol: bool,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Nodes along each side.
+        side: u32 = 6,
+        /// Offered load of all nodes together, in GB/s.
+        load: f64 = 34.0,
+        /// Simulated time of one run, in microseconds.
+        time_us: u64 = 200,
+        /// Runs, each with streams of its own.
+        runs: u64 = 20,
+        /// 1 to move every symbol.
+        symbols: u8 = 0,
+    }
 }
 
 /// What it took.
@@ -70,21 +72,16 @@ struct Count {
 }
 
 impl Observer for Count {
-    #[inline]
     fn offered(&mut self, _node: u32) {}
 
-    #[inline]
     fn arrived(&mut self, _arrival: &Arrival) {
         self.packets += 1;
     }
 
-    #[inline]
     fn completed(&mut self, _node: u32, _response: Option<u64>) {}
 
-    #[inline]
     fn dropped(&mut self, _node: u32) {}
 
-    #[inline]
     fn finished(&self) -> bool {
         false
     }
@@ -92,7 +89,7 @@ impl Observer for Count {
 
 /// Runs them one after another.
 pub fn run(load: Load) -> Report {
-    let traffic = moves(load.gb_per_s);
+    let traffic = moves(load.load);
     let (machine, setup_s) = timed(|| {
         let machine = Machine::new(&torus(load.side)).expect("the paper's fabrics can be built");
         Arc::new(machine)
@@ -102,7 +99,7 @@ pub fn run(load: Load) -> Report {
     let mut times = Vec::new();
     for replication in 0..load.runs {
         let ((), run_s) = timed(|| {
-            let begin = if load.by_symbol {
+            let begin = if load.symbols != 0 {
                 Simulation::by_symbol
             } else {
                 Simulation::new

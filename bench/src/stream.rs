@@ -16,6 +16,7 @@ use isthmus_stream::{
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Sink};
 use isthmus_stream_net::{Driver, Ends, Event as NetEvent, Socket};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -25,25 +26,38 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What to move.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// `tcp`, `plain` or `raw`.
-    pub way: String,
-    /// Bytes of a TU, and of a message of `raw`.
-    pub message: usize,
-    /// Bytes of a ring.
-    pub capacity: u64,
-    /// How many TUs.
-    pub messages: u64,
-    /// Bytes of a packet and of an SU: a TU, or less, and then packets are sent as soon as their
-    /// SUs are there.
-    pub packet: usize,
-    /// Whether the rank makes the sums.
-    pub rank_sums: bool,
+values! {
+    /// What to move.
+    #[derive(Debug, Clone)]
+    Load {
+        /// `tcp`, `plain` or `raw`.
+        way: String = "tcp".to_owned(),
+        /// Bytes of a TU, and of a message of `raw`.
+        message: usize = 1 << 20,
+        /// Bytes of a ring.
+        capacity: u64 = 1 << 20,
+        /// How many TUs.
+        messages: u64 = 2_000,
+        /// Bytes of a packet and of an SU: a TU, or less, and then packets are sent as soon as their
+        /// SUs are there.
+        packet: usize = message,
+        /// 1 if the rank makes the sums.
+        rank_sums: u8 = 0,
+    }
 }
 
 impl Load {
+    pub(crate) fn arguments(&self) -> [String; 6] {
+        [
+            format!("way={}", self.way),
+            format!("message={}", self.message),
+            format!("capacity={}", self.capacity),
+            format!("messages={}", self.messages),
+            format!("packet={}", self.packet),
+            format!("rank_sums={}", self.rank_sums),
+        ]
+    }
+
     fn format(&self) -> Format {
         let (tu, packet) = (self.message as u64, self.packet as u64);
         let order = vec![LINK; self.message.div_ceil(self.packet)];
@@ -78,26 +92,19 @@ pub(crate) fn deadline() -> Instant {
     Instant::now() + PATIENCE
 }
 
-/// This program again, in a role.
-pub(crate) fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
+/// Starts this program again, in a role, with a socket as standard input.
+pub(crate) fn other(role: &str, arguments: &[String]) -> Outcome<(Child, UnixStream)> {
     let (near, far) = UnixStream::pair()?;
     let child = Command::new(std::env::current_exe()?)
         .arg(role)
-        .args([
-            format!("way={}", load.way),
-            format!("message={}", load.message),
-            format!("capacity={}", load.capacity),
-            format!("messages={}", load.messages),
-            format!("packet={}", load.packet),
-            format!("rank_sums={}", u8::from(load.rank_sums)),
-        ])
+        .args(arguments)
         .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::piped())
         .spawn()?;
     Ok((child, near))
 }
 
-pub(crate) fn said(child: Child) -> Outcome<Report> {
+pub(crate) fn said<T: DeserializeOwned>(child: Child) -> Outcome<T> {
     let output = child.wait_with_output()?;
     if !output.status.success() {
         return Err("a process of the measurement failed".into());
@@ -107,7 +114,7 @@ pub(crate) fn said(child: Child) -> Outcome<Report> {
 
 /// The whole: starts rank and sink and is the manager, or for `raw` the writer.
 pub fn run(load: &Load) -> Outcome<Report> {
-    let (sink, mut to_sink) = other("stream_sink", load)?;
+    let (sink, mut to_sink) = other("stream_sink", &load.arguments())?;
     let report = if load.way == "raw" {
         let socket = sink_socket(&mut to_sink)?;
         // Cubic and no delay, as a driver's sockets have them.
@@ -118,7 +125,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
         manage(&mut to_sink, load)?
     };
     drop(to_sink);
-    let peer = said(sink)?;
+    let peer: Report = said(sink)?;
     Ok(Report {
         seconds: report.seconds,
         cpu_s: report.cpu_s + peer.cpu_s,
@@ -180,7 +187,7 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
     spec.quantum = u32::MAX;
     spec.cut_through = load.packet < load.message;
     let stream = driver.submit(app, &spec)?;
-    let (rank, mut to_rank) = other("stream_rank", load)?;
+    let (rank, mut to_rank) = other("stream_rank", &load.arguments())?;
     let (producer, consumer) = ring(load.capacity)?;
     producer.into_handles().send(&to_rank, deadline())?;
     driver.attach(LINK, Ends::rings(Some(consumer), None))?;
@@ -190,23 +197,7 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
     let begin = Instant::now();
     let (outcome, cpu_s) = timed(|| -> Outcome<()> {
         to_rank.write_all(&[1])?;
-        let until = deadline();
-        loop {
-            driver.turn(Some(until))?;
-            while let Some(event) = driver.poll_event() {
-                match event {
-                    NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                    NetEvent::Stream(Event::Ended { end, .. }) => {
-                        return Err(format!("{end:?}").into());
-                    }
-                    NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
-                    _ => {}
-                }
-            }
-            if Instant::now() > until {
-                return Err(format!("{:?}", driver.manager().waits(stream)).into());
-            }
-        }
+        drive(&mut driver, stream)
     });
     outcome?;
     let seconds = begin.elapsed().as_secs_f64();
@@ -216,13 +207,30 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         driver.turn(Some(end))?;
     }
     drop(driver);
-    let peer = said(rank)?;
+    let peer: Report = said(rank)?;
     Ok(Report {
         seconds,
         cpu_s: cpu_s + peer.cpu_s,
         packets: 0,
         manager_bytes: resident_most()?,
     })
+}
+
+/// Runs the driver until the stream has ended.
+pub(crate) fn drive(driver: &mut Driver, stream: StreamId) -> Outcome<()> {
+    let until = deadline();
+    while Instant::now() < until {
+        driver.turn(Some(until))?;
+        while let Some(event) = driver.poll_event() {
+            match event {
+                NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                NetEvent::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
+                _ => {}
+            }
+        }
+    }
+    Err(format!("{:?}", driver.manager().waits(stream)).into())
 }
 
 /// The most memory that this process ever had resident, in bytes.
@@ -233,7 +241,7 @@ pub(crate) fn resident_most() -> Outcome<u64> {
     Ok(words.ok_or("no VmHWM")?.parse::<u64>()? << 10)
 }
 
-fn stdin() -> Outcome<UnixStream> {
+pub(crate) fn stdin() -> Outcome<UnixStream> {
     Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
@@ -242,7 +250,7 @@ pub fn rank(load: &Load) -> Outcome<Report> {
     let mut socket = stdin()?;
     let producer = Producer::attach(Handles::receive(&socket, deadline())?, load.capacity)?;
     let mut sender = Sender::new(LINK, Pipe::Producer(producer));
-    if load.rank_sums {
+    if load.rank_sums != 0 {
         sender = sender.summing(Checksum::Crc32c);
     }
     let format = load.format();

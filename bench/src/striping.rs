@@ -4,13 +4,12 @@
 //! process, over loopback TCP, so that the links are what bounds it.
 
 use crate::clock::timed;
-use crate::stream::{self, Outcome, Report, deadline, other, said, sink_socket};
+use crate::stream::{self, Outcome, Report, deadline, drive, other, said, sink_socket};
 use isthmus_stream::{
-    Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
-    StreamSpec,
+    Config, ConnectionSpec, Direction, Format, Limits, LinkId, Protocol, StreamId, StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::{Driver, Ends, Event as NetEvent, Socket};
+use isthmus_stream_net::{Driver, Ends, Socket};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -19,19 +18,21 @@ use std::time::{Duration, Instant};
 /// SUs in a TU: 4, so that one link and four carry the same pieces.
 const SUS: u16 = 4;
 
-/// What to move, and over what.
-#[derive(Debug, Clone)]
-pub struct Load {
-    /// Links: 1, 2 or 4.
-    pub links: u16,
-    /// Bytes of a TU.
-    pub message: usize,
-    /// How many TUs.
-    pub messages: u64,
-    /// The network namespace of the rank; here, if it is empty.
-    pub ranks: String,
-    /// For the rank: where the manager listens.
-    pub port: u16,
+values! {
+    /// What to move, and over what.
+    #[derive(Debug, Clone)]
+    Load {
+        /// Links: 1, 2 or 4.
+        links: u16 = 4,
+        /// Bytes of a TU.
+        message: usize = 1 << 20,
+        /// How many TUs.
+        messages: u64 = 500,
+        /// The network namespace of the rank; here, if it is empty.
+        ranks: String = String::new(),
+        /// For the rank: where the manager listens.
+        port: u16 = 0,
+    }
 }
 
 impl Load {
@@ -75,15 +76,18 @@ impl Load {
 
 /// The manager, which starts rank and sink.
 pub fn run(load: &Load) -> Outcome<Report> {
+    if ![1, 2, 4].contains(&load.links) {
+        return Err(format!("links={}: 1, 2 or 4 are striped over", load.links).into());
+    }
     let sinks = stream::Load {
         way: "tcp".into(),
         message: load.message,
         capacity: 1 << 20,
         messages: load.messages,
         packet: load.message,
-        rank_sums: false,
+        rank_sums: 0,
     };
-    let (sink, mut to_sink) = other("stream_sink", &sinks)?;
+    let (sink, mut to_sink) = other("stream_sink", &sinks.arguments())?;
     let mut driver = Driver::new(Config {
         staging_bytes: 4 * load.message as u64,
         network_bytes: 4 * load.message as u64,
@@ -100,7 +104,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
         load.messages,
     );
     spec.quantum = u32::MAX;
-    driver.submit(app, &spec)?;
+    let stream = driver.submit(app, &spec)?;
     to_sink.read_exact(&mut [0])?;
     let listener = TcpListener::bind("0.0.0.0:0")?;
     let rank = load.start_rank(listener.local_addr()?.port())?;
@@ -117,7 +121,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
             socket.write_all(&[1])?;
             driver.attach(LinkId(link), Ends::socket(Socket::from(socket)))?;
         }
-        drive(&mut driver)
+        drive(&mut driver, stream)
     });
     outcome?;
     let seconds = begin.elapsed().as_secs_f64();
@@ -129,30 +133,13 @@ pub fn run(load: &Load) -> Outcome<Report> {
     }
     drop(driver);
     drop(to_sink);
-    let (rank, sink) = (said(rank)?, said(sink)?);
+    let (rank, sink): (Report, Report) = (said(rank)?, said(sink)?);
     Ok(Report {
         seconds,
         cpu_s: cpu_s + rank.cpu_s + sink.cpu_s,
         packets: sink.packets,
         manager_bytes: stream::resident_most()?,
     })
-}
-
-/// Until the stream has ended.
-fn drive(driver: &mut Driver) -> Outcome<()> {
-    let until = deadline();
-    while Instant::now() < until {
-        driver.turn(Some(until))?;
-        while let Some(event) = driver.poll_event() {
-            match event {
-                NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                NetEvent::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
-                NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
-                _ => {}
-            }
-        }
-    }
-    Err("the stream did not end in time".into())
 }
 
 /// The rank: a thread for each link.

@@ -2,7 +2,7 @@
 //! network simulators do, too.
 
 use crate::clock::timed;
-use crate::fattree::cut_through;
+use crate::fattree::{cut_through, one_job};
 use crate::windows::{Report, Windows};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec};
@@ -12,10 +12,7 @@ use isthmus_machine::packets::spec::{NetworkSpec, Nic, Switching};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::{
-    Arrivals, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread as Law, Traffic,
-};
-use isthmus_workload::storage::StorageSpec;
+use isthmus_workload::jobs::spec::{Arrivals, JobsTraffic, Servers, Sizes, Spread as Law, Traffic};
 use std::sync::Arc;
 
 /// A flit of two bytes on a link of 400 MB/s.
@@ -27,31 +24,32 @@ const PAYLOAD: Bytes = Bytes::new(2 * (FLITS - 1));
 /// Payload of a link in bits per second.
 const LINK: u64 = 8 * 400_000_000 * (FLITS - 1) / FLITS;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Offered load: flits per cycle and node.
-    pub offered: f64,
-    /// Whether a packet takes any link up, not the least loaded.
-    pub random: bool,
-    /// Packets that an input of a switch can hold.
-    pub buffer: u32,
-    /// Cycles before the measured window.
-    pub warm_up: u64,
-    /// Cycles of the measured window.
-    pub measured: u64,
-    /// Number of runs, each with streams of its own.
-    pub runs: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Offered load: flits per cycle and node.
+        offered: f64 = 0.3,
+        /// 1 if a packet takes any link up, not the least loaded.
+        random: u8 = 0,
+        /// Packets that an input of a switch can hold.
+        buffer: u32 = 4,
+        /// Cycles before the measured window.
+        warm_up: u64 = 5_000,
+        /// Cycles of the measured window.
+        measured: u64 = 60_000,
+        /// Number of runs, each with streams of its own.
+        runs: u64 = 20,
+    }
 }
 
 /// The tree of the peers: packets of 160 flits of two bytes, a flit a cycle, a cycle for a switch.
 fn spec(load: &Load) -> FatTreeSpec {
     let plain = cut_through(3);
     FatTreeSpec {
-        ascent: if load.random {
-            Ascent::Random
-        } else {
-            Ascent::Adaptive
+        ascent: match load.random {
+            0 => Ascent::Adaptive,
+            _ => Ascent::Random,
         },
         network: NetworkSpec {
             switching: Switching::CutThrough {
@@ -84,19 +82,7 @@ fn traffic(offered: f64) -> JobsTraffic {
             gaps: Law::Exponential,
         },
     };
-    JobsTraffic {
-        serve: Serve::All,
-        servers: Servers::None,
-        storage: StorageSpec::None,
-        mapping: Mapping::Shared,
-        jobs: vec![Job {
-            name: "uniform".to_owned(),
-            nodes: JobNodes::All,
-            traffic: uniform,
-            active: true,
-            outstanding: Outstanding::Unlimited,
-        }],
-    }
+    one_job("uniform", Servers::None, uniform, Outstanding::Unlimited)
 }
 
 #[derive(Default)]
@@ -106,19 +92,15 @@ struct Window {
 }
 
 impl Observer for Window {
-    #[inline]
     fn offered(&mut self, _job: u32) {}
 
-    #[inline]
     fn packet(&mut self, _packet: &Packet) {}
 
-    #[inline]
     fn completed(&mut self, completed: &Completed) {
         self.messages += 1;
         self.response += completed.response;
     }
 
-    #[inline]
     fn finished(&self) -> bool {
         false
     }

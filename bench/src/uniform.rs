@@ -9,24 +9,26 @@ use isthmus_units::{Bytes, Time};
 use isthmus_workload::spec::{Arrival, TrafficSpec};
 use std::sync::Arc;
 
-/// What to run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Dimension of the hypercube.
-    pub dimension: u32,
-    /// Length of every message in flits.
-    pub length: u32,
-    /// Offered load: flits per cycle and node, of the 1 that an injection lane can carry.
-    pub offered: f64,
-    /// Cycles before the measured window.
-    pub warm_up: u64,
-    /// Cycles of the measured window.
-    pub measured: u64,
-    /// Messages that a node has under way or waiting at most, in a closed loop whose think time
-    /// gives the offered load; 0: no limit, Poisson arrivals.
-    pub sources: u32,
-    /// Number of runs, each with streams of its own.
-    pub runs: u64,
+values! {
+    /// What to run.
+    #[derive(Debug, Clone, Copy)]
+    Load {
+        /// Dimension of the hypercube.
+        dimension: u32 = 7,
+        /// Length of every message in flits.
+        length: u32 = 32,
+        /// Offered load: flits per cycle and node, of the 1 that an injection lane can carry.
+        offered: f64 = 0.3,
+        /// Cycles before the measured window.
+        warm_up: u64 = 10_000,
+        /// Cycles of the measured window.
+        measured: u64 = 20_000,
+        /// Messages that a node has under way or waiting at most, in a closed loop whose think time
+        /// gives the offered load; 0: no limit, Poisson arrivals.
+        sources: u32 = 0,
+        /// Number of runs, each with streams of its own.
+        runs: u64 = 20,
+    }
 }
 
 /// Runs the warm-up, then the window, as often as asked for.

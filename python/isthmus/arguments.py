@@ -77,7 +77,13 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
         IsthmusError: it is not a time, has no unit, or is outside `least` to `most` seconds.
 
     """
-    number = _counted(value, "1 s")
+    import json
+
+    from isthmus import _core
+    from isthmus.core import ask
+
+    (parsed,) = json.loads(ask(_core.quantities, json.dumps({"texts": [["1 s", value]]})))
+    number = float(parsed["numbers"][1]) if parsed["numbers"] else None
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
         # The core refuses times of half a year, which are valid timeouts here.
@@ -96,34 +102,6 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
     if number < least:
         raise IsthmusError(f"{name}: {shown(value)} is too little; give {least:g} s or more")
     return number
-
-
-def amount(name: str, value: str, example: str) -> float:
-    """Return an amount of memory with a unit, in bytes.
-
-    Raises:
-        IsthmusError: it is not an amount of data, or has no unit.
-
-    """
-    number = _counted(value, "1 B")
-    if number is None:
-        raise IsthmusError(
-            f"{name}: {shown(value)} is no amount of memory; give a number and its unit, such as "
-            f"{example!r}"
-        )
-    return number
-
-
-def _counted(value: str, one: str) -> float | None:
-    """Return a quantity in the unit of another one; None if the kinds differ."""
-    import json
-
-    from isthmus import _core
-    from isthmus.core import ask
-
-    (parsed,) = json.loads(ask(_core.quantities, json.dumps({"texts": [[one, value]]})))
-    number = parsed["numbers"][1] if parsed["numbers"] else None
-    return None if number is None else float(number)
 
 
 def choice(name: str, value: object, known: Sequence[str]) -> None:

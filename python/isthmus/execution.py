@@ -12,16 +12,17 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus import arguments
+from isthmus import _core, arguments
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.owned import Identity, OwnedFolder
+from isthmus.owned.mark import JOURNAL, RESULT
 from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
 from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.files import Bytes
-    from isthmus.owned import Identity, OwnedFolder
     from isthmus.sweeps.selection import Selection
 
 TICK_S = 0.1
@@ -63,8 +64,6 @@ class Job:
     """Memory bound of simulations in an executor's workers, if it is known without `memory`."""
 
     def __post_init__(self) -> None:
-        from isthmus import _core
-
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
@@ -113,8 +112,6 @@ class Job:
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
         """Build the core's experiment; with `expiry_s`, for parts beside other processes."""
-        from isthmus import _core
-
         return ask(
             _core.Experiment,
             self.text,
@@ -233,10 +230,8 @@ class Job:
             IsthmusError: as `run`, or the folder is unusable.
 
         """
-        from isthmus.owned import OwnedFolder
         from isthmus.owned.lock import COLLECTS, DOES_ALL
         from isthmus.results.folder import (
-            JOURNAL,
             keep_provenance,
             keep_result,
             keep_scenario,
@@ -292,8 +287,6 @@ class Job:
             IsthmusError: the folder holds results of another run.
 
         """
-        from isthmus.owned import OwnedFolder
-
         own = OwnedFolder.opened_for_reading(
             folder, self.identity, scenario=self.canonical, replaceable=go_on
         )
@@ -303,7 +296,7 @@ class Job:
         """Return the results in a folder, unless a point that ran out of memory could continue, or
         has continued, with more.
         """
-        from isthmus.results.folder import RESULT, result_key
+        from isthmus.results.folder import result_key
 
         if not own.has("result", result_key(self.canonical)):
             return None
@@ -324,8 +317,6 @@ class Job:
 
     def _memory_bytes(self) -> float | None:
         """Return the memory bound in bytes; None if it depends on the worker."""
-        from isthmus import _core
-
         if (given := self.memory or self.share) is not None:
             return ask(_core.memory_amount, given)
         return None if self.elsewhere else _core.memory_bound()
@@ -334,7 +325,6 @@ class Job:
     def identity(self) -> Identity:
         """Return the identity of the run in its folder."""
         from isthmus import __version__
-        from isthmus.owned import Identity
 
         seed = self.summary["seed"] if self.seed is None else self.seed
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)

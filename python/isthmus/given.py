@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from isthmus import _core
 from isthmus.columns import cut, flat
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, meant
@@ -136,8 +137,6 @@ class Given:
             IsthmusError: the unit is missing or of another kind, or the number is too small.
 
         """
-        from isthmus import _core
-
         unit, example, most = _UNITS[what]
         bare = self.kind == "text" and _BARE.fullmatch(self.value)
         if bare or self.kind in ("integer", "number"):
@@ -268,7 +267,5 @@ def read(text: str, file: str, changes: Sequence[str]) -> Table:
         IsthmusError: it is not TOML, or a change is invalid.
 
     """
-    from isthmus import _core
-
     tree = json.loads(ask(_core.placed, text, file, list(changes)))
     return Table(given(tree, ""), file)

@@ -65,7 +65,6 @@ class Measured:
     """The measurements of a scenario."""
 
     name: str
-    pace: str
     points: tuple[Point, ...]
 
     @property
@@ -150,7 +149,7 @@ def measure(
         Point(point.at, point.missing, tuple(each.get(index, ())))
         for index, point in enumerate(points)
     ]
-    return Measured(listed["name"], pace, tuple(found))
+    return Measured(listed["name"], tuple(found))
 
 
 def _enough(once: Callable[[int], dict[str, Any]], seconds: float) -> int:

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from isthmus import arguments
+from isthmus import _core, arguments
 from isthmus.arguments import APPLICATIONS, PES_MAX
 from isthmus.core import ask_json, read_text
 from isthmus.errors import IsthmusError, meant
@@ -49,8 +49,6 @@ def place(
     (True, 16)
 
     """
-    from isthmus import _core
-
     machine = described(dimension, graph)
     spec: dict[str, Any] = _placement(graph is None, method, count, pes)
     if graph is None:
@@ -102,8 +100,6 @@ def topology(
     3
 
     """
-    from isthmus import _core
-
     if fabric is not None:
         if dimension is not None or graph is not None:
             raise IsthmusError("fabric: not with a dimension or a graph; give one of the three")
@@ -157,7 +153,6 @@ def balance(
     'N / log N'
 
     """
-    from isthmus import _core
     from isthmus.results.selection import known_as
 
     known_as("application", application, APPLICATIONS)
@@ -192,8 +187,6 @@ def fields(pattern: str = "*") -> list[dict[str, Any]]:
     ['machine.lanes.io_source']
 
     """
-    from isthmus import _core
-
     arguments.text("pattern", pattern, "lanes")
     described: list[dict[str, Any]] = json.loads(_core.fields())
     wild = any(letter in pattern for letter in "*?[")
@@ -246,7 +239,6 @@ def _placement(
 
 def _fabric(fabric: Fabric) -> dict[str, Any]:
     """Return summary and ring data of one fabric, from `isthmus._core.rings`."""
-    from isthmus import _core
     from isthmus.scenario import Scenario
 
     scenario = Scenario.of(fabric, PacketWorkload(load="1 GB/s"), name="fabric")

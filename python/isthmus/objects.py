@@ -957,7 +957,7 @@ class Graph(Described):
     with machine.graph = "dragonfly"."""
     group_routing: Literal["minimal", "valiant", "ugal"] | None = key("group_routing")
     """Which ways packets take through a dragonfly: over a link between the two groups; by a third
-    group, drawn by lot; by that if its queues promise to be quicker (UGAL-L). If left out:
+    group, drawn by lot; by that if its queues promise to be faster (UGAL-L). If left out:
     "minimal". Only with machine.graph = "dragonfly"."""
     edges: str | None = key("edges")
     """The network as a list of edges, two names a line and perhaps how many links lie beside one
@@ -1044,8 +1044,8 @@ class Cell(Described):
     """One cell of the torus."""
 
     cycle: str | None = key("cycle")
-    """A cycle of a cell's processor, of which costs per word are told: 20 MHz, which the paper does
-    not give. If left out: "50 ns". Range: above 0 s, to 24 h."""
+    """A cycle of a cell's processor, the unit of costs per word: 20 MHz, which the paper does not
+    give. If left out: "50 ns". Range: above 0 s, to 24 h."""
     word: str | None = key("word")
     """A word (Figure 11: 4 B). If left out: "4 B". Range: 1 B to 64 B."""
     copy: str | None = key("copy")
@@ -1236,8 +1236,8 @@ class RingJobs(Described):
     to 24 h."""
     transactions: int | None = key("transactions")
     """Transactions of one message that may be under way, from being handed to the interface until
-    the tail of the response is there (IEEE 1596 tells 64 of a node apart). If left out: 8. Range: 1
-    to 64."""
+    the tail of the response is there (IEEE 1596 distinguishes 64 of a node). If left out: 8. Range:
+    1 to 64."""
     servers: RingServers | None = part("servers")
     jobs: Mapping[str, Job] | None = parts("jobs")
     """By names of your own; at least one must be given."""

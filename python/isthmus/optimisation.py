@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 QUADRANTS, NODES = 4, 15
 """Number of quadrants, and of computing cells in each."""
-CELLS = QUADRANTS * (NODES + 1)
-"""Number of cells of the paper's machine."""
 RATE = "23.33 /ms"
 """Default rate of samples of one cell, as in the paper."""
 RATE_PER_S = 1.4e6 / (QUADRANTS * NODES)

@@ -9,7 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, get_args
 
-from isthmus import arguments
+from isthmus import _core, arguments
 from isthmus.core import ask, processors, read_text
 from isthmus.errors import IsthmusError, meant
 from isthmus.objects import AnyWorkload, Machine, Precision, Search
@@ -120,16 +120,12 @@ class Scenario:
             IsthmusError: the scenario is invalid; the message gives position and correction.
 
         """
-        from isthmus import _core
-
         checked = json.loads(ask(_core.check, self.text, self.file, list(self.changes)))
         assert isinstance(checked, dict)
         return checked
 
     def analyze(self) -> Results:
         """Evaluate the queueing model at every point, without simulation."""
-        from isthmus import _core
-
         text = ask(_core.analyze, self.text, self.file, list(self.changes))
         return Results.from_json(text, canonical=self.check()["canonical"])
 

@@ -10,14 +10,13 @@ from dataclasses import field, fields
 from functools import cache
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 Value = Any
 """Text, number, flag, or a list of these, as a scenario file holds them."""
-T = TypeVar("T")
 INTEGER_MAX = 2**64
 """Upper limit of integers; Python refuses to print very large ones."""
 VALUES_MAX = 100_000

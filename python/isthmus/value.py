@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _core
+from isthmus.core import ask
 from isthmus.wording import estimate, interval
 
 if TYPE_CHECKING:
@@ -98,9 +100,6 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
     ``geometric_mean`` or ``{"mean": weights}``. Replications of the same number are compared in
     pairs. The value is None where an operand has none, or where there is none, as over zero.
     """
-    from isthmus import _core
-    from isthmus.core import ask
-
     if any(each.value is None for each in operands):
         return Value(None)
     confidence = max((each.confidence for each in operands), default=CONFIDENCE)
@@ -132,9 +131,6 @@ def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list
     All comparisons are joint: the probability of any false difference is at most ``1 -
     confidence``. Every number must have a value.
     """
-    from isthmus import _core
-    from isthmus.core import ask
-
     question = {
         "pairs": [[_operand(first), _operand(second)] for first, second in pairs],
         "confidence": confidence,

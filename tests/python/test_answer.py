@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fixtures import keep_points, synthetic
-from isthmus.answer import SAME, Bracket, Ratio, answer
+from isthmus.answer import answer
+from isthmus.answer.grounds import SAME, Bracket, Ratio
 from isthmus.answer.sentences import conclusion
 from isthmus.results import Results, RunResult
 from isthmus.results.series import view

@@ -11,10 +11,12 @@ import pytest
 import command_line
 from isthmus import IsthmusError
 from isthmus.imaging import send
-from isthmus.optimisation import CELLS, growth, live
+from isthmus.optimisation import growth, live
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the stream manager runs on Linux")
 PATIENCE_S = 120
+CELLS = 64
+"""Cells of the paper's machine."""
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

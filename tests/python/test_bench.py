@@ -57,7 +57,7 @@ def test_a_quick_run_changes_no_kept_result(run, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "ROOT", tmp_path)
     monkeypatch.setattr(run, "RESULTS", tmp_path / "bench" / "results")
     monkeypatch.setattr(run, "QUICK", tmp_path / "out" / "quick.json")
-    line = run.Line("sci/torus-6x6", "a torus", 1.23456, None, "s", None, "command", {"runs": 3})
+    line = run.Line("sci/torus-6x6", "a torus", 1.23456, "s", detail={"runs": 3})
     run.keep([line], ["sci"], quick=True)
     assert [p.name for p in tmp_path.rglob("*.json")] == ["quick.json"]
     run.keep([line], ["sci"], quick=False)

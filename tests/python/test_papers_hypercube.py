@@ -34,13 +34,6 @@ def reference():
         return {row["id"]: row for row in csv.DictReader(file)}
 
 
-@pytest.fixture(scope="module")
-def quick(quick_run):
-    """A quick run of most rows: what it printed, and its folder."""
-    found, out = quick_run(HOME.name)
-    return list(found.values()), out
-
-
 def test_the_rows_of_the_reference_come_out_as_they_should(reference):
     """As far as intervals tell: `undecided` may take the place of any verdict."""
     wanted = dict.fromkeys(BY_READING, "differs by reading")
@@ -67,9 +60,12 @@ def test_the_figures_are_run_at_the_papers_settings(paper):
             assert "replications = 10\n" in stop
 
 
-def test_each_panel_shows_its_own_cube(quick, paper):
-    _, out = quick
-    run = Results.load(next(out.glob("figure-6-7-*"))).run
+def test_each_panel_shows_its_own_cube(paper, isthmus, tmp_path):
+    short = ["stop.warmup_messages=100", "stop.messages=1000", "stop.replications=3"]
+    loads = "sweep.workload.interarrival=['1.25 ms', '0.625 ms']"
+    done = isthmus("run", paper.scenario("figure-6-7"), *short, loads, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    run = Results.load(tmp_path / "run").run
     figure = next(f for f in figures(paper) if f.name == "figure-6")
     plot = draw(figure, run)
     assert [ax.get_title(loc="left") for ax in plot.axes] == [

@@ -6,8 +6,8 @@ import pytest
 from fixtures import synthetic
 from isthmus import plots
 from isthmus.errors import IsthmusError
+from isthmus.looks import MARKERS
 from isthmus.plots import curves
-from isthmus.plots.style import MARKERS
 from isthmus.results import Results
 from isthmus.results.curves import CAP
 from isthmus.results.series import view

@@ -2,7 +2,7 @@
 //! channels, reads and writes, from light loads to floods.
 
 use super::Hash;
-use crate::fattree::cut_through;
+use crate::fattree::{cut_through, one_job};
 use isthmus_machine::fattree::Machine;
 use isthmus_machine::fattree::spec::{Ascent, FatTreeSpec, Shape};
 use isthmus_machine::jobs::{Completed, Observer, Packet, Replication as _};
@@ -12,10 +12,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread,
-    Targets, Traffic,
+    Arrivals, Destinations, Io, JobsTraffic, Servers, Sizes, Spread, Targets, Traffic,
 };
-use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 struct Watch {
@@ -70,25 +68,6 @@ fn fingerprint(spec: &FatTreeSpec, traffic: &JobsTraffic, seed: u64) -> u64 {
     hash.value
 }
 
-fn one_job(servers: Servers, traffic: Traffic) -> JobsTraffic {
-    JobsTraffic {
-        serve: Serve::All,
-        mapping: match servers {
-            Servers::None => Mapping::Shared,
-            _ => Mapping::Dedicated,
-        },
-        servers,
-        storage: StorageSpec::None,
-        jobs: vec![Job {
-            name: "job".to_owned(),
-            nodes: JobNodes::All,
-            traffic,
-            active: true,
-            outstanding: Outstanding::ONE,
-        }],
-    }
-}
-
 fn sizes(mean: u64) -> Sizes {
     Sizes {
         mean: Bytes::new(mean),
@@ -102,7 +81,8 @@ fn uniform(mb_per_s: u64, mean: u64) -> JobsTraffic {
         gaps: Spread::Exponential,
     };
     let sizes = sizes(mean);
-    one_job(Servers::None, Traffic::Uniform { sizes, arrivals })
+    let traffic = Traffic::Uniform { sizes, arrivals };
+    one_job("job", Servers::None, traffic, Outstanding::ONE)
 }
 
 fn io(count: u32, read_ratio: f64, mean: u64) -> JobsTraffic {
@@ -112,7 +92,8 @@ fn io(count: u32, read_ratio: f64, mean: u64) -> JobsTraffic {
         sizes: sizes(mean),
         arrivals: Arrivals::equal_pauses(Time::ZERO),
     };
-    one_job(Servers::Clustered { count }, Traffic::Io(io))
+    let servers = Servers::Clustered { count };
+    one_job("job", servers, Traffic::Io(io), Outstanding::ONE)
 }
 
 /// Fingerprints of runs that use each part of the engine, by name.

@@ -4,9 +4,8 @@ use crate::config::Config;
 use crate::log::{Log, Refusals};
 use crate::token::Tokens;
 use crate::unauthenticated::Unauthenticated;
-use isthmus_wire::{Certificate, Error, Peer, Result, ServerTls, Transport};
-use rustix::event::{EventfdFlags, eventfd};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use isthmus_wire::{Certificate, Error, Peer, Result, ServerTls, Signal, Transport};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +25,7 @@ pub struct Gate {
     sessions: AtomicU32,
     next_session: AtomicU32,
     /// Readable once the server stops.
-    stop: OwnedFd,
+    stop: Signal,
 }
 
 /// The right to be one of the sessions; it is free again when this is dropped.
@@ -41,7 +40,6 @@ impl Drop for SessionSlot {
 
 impl Gate {
     pub(crate) fn new(config: &mut Config, tls: Option<ServerTls>) -> Result<Self> {
-        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         Ok(Self {
             log: Log::start(&config.log)?,
             unauthenticated: Arc::default(),
@@ -53,7 +51,7 @@ impl Gate {
             sessions_limit: config.sessions,
             sessions: AtomicU32::new(0),
             next_session: AtomicU32::new(0),
-            stop: stop.map_err(|error| Error::system("what ends a daemon", error))?,
+            stop: Signal::new().map_err(|error| Error::system("what ends a daemon", error))?,
         })
     }
 
@@ -183,8 +181,7 @@ impl Gate {
 
     /// Stop the threads that listen.
     pub(crate) fn stop_listening(&self) {
-        // It fails only if it was written before.
-        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        self.stop.set();
         self.unauthenticated.dismiss();
     }
 

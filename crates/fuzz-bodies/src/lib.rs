@@ -10,7 +10,6 @@
 //! | [`lasting`] | links that outlast their sockets, with sockets that are cut and ranks that lie | all that was sent comes, once, in order |
 //! | [`peer`] | a connection of a driver, as a stream | ranks get what was sent, or void; memory is bounded |
 //! | [`datagrams`] | the same, as datagrams | the same |
-//! | [`rank`] | the ranks' end of a link | no more memory than bytes came |
 //! | [`control`] | lines of the control interface | the same lines, however they are cut; what is read is what would be written |
 //! | [`manager`] | all calls of a manager, and a peer of it | memories and limits are bounded, all that ended is gone |
 //! | [`submit`] | connections and streams of a driver | its bounds |
@@ -27,7 +26,6 @@ mod link;
 mod manager;
 mod near;
 mod peer;
-mod rank;
 mod ring;
 mod submit;
 
@@ -37,7 +35,6 @@ pub use lasting::lasting;
 pub use link::link;
 pub use manager::manager;
 pub use peer::{datagrams, peer};
-pub use rank::rank;
 pub use ring::ring;
 pub use submit::submit;
 
@@ -52,7 +49,6 @@ pub const TARGETS: &[Target] = &[
     ("link", link),
     ("peer", peer),
     ("datagrams", datagrams),
-    ("rank", rank),
     ("control", control),
     ("manager", manager),
     ("destination", destination),

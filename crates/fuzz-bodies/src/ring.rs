@@ -79,8 +79,8 @@ pub fn ring(data: &[u8]) {
                     place.put(0, &room[..bytes]);
                     place.commit(bytes);
                 }
-                if let Ok(seen) = consumer.peek(bytes, now) {
-                    seen.get(0, &mut room[..bytes]);
+                if let Ok(Some(claimed)) = consumer.claim(bytes) {
+                    claimed.get(0, &mut room[..bytes]);
                 }
             }
         }

@@ -153,7 +153,7 @@ pub(crate) fn storage(
     })
 }
 
-/// Tells `watch` of the fields that change nothing beside others; the device's table is at `path`.
+/// Report to `watch` the fields that have no effect beside the values of others. The device's table is at `path`.
 pub(crate) fn watch(watch: &mut Watch<'_>, storage: &StorageSpec, path: &str) {
     let StorageSpec::Cache { hit_rate, .. } = storage else {
         return;

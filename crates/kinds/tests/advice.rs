@@ -288,8 +288,8 @@ fn is_senseless(scenario: &Table, field: &str, next: &Table) -> bool {
     };
     let impossible = ["zero is ", "is out of range"].map(|words| error.problem.contains(words));
     let is_new = changed(scenario, &Change::Remove(field.to_owned())).is_none();
-    let in_vain = is_new && error.problem.starts_with("it has no effect");
-    error.field == field && (in_vain || impossible.contains(&true))
+    let has_no_effect = is_new && error.problem.starts_with("it has no effect");
+    error.field == field && (has_no_effect || impossible.contains(&true))
 }
 
 /// Whether advice leads from a scenario to one that is accepted, or to a refusal that leaves the choice to the reader;

@@ -47,7 +47,7 @@ fn nothing_is_changed_without_overrides_or_by_those_that_say_the_same() {
 }
 
 #[test]
-fn fields_axes_and_defaults_that_change_are_told() {
+fn fields_axes_and_defaults_that_change_are_listed() {
     assert_eq!(
         changes(&["machine.dimension=5"]),
         [row("machine.dimension", "7", "5")]
@@ -72,7 +72,7 @@ fn fields_axes_and_defaults_that_change_are_told() {
 }
 
 #[test]
-fn a_load_put_in_another_way_is_told_in_both() {
+fn a_load_in_another_form_changes_both_fields() {
     assert_eq!(
         changes(&["sweep.workload.rate=[\"1 /ms\", \"4 /ms\"]"]),
         [row("workload.rate", "2 /ms", "1 /ms, 4 /ms")]

@@ -185,8 +185,8 @@ fn trials_of_a_search_are_not_lost() {
     }
 }
 
-/// What was cut at nine tenths costs less when it is begun again: what was under way, of a fixed
-/// length or at the last look.
+/// A run that was cut at nine tenths costs less when it starts again. It keeps the work under way, of a fixed length or
+/// up to the last look.
 #[test]
 fn what_is_kept_is_not_simulated_again() {
     for (name, text, bound) in [
@@ -196,7 +196,7 @@ fn what_is_kept_is_not_simulated_again() {
         let whole = experiment(text, None, Duration::ZERO);
         whole.run().unwrap();
         let messages = whole.progress().messages();
-        // A run that is done before the cut tells nothing.
+        // A run that ends before the cut shows nothing.
         let folder = (0..50)
             .map(|_| folder(&format!("cut-share-{name}")))
             .find(|folder| {
@@ -212,7 +212,7 @@ fn what_is_kept_is_not_simulated_again() {
     }
 }
 
-/// Less work than is worth a file is kept all the same where the run is told to stop.
+/// A stop keeps even work that is otherwise too little for a file.
 #[test]
 fn what_is_finished_is_kept_at_a_stop() {
     let folder = folder("cut-stop");

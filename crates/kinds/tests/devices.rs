@@ -57,7 +57,7 @@ fn servers_saturate_at_what_their_devices_do() {
     );
 }
 
-/// Asked for twice of what they do, devices are what is full, and what is accepted is theirs.
+/// At an offered load of twice their rate, devices are the bottleneck and their rate is the accepted load.
 #[test]
 fn a_backlog_at_devices_is_saturation() {
     let jobs = format!("{WRITES}\nload = \"4 MB/s\"");

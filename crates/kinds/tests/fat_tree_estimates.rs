@@ -87,9 +87,9 @@ fn residual(measure: &Measure) -> f64 {
 /// Distance of the estimate from all that the interval holds: noise is not the estimate's fault, and does
 /// not help it beyond that.
 fn off(measure: &Measure) -> f64 {
-    let told = estimate(measure);
+    let estimated = estimate(measure);
     let (low, high) = (measure.low.unwrap(), measure.high.unwrap());
-    (told.clamp(low, high) / told - 1.0).abs()
+    (estimated.clamp(low, high) / estimated - 1.0).abs()
 }
 
 /// Machines of all kinds; nothing in the estimate is fitted to them.
@@ -130,7 +130,7 @@ fn clients_that_think_are_machines_that_wait_for_repair() {
     for (think_ns, think) in [(0.5e6, "500 us"), (1.5e6, "1.5 ms"), (4e6, "4 ms")] {
         let result = thinking(think);
         let servers = measure(&result, "servers.accepted");
-        let told = estimate(servers);
+        let estimated = estimate(servers);
         // Packets of 320 B, 378 B on a link of 400 MB/s. That a client alone takes 955.2 ns for each, not
         // 945, is 1% for those who find the server idle.
         let demand = (32_768.0 / 320.0 + 0.5) * 945.0;
@@ -143,8 +143,8 @@ fn clients_that_think_are_machines_that_wait_for_repair() {
         }
         let expected = rate * 32_768.0 * 1e3;
         assert!(
-            (told / expected - 1.0).abs() < 0.04,
-            "{think}: {told}, by mean values {expected}"
+            (estimated / expected - 1.0).abs() < 0.04,
+            "{think}: {estimated}, by mean values {expected}"
         );
         let (low, high) = (servers.low.unwrap(), servers.high.unwrap());
         assert!(
@@ -202,7 +202,7 @@ fn pairs_that_meet_nobody() {
 /// between switches are busy for about half of the time, is outside; and so are the messages of nodes with two jobs,
 /// and a response that is shorter than the pause before it.
 #[test]
-fn values_outside_the_domain_are_told_apart() {
+fn values_outside_the_domain_are_marked() {
     let inside = |circuits: bool, jobs: &str, name: &str| {
         let switching = if circuits { "circuit" } else { "cut-through" };
         let file = format!(

@@ -105,11 +105,11 @@ fn words_and_overrides_choose_the_parts() {
     assert_eq!(of("machine.faults.nodes=[4]"), 1 + 4);
     let wanted = ["sweep.machine.faults=nodes".to_owned()];
     let changes = KINDS.parse(&text, "f.toml", &wanted).unwrap().changes();
-    let told: Vec<_> = changes
+    let changed: Vec<_> = changes
         .iter()
         .map(|c| (c.key.as_str(), c.to.as_deref()))
         .collect();
-    assert_eq!(told, [("sweep.fault", Some("nodes"))]);
+    assert_eq!(changed, [("sweep.fault", Some("nodes"))]);
 }
 
 #[test]
@@ -218,17 +218,17 @@ fn hypercubes_fail_part_by_part() {
     // Without links between I/O nodes none of them can be asked to fail.
     let none = text("lanes = { io_link = 0, io_source = 0, io_to_pe = 0 }");
     let asked = ["sweep.machine.faults=io-links".to_owned()];
-    let told = KINDS
+    let error = KINDS
         .parse(&none, "f.toml", &asked)
         .unwrap_err()
         .to_string();
     assert!(
-        told.ends_with(
+        error.ends_with(
             "no such parts left that could fail; let other parts fail, or remove the axis"
         ),
-        "{told}"
+        "{error}"
     );
-    // What its own faults cut apart is told when it is built, as without the axis.
+    // A machine that its own faults cut apart is refused when it is built, as without the axis.
     let why = |sweep: &str| {
         let text = text("lanes.io_link = 2\nfaults = { links = [[0, 1]] }").replace(SWEEP, sweep);
         let apart = KINDS.parse(&text, "f.toml", &["machine.dimension=1".to_owned()]);
@@ -243,10 +243,10 @@ fn hypercubes_fail_part_by_part() {
         "f.toml",
         &["machine.dimension=1".to_owned()],
     );
-    let told = pair.unwrap_err().to_string();
+    let error = pair.unwrap_err().to_string();
     assert!(
-        told.contains("cannot be run after any of these failures"),
-        "{told}"
+        error.contains("cannot be run after any of these failures"),
+        "{error}"
     );
     // Without a network of their own, I/O nodes have no links that fail.
     let without = parsed(&text(
@@ -273,14 +273,14 @@ fn weights_of_all_pairs_are_those_of_pairs_of_parts() {
     let scenario = parsed(
         &sci("fabric = \"bidirectional-torus\"\nsize = \"3x4\"", "").replace("[sweep]\n", ""),
     );
-    let told = study(&[scenario], u64::MAX, None).unwrap();
+    let study = study(&[scenario], u64::MAX, None).unwrap();
     let sum = |kinds: &[&str]| -> (u64, u64) {
-        let weights = told.cases.iter().filter(|case| kinds.contains(&case.kind));
+        let weights = study.cases.iter().filter(|case| kinds.contains(&case.kind));
         weights.fold((0, 0), |(n, sum), case| (n + 1, sum + case.weight))
     };
     // Each node sends along x and y in both directions.
     assert_eq!(sum(&["one link"]).1, 12 * 4);
-    let singles: Vec<u64> = (told.cases.iter())
+    let singles: Vec<u64> = (study.cases.iter())
         .filter(|case| ["one link", "one node"].contains(&case.kind))
         .map(|case| case.weight)
         .collect();
@@ -293,7 +293,7 @@ fn weights_of_all_pairs_are_those_of_pairs_of_parts() {
         sum(&["two parts"]),
         (n * (n - 1) / 2, (all * all - squares) / 2)
     );
-    assert_eq!(told.sites[0].pairs, n * (n - 1) / 2);
+    assert_eq!(study.sites[0].pairs, n * (n - 1) / 2);
 }
 
 #[test]
@@ -307,8 +307,8 @@ fn a_study_runs_what_the_axis_of_each_fabric_would() {
     };
     let fabrics = "\"machine.fabric\" = [\"torus\", \"bidirectional-torus\"]";
     let whole = parsed(&sci("size = \"3x3\"", fabrics));
-    let told = study(&[whole], 5, None).unwrap();
-    let runs = parsed(&told.text);
+    let study = study(&[whole], 5, None).unwrap();
+    let runs = parsed(&study.text);
     let machines: Vec<_> = runs
         .points()
         .into_iter()
@@ -321,7 +321,7 @@ fn a_study_runs_what_the_axis_of_each_fabric_would() {
         .collect();
     assert_eq!(machines, one_by_one);
     assert_eq!(runs.stop, sweep("torus").stop);
-    let labels: Vec<&str> = told.cases.iter().map(|case| case.label.as_str()).collect();
+    let labels: Vec<&str> = study.cases.iter().map(|case| case.label.as_str()).collect();
     assert_eq!(texts(&runs.axes[0]), labels);
 }
 
@@ -416,14 +416,14 @@ proptest! {
             *alike.entry(on.into_iter().collect()).or_default() += 1;
         }
         let text = sci(&machine, "").replace("[sweep]\n", "");
-        let told = study(&[parsed(&text)], 0, None).unwrap();
-        let of_links: Vec<u64> = told.cases.iter().filter(|c| c.kind == "one link").map(|c| c.weight).collect();
+        let study = study(&[parsed(&text)], 0, None).unwrap();
+        let of_links: Vec<u64> = study.cases.iter().filter(|c| c.kind == "one link").map(|c| c.weight).collect();
         prop_assert_eq!(&of_links, &alike.values().copied().collect::<Vec<_>>());
-        let of_nodes = told.cases.iter().filter(|case| case.kind == "one node");
+        let of_nodes = study.cases.iter().filter(|case| case.kind == "one node");
         let of_nodes: Vec<u32> = of_nodes.map(|case| *case.failed.last().unwrap()).collect();
         prop_assert_eq!(of_nodes, whole.iter().copied().collect::<Vec<_>>());
         let mut runs = Vec::new();
-        for case in &told.cases {
+        for case in &study.cases {
             let nodes: BTreeSet<u32> = case.failed.iter().copied().collect();
             let ends: Vec<u32> = case.failure.strip_prefix("link ").map_or(Vec::new(), |words| {
                 let link = words.split(' ').next().unwrap();
@@ -437,7 +437,7 @@ proptest! {
                 runs.push(case.label.split(": ").nth(1).unwrap().to_owned());
             }
         }
-        prop_assert_eq!(told.cases.len(), 1 + alike.len() + whole.len());
+        prop_assert_eq!(study.cases.len(), 1 + alike.len() + whole.len());
         // The axis has those that leave enough to run.
         if runs.len() > 1 {
             let scenario = parsed(&sci(&machine, "\"machine.faults\" = \"single\""));

@@ -67,7 +67,7 @@ fn listed_messages_take_what_their_links_take() {
         );
         let result = run(&machine, &work);
         let phase = measure(&result, "p.phase");
-        // Rounds begin anew on a machine that is empty.
+        // Each round starts on an empty machine.
         let (low, high) = (phase.low.unwrap(), phase.high.unwrap());
         let mean = phase.mean.unwrap();
         assert!((high - low).abs() < 1e-9 * mean, "{low} {high}");
@@ -90,11 +90,11 @@ fn listed_messages_that_are_none() {
         let error = experiment("graph = \"ring\"\nswitches = 8", &work).unwrap_err();
         let error = error.to_string();
         let place = "g.toml:11: workload.jobs.p.messages: ";
-        let told = error.strip_prefix(place).map(str::to_owned);
-        told.unwrap_or(error)
+        let problem = error.strip_prefix(place).map(str::to_owned);
+        problem.unwrap_or(error)
     };
     let row = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times]";
-    for (messages, told) in [
+    for (messages, expected) in [
         ("[]", "no message at all; list one or more".to_owned()),
         (
             "\"all\"",
@@ -144,7 +144,7 @@ fn listed_messages_that_are_none() {
             "a message of rank 2 goes to its own node; leave out what stays where it is".to_owned(),
         ),
     ] {
-        assert_eq!(error(messages), told, "{messages}");
+        assert_eq!(error(messages), expected, "{messages}");
     }
 }
 
@@ -276,7 +276,7 @@ fn a_table_that_leads_astray_has_its_line() {
     );
 }
 
-/// Of a dragonfly the links that are too long are told at the field that says how long they are.
+/// Links of a dragonfly that are too long are refused at the field of their delay.
 #[test]
 fn a_delay_that_cannot_be_counted_is_at_its_field() {
     let job = "[workload.jobs.u]\ntraffic = \"uniform\"";
@@ -339,9 +339,9 @@ fn tables_may_differ_from_point_to_point() {
     );
 }
 
-/// What only the engine can tell is told when the machine is built, not in the middle of a run.
+/// Errors that only the engine finds are reported when the machine is built, not in the middle of a run.
 #[test]
-fn what_the_engine_refuses_is_told_before_it_runs() {
+fn errors_of_the_engine_are_reported_before_it_runs() {
     let job = "[workload.jobs.u]\ntraffic = \"uniform\"";
     let error = |machine: &str| experiment(machine, job).unwrap_err().to_string();
     assert_eq!(

@@ -5,12 +5,12 @@ use isthmus_kinds::KINDS;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// Seconds of processor time of this process in clock ticks of 10 ms, or of any where the system does not tell
-/// them.
+/// Return the processor time of this process in seconds, with a resolution of 10 ms. Return the elapsed time where the
+/// system has no `/proc`.
 fn seconds(start: Instant) -> f64 {
-    let told = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // User and system time, behind the name in brackets.
-    let behind = told.rsplit(") ").next().unwrap_or_default();
+    let behind = stat.rsplit(") ").next().unwrap_or_default();
     let ticks = behind.split(' ').skip(11).take(2).map(str::parse::<f64>);
     let ticks: Vec<f64> = ticks.flatten().collect();
     match ticks.len() {

@@ -149,7 +149,7 @@ fn each_unit_is_an_access() {
 
 /// Channels are left out on large machines, and nothing else is.
 #[test]
-fn devices_of_large_cubes_are_told() {
+fn devices_of_large_cubes_are_listed() {
     let text = "version = 1\nname = \"cube\"\n[machine]\nkind = \"hypercube\"\ndimension = 11\n\
         lanes.io_link = 1\n[workload.servers.device]\nkind = \"disk\"\n[workload.jobs.io]\ntraffic = \"io\"\n\
         [workload.jobs.late]\ntraffic = \"ping\"\nnodes = [0, 1]\n[workload]\nmapping = \"shared\"\n";
@@ -164,8 +164,8 @@ fn devices_of_large_cubes_are_told() {
         "Collectives, listed messages and pings are left out",
         "With 1 message of 1000000 B under way at a time",
     ] {
-        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
-        assert!(told, "{start}: {:?}", found.remarks);
+        let is_remarked = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(is_remarked, "{start}: {:?}", found.remarks);
     }
 }
 

@@ -87,7 +87,7 @@ fn the_knee_is_the_packet_rate() {
 /// Of what stays in the cells there is no time of the interface, and of what lies there none of the
 /// cells.
 #[test]
-fn only_what_there_is_is_told() {
+fn only_parts_in_use_have_measures() {
     let names = |work: &str| -> Vec<String> {
         let measures = run(work, "").points[0].measures.clone();
         measures.into_iter().map(|measure| measure.name).collect()

@@ -19,8 +19,8 @@ const ROUGH: [&str; 3] = [
 
 /// Length of one cycle.
 fn cycle_us(machine: &MachineSummary) -> f64 {
-    let told: serde_json::Value = serde_json::from_str(machine.json()).unwrap();
-    told["cycle_us"].as_f64().unwrap()
+    let summary: serde_json::Value = serde_json::from_str(machine.json()).unwrap();
+    summary["cycle_us"].as_f64().unwrap()
 }
 
 fn run(text: &str, messages: u32, replications: u32) -> RunResult {

@@ -152,7 +152,7 @@ fn swapped_and_cut_files_are_refused() {
     set_up(&folder, Other::default()).expect("as it was, it is taken");
 }
 
-/// Each file of a run with another seed, form, machine or workload, put in the place of ours.
+/// Each file of a run with another seed, form, machine or workload replaces a file of this run.
 #[test]
 fn files_of_other_runs_are_refused() {
     let others = [
@@ -189,17 +189,17 @@ fn files_of_other_runs_are_refused() {
             "the scenario differs",
         ),
     ];
-    let (folder, _) = whole("ours", Other::default());
+    let (folder, _) = whole("own", Other::default());
     let mut count = 0;
     for (name, other, what) in others {
         let (foreign, _) = whole(&format!("foreign-{name}"), other);
-        for theirs in files(&foreign) {
-            let ours = folder.join(theirs.file_name().unwrap());
-            let bytes = fs::read(&ours).unwrap();
-            fs::copy(&theirs, &ours).unwrap();
-            let message = refused(&folder, &ours);
+        for other in files(&foreign) {
+            let own = folder.join(other.file_name().unwrap());
+            let bytes = fs::read(&own).unwrap();
+            fs::copy(&other, &own).unwrap();
+            let message = refused(&folder, &own);
             assert!(message.contains(what), "{message}");
-            fs::write(&ours, bytes).unwrap();
+            fs::write(&own, bytes).unwrap();
             count += 1;
         }
     }
@@ -207,10 +207,10 @@ fn files_of_other_runs_are_refused() {
     assert!(count >= 4 * 6);
 }
 
-/// What the message tells the user to do gives the bytes of an uninterrupted run.
+/// A user who follows the message gets the bytes of an uninterrupted run.
 #[test]
 fn a_damaged_file_is_computed_again_once_it_is_deleted() {
-    let (folder, result) = whole("mended", Other::default());
+    let (folder, result) = whole("deleted", Other::default());
     for path in files(&folder) {
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[1..]).unwrap();
@@ -246,11 +246,11 @@ fn nothing_is_read_or_written_through_a_link() {
 
     // A name in the way of what is written is no longer one that can be known beforehand.
     let target = folder.with_extension("target");
-    fs::write(&target, "not ours").unwrap();
+    fs::write(&target, "of another program").unwrap();
     symlink(&target, folder.join(".point-00001.partial")).unwrap();
     set_up(&folder, Other::default()).unwrap().run().unwrap();
     assert_eq!(fs::read(&path).unwrap(), fs::read(&moved).unwrap());
-    assert_eq!(fs::read_to_string(&target).unwrap(), "not ours");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "of another program");
 }
 
 /// Two runs on one journal at once: neither gets in the way of the other's files.

@@ -1,4 +1,4 @@
-//! Nothing runs away: backlogs, memory, simulated time, and being told to stop.
+//! Backlogs, memory and simulated time have limits, and a cancelled run stops soon.
 
 use isthmus_experiment::result::{EndedBy, PointResult, RunResult, State};
 use isthmus_experiment::{Experiment, Options, RunError};
@@ -148,8 +148,8 @@ fn a_run_past_the_longest_time_is_an_error_that_names_it() {
     assert!(message.contains("hours of simulated time"), "{message}");
 }
 
-/// How long after being told so a run ends: the least of some tries, since a machine with other
-/// things to do may leave its threads waiting.
+/// Return the time from a cancellation to the end of the run: the shortest of some tries, because the threads of a busy
+/// machine may have to wait.
 fn time_to_stop(text: &str) -> Duration {
     let tries = (0..4).map(|_| {
         let experiment = experiment(text, options(2, 4_000_000_000));
@@ -168,13 +168,13 @@ fn time_to_stop(text: &str) -> Duration {
 /// Hardly anything is delivered while millions of demands pile up, and deliveries were when the run
 /// used to look up.
 #[test]
-fn a_cancelled_run_is_heard_while_nothing_arrives() {
+fn a_cancelled_run_stops_while_nothing_arrives() {
     let took = time_to_stop(&HOPELESS.replace("dimension = 4", "dimension = 13"));
     assert!(took < Duration::from_secs(1), "{took:?}");
 }
 
 #[test]
-fn a_cancelled_run_of_any_kind_is_heard() {
+fn a_cancelled_run_of_any_kind_stops() {
     for fields in ENDLESS {
         let text = format!(
             "version = 1\nname = \"endless\"\n{fields}\nstop.rule = \"fixed\"\n\

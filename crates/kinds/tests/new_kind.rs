@@ -237,7 +237,7 @@ fn its_tables_hang_together() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn errors_name_their_place() {
     let work = "[workload.jobs.p]\ntraffic = \"uniform\"";
     let error = KINDS.parse(&text("leaves = 2\nhubs = 3", work), "h.toml", &[]);
     assert_eq!(

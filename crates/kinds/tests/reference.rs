@@ -76,7 +76,7 @@ fn fields_of(kind: &str) -> Vec<FieldInfo> {
     fields
 }
 
-/// Writing every default out changes nothing: the reference tells the truth about them.
+/// Writing every default out changes nothing, so the reference states the true defaults.
 #[test]
 fn stated_defaults_are_the_defaults() {
     for (kind, base) in SMALLEST {

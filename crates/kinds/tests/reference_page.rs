@@ -1,5 +1,5 @@
 //! The reference of the guide, `docs/scenario-fields.md`, is made from `schema::fields`. After a
-//! change of the fields write it anew:
+//! change of the fields regenerate it:
 //! `UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page`
 
 use isthmus_kinds::KINDS;
@@ -11,7 +11,7 @@ use std::path::Path;
 const HEAD: &str = "\
 # Fields of a scenario
 
-<!-- Made from the table that the parser uses. Write it anew with
+<!-- Made from the table that the parser uses. Regenerate it with
      UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page -->
 
 Every field that a scenario file may have, made from the table that the parser itself uses. How a
@@ -280,7 +280,7 @@ fn the_page_of_the_guide_is_current() {
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == wanted,
-        "docs/scenario-fields.md is not what the fields say; write it anew with \
+        "docs/scenario-fields.md is not what the fields say; regenerate it with \
          UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page"
     );
 }

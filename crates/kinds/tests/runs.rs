@@ -35,8 +35,8 @@ resolution = "60%"
 
 /// Length of one cycle.
 fn cycle_us(machine: &MachineSummary) -> f64 {
-    let told: serde_json::Value = serde_json::from_str(machine.json()).unwrap();
-    told["cycle_us"].as_f64().unwrap()
+    let summary: serde_json::Value = serde_json::from_str(machine.json()).unwrap();
+    summary["cycle_us"].as_f64().unwrap()
 }
 
 fn run(options: Options, overrides: &[&str]) -> RunResult {

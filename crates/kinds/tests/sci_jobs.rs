@@ -185,7 +185,7 @@ fn phases_and_searches_run() {
 
 /// Links are left out on large fabrics, and nothing else is.
 #[test]
-fn devices_of_large_fabrics_are_told() {
+fn devices_of_large_fabrics_are_listed() {
     let text = "version = 1\nname = \"torus\"\n[machine]\nkind = \"sci\"\nfabric = \"torus\"\n\
         size = \"33x32\"\n[workload.servers]\nplacement = \"clustered\"\ncount = 2\n\
         device = { kind = \"burst-buffer\", capacity = \"1 GB\", absorb = \"100 MB/s\", drain = \"10 MB/s\" }\n\
@@ -197,8 +197,8 @@ fn devices_of_large_fabrics_are_told() {
         "What is asked of links is left out in fabrics of more than 1024 nodes.",
         "A burst buffer of 1000000000 B is full after ",
     ] {
-        let told = found.remarks.iter().any(|remark| remark.starts_with(start));
-        assert!(told, "{start}: {:?}", found.remarks);
+        let is_remarked = found.remarks.iter().any(|remark| remark.starts_with(start));
+        assert!(is_remarked, "{start}: {:?}", found.remarks);
     }
 }
 

@@ -41,7 +41,7 @@ const COLLAPSING: &str = "fabric = \"uniform-ring-torus\"\nsize = \"6x6\"\n\
                           routing = \"dimension-order\"";
 
 #[test]
-fn a_collapse_is_told_with_its_nodes_and_gives_no_throughput() {
+fn a_collapse_is_reported_with_its_nodes_and_gives_no_throughput() {
     let result = run(
         COLLAPSING,
         &[34.0],
@@ -51,7 +51,7 @@ fn a_collapse_is_told_with_its_nodes_and_gives_no_throughput() {
     );
     let point = &result.points[0];
     assert_eq!(point.verdict.verdict, State::Collapsed);
-    let collapse = point.collapse.as_ref().expect("what happened is told");
+    let collapse = point.collapse.as_ref().expect("the collapse is reported");
     assert!(collapse.nodes.len() > 1, "{collapse:?}");
     assert!(collapse.nodes.is_sorted_by(|a, b| a < b));
     assert!(collapse.nodes.iter().all(|&node| node < 36));

@@ -1,8 +1,8 @@
 //! The devices behind the I/O servers of jobs, whatever network these are on.
 //!
 //! A simulation asks [`JobStores::done`] when the last byte of a write has arrived at a server, and when
-//! the request of a read has. At the time that is answered the server tells the client of a write, by a
-//! message of its own ([`is_answer`]), or sends the data of a read; how is up to the network.
+//! the request of a read has. At the returned time the server answers the client of a write by a
+//! message of its own ([`is_answer`]), or sends the data of a read. The network decides how.
 
 use isthmus_device::{Storage, Striping};
 use isthmus_kernel::{Cycles, Streams};
@@ -105,8 +105,8 @@ impl JobStores {
         self.stored[demand.job as usize]
     }
 
-    /// When the device is done with what has arrived at `time`: the data of a write, or the request of a
-    /// read. `None` if none is concerned. Told in the order of times.
+    /// Return when the device is done with the data of a write or the request of a read that arrived at `time`.
+    /// Return `None` if no device is concerned. Calls must be in the order of times.
     pub fn done(&mut self, time: Cycles, demand: &Demand) -> Option<Cycles> {
         if !self.serve(demand) {
             return None;

@@ -79,7 +79,7 @@ fn io(targets: Targets, bytes: u64, read_ratio: f64) -> Traffic {
     })
 }
 
-/// Everything that an observer is told.
+/// All events that an observer receives.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Log {
     offered: u64,
@@ -565,7 +565,7 @@ fn closed_loops_get_what_demands_of_pes_get() {
     );
 }
 
-/// Each PE writes and reads what it asks for, and all of it is told once: checkpoints are over long before the
+/// Each PE writes and reads what it asks for, and all of it is reported once: checkpoints are over long before the
 /// next, and every write is stored whole.
 #[test]
 fn what_is_sent_arrives_once() {

@@ -29,7 +29,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Ways through a network of switches, looked for anew at every step.
+/// Routes through a network of switches, searched again at every step.
 struct Naive<'m> {
     machine: &'m Machine<Table>,
     form: &'m Form,

@@ -1,5 +1,5 @@
-//! Limits to what one sender has under way, on hypercubes and SCI fabrics: replayed from what observers are
-//! told, against the rule.
+//! Limits to what one sender has under way, on hypercubes and SCI fabrics: replayed from the events that
+//! observers receive, against the rule.
 
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_machine::hypercube::{self, Class, Flow, Leg};

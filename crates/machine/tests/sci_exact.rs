@@ -103,7 +103,7 @@ impl Dice {
     }
 }
 
-/// Everything that an observer is told, in an order that does not depend on the engine.
+/// All events that an observer receives, in an order that does not depend on the engine.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     offered: Vec<u64>,

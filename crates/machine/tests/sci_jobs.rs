@@ -58,7 +58,7 @@ fn one_job(traffic: Traffic, nodes: Vec<u32>) -> JobsTraffic {
     }
 }
 
-/// Everything that an observer is told.
+/// All events that an observer receives.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     offered: Vec<u64>,
@@ -217,8 +217,8 @@ fn an_all_reduce_of_four_nodes_by_hand() {
     let first = 6 * step + 5;
     assert_eq!(log.phases[0], (0, 0, first));
     for (number, &phase) in (0..).zip(&log.phases) {
-        let begun = number * (first + 1);
-        let row = (0, begun.saturating_sub(1), begun + first);
+        let start = number * (first + 1);
+        let row = (0, start.saturating_sub(1), start + first);
         assert_eq!(phase, row, "round {number}");
     }
     assert_eq!(log.phases.len() as u64, 20_000 / (first + 1));

@@ -59,9 +59,12 @@ fn traffic(gap: Time, message: u64) -> TrafficSpec {
     }
 }
 
-fn assert_near(what: &str, ours: f64, theirs: f64) {
-    println!("{what}: {ours:.4} us, with buffers of one flit elsewhere {theirs} us");
-    assert!((ours / theirs - 1.0).abs() < 0.03, "{what}: {ours}");
+fn assert_near(what: &str, simulated: f64, reference: f64) {
+    println!("{what}: {simulated:.4} us, with buffers of one flit elsewhere {reference} us");
+    assert!(
+        (simulated / reference - 1.0).abs() < 0.03,
+        "{what}: {simulated}"
+    );
 }
 
 #[test]

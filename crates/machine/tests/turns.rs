@@ -32,10 +32,10 @@ fn a_server_works_on_one_request_from_its_first_to_its_last_byte() {
         (disk, 1.0, READ + 32_000 * NS),
     ] {
         let traffic = work(storage, 3, io(reads), Outstanding::ONE);
-        let told = responses(&run(&one(traffic.clone()), 9));
+        let times = responses(&run(&one(traffic.clone()), 9));
         let turns = [1, 2, 3, 3, 3, 3, 3, 3, 3];
         assert_eq!(
-            told,
+            times,
             turns.map(|turns| turns * alone),
             "{storage:?} {reads}"
         );
@@ -49,24 +49,27 @@ fn a_server_works_on_one_request_from_its_first_to_its_last_byte() {
 #[test]
 fn requests_of_one_client_wait_like_those_of_several() {
     let most = Outstanding::AtMost(2);
-    let told = responses(&run(&one(work(StorageSpec::None, 2, io(0.0), most)), 40));
-    assert_eq!(told[..4], [1, 2, 3, 4].map(|turns| turns * WRITE));
-    assert!(told[4..].iter().all(|&told| told == 4 * WRITE), "{told:?}");
+    let times = responses(&run(&one(work(StorageSpec::None, 2, io(0.0), most)), 40));
+    assert_eq!(times[..4], [1, 2, 3, 4].map(|turns| turns * WRITE));
+    assert!(
+        times[4..].iter().all(|&time| time == 4 * WRITE),
+        "{times:?}"
+    );
 }
 
 /// Reads and writes share the server: whatever the mix, one is complete so long after another.
 #[test]
 fn reads_and_writes_take_turns() {
-    let told = run(
+    let log = run(
         &one(work(StorageSpec::None, 3, io(0.5), Outstanding::ONE)),
         400,
     );
     // The clients are served in a circle, so that a response is that of the last three requests.
     let of_three = |reads: Cycles| reads * READ + (3 - reads) * WRITE;
     let mut seen = [0; 4];
-    for told in &responses(&told)[3..] {
-        let reads = (0..4).find(|&reads| of_three(reads) == *told);
-        seen[reads.unwrap_or_else(|| panic!("{told}")) as usize] += 1;
+    for response in &responses(&log)[3..] {
+        let reads = (0..4).find(|&reads| of_three(reads) == *response);
+        seen[reads.unwrap_or_else(|| panic!("{response}")) as usize] += 1;
     }
     // 397 of a binomial distribution of three: 50, 149, 149, 50 on average.
     assert!(seen.iter().all(|&seen| seen > 25), "{seen:?}");

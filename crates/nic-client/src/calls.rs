@@ -6,7 +6,7 @@ use crate::lock::lock;
 use crate::session::Session;
 use crate::stream::{STATUS_TIMEOUT, Stream, format_of, unexpected};
 use isthmus_nic_protocol::{
-    Answer, Checksum, Connection, Direction, Format, Geometry, Overview, Protocol, Request, Spec,
+    Answer, Checksum, Connection, Direction, Format, Overview, Protocol, Request, Spec,
 };
 use isthmus_wire::Timeout;
 use std::sync::Arc;
@@ -197,27 +197,6 @@ impl Session {
             Answer::Overview { overview } => Ok(overview),
             other => Err(unexpected("an overview", &other)),
         }
-    }
-
-    /// Set the geometry of a frame buffer and clear it.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
-    pub fn geometry(&self, screen: &str, form: Geometry, timeout: Timeout<'_>) -> Result<()> {
-        let request = Request::Geometry {
-            screen: screen.to_owned(),
-            geometry: form,
-        };
-        self.done(request, timeout)
-    }
-
-    /// Reset a frame buffer.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
-    pub fn reset(&self, screen: &str, timeout: Timeout<'_>) -> Result<()> {
-        let screen = screen.to_owned();
-        self.done(Request::Reset { screen }, timeout)
     }
 
     /// Release a link of this process. Its end is closed at once, or for a lasting link when the

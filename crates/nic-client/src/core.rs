@@ -9,10 +9,8 @@ use crate::registry::Registry;
 use isthmus_nic_protocol::{
     Answer, Event, Message, Refusal, RefusalKind, Request, RequestLine, write,
 };
-use isthmus_wire::{Expired, Remote, Timeout, Transport};
-use rustix::event::{EventfdFlags, eventfd};
+use isthmus_wire::{Expired, Remote, Signal, Timeout, Transport};
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -32,10 +30,10 @@ pub(crate) struct Core {
     /// Notified when a request is answered or sent, and at the end of the session.
     changed: Condvar,
     /// Wakes the session's thread.
-    pub wake: OwnedFd,
+    pub wake: Signal,
     /// Readable while there are events or answers to watched requests, and when the session is
     /// over.
-    pub notice: OwnedFd,
+    pub notice: Signal,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
     /// Lasting links by key, including unfinished ones, for news from the daemon.
@@ -58,19 +56,9 @@ struct State {
     over: Option<Arc<str>>,
 }
 
-fn event_fd() -> Result<OwnedFd> {
-    let made = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-    made.map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
-}
-
-pub(crate) fn signal(event_fd: &OwnedFd) {
-    // Writing fails only if the counter is full, and then it is signalled anyway.
-    let _ = rustix::io::write(event_fd, &1u64.to_ne_bytes());
-}
-
-pub(crate) fn clear_signal(event_fd: &OwnedFd) {
-    // Reading fails only if nothing is signalled.
-    let _ = rustix::io::read(event_fd, &mut [0; 8]);
+fn signal() -> Result<Signal> {
+    Signal::new()
+        .map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
 }
 
 impl Core {
@@ -81,8 +69,8 @@ impl Core {
             process: std::process::id(),
             state: Mutex::default(),
             changed: Condvar::new(),
-            wake: event_fd()?,
-            notice: event_fd()?,
+            wake: signal()?,
+            notice: signal()?,
             links: Mutex::default(),
             registry: Mutex::default(),
             lasting: Mutex::default(),
@@ -140,7 +128,7 @@ impl Core {
         state.unsent_bytes += line.len();
         state.unsent.push_back(line);
         state.requests.insert(id, RequestState::new(notify));
-        signal(&self.wake);
+        self.wake.set();
         Ok(Pending::new(Arc::clone(self), id))
     }
 
@@ -155,7 +143,7 @@ impl Core {
     pub fn send(&self, request: Request) {
         if self.check_process().is_ok() {
             self.state().enqueue(request);
-            signal(&self.wake);
+            self.wake.set();
         }
     }
 
@@ -173,7 +161,7 @@ impl Core {
             state.released.insert(id, ends);
         }
         drop(state);
-        signal(&self.wake);
+        self.wake.set();
     }
 
     /// Wait until the daemon has released the last link of this number.
@@ -252,7 +240,7 @@ impl Core {
         if self.check_process().is_err() {
             return (Vec::new(), Vec::new());
         }
-        clear_signal(&self.notice);
+        self.notice.clear();
         let mut state = self.state();
         let answered = std::mem::take(&mut state.ready).into();
         let mut events = Vec::new();
@@ -309,8 +297,8 @@ impl Core {
         drop(state);
         drop(released);
         self.changed.notify_all();
-        signal(&self.wake);
-        signal(&self.notice);
+        self.wake.set();
+        self.notice.set();
         for link in lock(&self.links).values() {
             link.notify();
         }
@@ -355,7 +343,7 @@ impl Core {
         drop(state);
         self.changed.notify_all();
         if notify {
-            signal(&self.notice);
+            self.notice.set();
         }
     }
 
@@ -372,7 +360,7 @@ impl Core {
         }
         drop(state);
         self.changed.notify_all();
-        signal(&self.notice);
+        self.notice.set();
     }
 }
 

@@ -2,33 +2,43 @@
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_wire::Expired;
-use std::fmt;
 use std::sync::Arc;
 
 /// An error of the client.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// An invalid address: the text, and the right form.
+    #[error("address `{0}`: {1}")]
     Address(String, String),
     /// The daemon cannot be reached: its address, and the reason.
+    #[error("no daemon can be reached at {0}: {1}")]
     Unreachable(String, String),
     /// The daemon refused the request.
+    #[error("{}", .0.text)]
     Refused(Refusal),
     /// The daemon is gone, or the session was closed: the address, and the reason.
+    #[error("the session with {0} is over: {1}")]
     Gone(Arc<str>, Arc<str>),
     /// The session belongs to the parent process, which has this number.
+    #[error("this session is of process {0}; in a child use join(address, ticket)")]
     OtherProcess(u32),
     /// The timeout has passed: the operation, and the reason why it waits.
+    #[error("{0}")]
     TimedOut(String),
     /// The caller interrupted the wait.
+    #[error("interrupted")]
     Interrupted,
     /// A link cannot be used: its number, and the reason.
+    #[error("link {0}: {1}")]
     Link(u16, String),
     /// The request does not fit the stream: the problem, and the remedy.
+    #[error("{0}")]
     Misfit(String),
     /// The stream failed, was cancelled or was left within an ADU: its number, and the reason.
+    #[error("stream {0}: {1}")]
     Stream(u32, String),
     /// The daemon violated the protocol.
+    #[error("{0}")]
     Garbled(String),
 }
 
@@ -42,29 +52,6 @@ impl Error {
         matches!(self, Self::Refused(refusal) if refusal.kind == kind)
     }
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Address(words, right) => write!(f, "address `{words}`: {right}"),
-            Self::Unreachable(address, why) => {
-                write!(f, "no daemon can be reached at {address}: {why}")
-            }
-            Self::Refused(refusal) => f.write_str(&refusal.text),
-            Self::Gone(address, why) => write!(f, "the session with {address} is over: {why}"),
-            Self::OtherProcess(process) => write!(
-                f,
-                "this session is of process {process}; in a child use join(address, ticket)"
-            ),
-            Self::TimedOut(what) | Self::Misfit(what) | Self::Garbled(what) => f.write_str(what),
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Link(link, why) => write!(f, "link {link}: {why}"),
-            Self::Stream(stream, why) => write!(f, "stream {stream}: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl From<isthmus_wire::Error> for Error {
     fn from(error: isthmus_wire::Error) -> Self {

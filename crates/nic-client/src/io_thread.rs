@@ -1,11 +1,10 @@
 //! The thread of a session, which writes requests and handles messages of the daemon.
 
-use crate::core::{Core, clear_signal};
+use crate::core::Core;
 use isthmus_nic_protocol::{Lines, Message, read};
 use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
-use std::os::fd::AsFd;
 
 /// Bytes to read at a time.
 const PIECE_BYTES: usize = 64 << 10;
@@ -63,7 +62,7 @@ impl IoThread<'_> {
     /// session is over.
     fn step(&mut self) -> Result<bool, String> {
         // Clear it first, so that requests from here on signal again.
-        clear_signal(&self.core.wake);
+        self.core.wake.clear();
         if self.core.gone().is_some() {
             return Ok(false);
         }
@@ -76,10 +75,9 @@ impl IoThread<'_> {
             true => PollFlags::IN | PollFlags::OUT,
             false => self.wire.read_flags(),
         };
-        let (wire, wake) = (self.wire.as_fd(), self.core.wake.as_fd());
         let mut fds = [
-            PollFd::new(&wire, wanted),
-            PollFd::new(&wake, PollFlags::IN),
+            PollFd::new(&self.wire, wanted),
+            PollFd::new(&self.core.wake, PollFlags::IN),
         ];
         match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(true),

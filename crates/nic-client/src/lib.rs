@@ -13,7 +13,7 @@
 //!
 //! let soon = Timeout::after(Duration::from_secs(10));
 //! let daemon = Address::parse("unix:/run/isthmus/nic.sock")?;
-//! let session = Session::connect(&daemon, None, "example", soon)?;
+//! let session = Session::connect(&daemon, None, "example", false, soon)?;
 //! session.link(0, Carrier::Rings { from_rank_bytes: 4 << 20, to_rank_bytes: 0 }, soon)?;
 //! let connection = session.open(&ConnectionOptions::to("file:/data/image"), soon)?;
 //! let stream = session.stream(spec(connection, Direction::Transmit, 1 << 20, &[0], 2), soon)?;
@@ -57,10 +57,11 @@ mod timed_mutex;
 
 pub use calls::{ConnectionOptions, spec};
 pub use error::{Error, Result};
+pub use isthmus_nic_protocol::Welcome;
 pub use isthmus_wire::{Remote as Address, Timeout};
 pub use pending::Pending;
 pub use receive::Received;
-pub use session::{Session, Welcome};
+pub use session::Session;
 pub use stream::Stream;
 
 /// The protocol of the control interface.

@@ -6,10 +6,10 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::lasting::{AttemptError, Lasting, Reconnect};
-use crate::session::{Welcome, ask_link};
+use crate::session::ask_link;
 use crate::stream::unexpected;
 use isthmus_nic_protocol::{
-    self as protocol, Answer, Carrier, LINK_SILENCE_MS, RefusalKind, Request, VERSION,
+    self as protocol, Answer, Carrier, LINK_SILENCE_MS, RefusalKind, Request, VERSION, Welcome,
 };
 use isthmus_wire::Timeout;
 use isthmus_wire::Transport;

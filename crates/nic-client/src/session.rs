@@ -9,7 +9,8 @@ use crate::pending::Pending;
 use crate::reconnect;
 use crate::stream::unexpected;
 use isthmus_nic_protocol::{
-    Answer, Carrier, Event, Lines, Message, RefusalKind, Request, RequestLine, VERSION, read, write,
+    Answer, Carrier, Event, Lines, Message, RefusalKind, Request, RequestLine, VERSION, Welcome,
+    read, write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
 use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
@@ -32,25 +33,6 @@ const CLOSED: &str = "it closed the socket";
 /// How long descriptors of rings may take after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
-/// The daemon's answer to the first request of a session.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Welcome {
-    /// Its number.
-    pub application: u32,
-    /// The ticket that admits further processes of it.
-    pub ticket: String,
-    /// The number of this session.
-    pub session: u32,
-    /// How long a link over TCP or TLS may be without a socket; zero: it ends with its socket.
-    pub link_grace: Duration,
-    /// The daemon's version of isthmus.
-    pub isthmus: String,
-    /// Bytes of staging memory of its active streams, in each direction.
-    pub staging_bytes: u64,
-    /// Bytes of network memory of its connections, in each direction.
-    pub network_bytes: u64,
-}
-
 /// A session with a daemon. Dropping it ends it; the application of a session that sent hello ends
 /// with it, with all its streams.
 #[derive(Debug)]
@@ -64,33 +46,11 @@ pub struct Session {
 
 impl Session {
     /// Create an application. `token` is the daemon's secret, if it requires one; `name` is for its
-    /// logs and tables.
+    /// logs and tables. With `watch`, the session receives events ([`Session::event`]).
     ///
     /// # Errors
     /// [`Error::Unreachable`], [`Error::Refused`], those of the timeout.
     pub fn connect(
-        address: &Remote,
-        token: Option<&str>,
-        name: &str,
-        timeout: Timeout<'_>,
-    ) -> Result<Self> {
-        Self::hello(address, token, name, false, timeout)
-    }
-
-    /// Create an application that receives events ([`Session::event`]).
-    ///
-    /// # Errors
-    /// As [`Session::connect`].
-    pub fn watching(
-        address: &Remote,
-        token: Option<&str>,
-        name: &str,
-        timeout: Timeout<'_>,
-    ) -> Result<Self> {
-        Self::hello(address, token, name, true, timeout)
-    }
-
-    fn hello(
         address: &Remote,
         token: Option<&str>,
         name: &str,
@@ -136,23 +96,7 @@ impl Session {
             line.map_err(|error| Error::Garbled(error.to_string()))
         })?;
         let welcome = match message {
-            Answer::Welcome {
-                application,
-                ticket,
-                session,
-                link_grace_ns,
-                isthmus,
-                staging_bytes,
-                network_bytes,
-            } => Welcome {
-                application,
-                ticket,
-                session,
-                link_grace: Duration::from_nanos(link_grace_ns),
-                isthmus,
-                staging_bytes,
-                network_bytes,
-            },
+            Answer::Welcome(welcome) => welcome,
             other => return Err(unexpected("to be let in", &other)),
         };
         let (of_thread, thread) = (Arc::clone(&core), std::thread::Builder::new());
@@ -174,12 +118,6 @@ impl Session {
         &self.welcome
     }
 
-    /// Return the address of the daemon.
-    #[must_use]
-    pub fn address(&self) -> &Remote {
-        &self.core.address
-    }
-
     /// Check that the session belongs to this process. In a forked child every call fails at once,
     /// and dropping it leaves the parent's session unchanged.
     ///
@@ -193,7 +131,7 @@ impl Session {
     /// link of that number.
     ///
     /// A link over TCP or TLS reconnects when its socket is cut, if the daemon allows it
-    /// ([`Welcome::link_grace`]): no data is lost, and waiting calls continue.
+    /// ([`Welcome::link_grace_ns`]): no data is lost, and waiting calls continue.
     ///
     /// # Errors
     /// Rings without a Unix socket; a refusal of the daemon; those of the timeout.
@@ -216,7 +154,7 @@ impl Session {
         if let Some(gone) = self.gone() {
             return Err(gone);
         }
-        let grace = grace.min(self.welcome.link_grace);
+        let grace = grace.min(Duration::from_nanos(self.welcome.link_grace_ns));
         self.give_up_lost(number);
         if lock(&self.core.links).contains_key(&number) {
             let why = "this process has it: give it up to make another of its number";

@@ -63,7 +63,7 @@ fn sends(session: &Session, round: u64) {
 fn a_released_number_makes_a_link_again() {
     let rig = rig();
     for round in 0..60 {
-        let session = Session::watching(&rig.tcp, None, "a test", soon()).unwrap();
+        let session = Session::connect(&rig.tcp, None, "a test", true, soon()).unwrap();
         session.link(0, CARRIERS[1], soon()).unwrap();
         if round % 3 == 2 {
             sends(&session, round);
@@ -78,7 +78,7 @@ fn a_released_number_makes_a_link_again() {
 #[test]
 fn a_number_of_a_session_that_has_ended_makes_a_link_again() {
     let rig = rig();
-    let first = Session::watching(&rig.unix, None, "a test", soon()).unwrap();
+    let first = Session::connect(&rig.unix, None, "a test", true, soon()).unwrap();
     for round in 0..30 {
         let join = || Session::join(&rig.tcp, &first.welcome().ticket, false, soon()).unwrap();
         let before = join();
@@ -94,7 +94,7 @@ fn a_number_of_a_session_that_has_ended_makes_a_link_again() {
 #[test]
 fn a_released_link_is_not_reported_as_cut() {
     let rig = rig();
-    let session = Session::watching(&rig.tcp, None, "a test", soon()).unwrap();
+    let session = Session::connect(&rig.tcp, None, "a test", true, soon()).unwrap();
     for _ in 0..40 {
         link(&session);
         session.unlink(0);
@@ -114,7 +114,7 @@ fn a_link_whose_request_timed_out_is_released() {
     let port = plain.rsplit_once(':').unwrap().1.parse().unwrap();
     let proxy = Proxy::new(SocketAddr::from(([127, 0, 0, 1], port)), 1, u64::MAX - 1);
     let address = Address::parse(&format!("tcp:127.0.0.1:{}", proxy.port)).unwrap();
-    let session = Session::watching(&address, None, "a test", soon()).unwrap();
+    let session = Session::connect(&address, None, "a test", true, soon()).unwrap();
     proxy.mute.store(true, Ordering::SeqCst);
     let mut made = 0;
     // The proxy cuts some before their request; those create nothing.

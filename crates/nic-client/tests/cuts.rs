@@ -34,7 +34,7 @@ struct World {
 impl World {
     fn new(tls: bool, seed: u64, most: u64, grace: Duration) -> Self {
         let (mut rig, port) = hidden::rig_with(|config| config.link_grace = grace);
-        let first = Session::watching(&rig.unix, None, "near", soon()).unwrap();
+        let first = Session::connect(&rig.unix, None, "near", true, soon()).unwrap();
         let plain = rig.tcp.to_string();
         let port = match tls {
             true => &port,

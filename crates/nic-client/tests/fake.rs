@@ -1,6 +1,8 @@
 //! A fake daemon that sends the lines of a test.
 
-use isthmus_nic_client::protocol::{Answer, Lines, Message, Request, RequestLine, read, write};
+use isthmus_nic_client::protocol::{
+    Answer, Lines, Message, Request, RequestLine, Welcome, read, write,
+};
 use isthmus_nic_client::{Address, Session, Timeout};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -28,7 +30,7 @@ pub fn listener() -> (UnixListener, Address) {
 }
 
 pub fn welcome() -> Answer {
-    Answer::Welcome {
+    Answer::Welcome(Welcome {
         application: 3,
         ticket: "ticket".into(),
         session: 1,
@@ -36,7 +38,7 @@ pub fn welcome() -> Answer {
         isthmus: "0.1.0".into(),
         staging_bytes: 1 << 20,
         network_bytes: 2 << 20,
-    }
+    })
 }
 
 /// The daemon's end of a session.
@@ -85,7 +87,7 @@ pub fn daemon(script: impl FnOnce(Side) + Send + 'static) -> Session {
         side.answer(hello.id, welcome());
         script(side);
     });
-    Session::watching(&address, Some("secret"), "a test", soon()).unwrap()
+    Session::connect(&address, Some("secret"), "a test", true, soon()).unwrap()
 }
 
 /// Accept one socket on a thread.

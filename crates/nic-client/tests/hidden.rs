@@ -66,7 +66,7 @@ fn data_over_tls_is_complete_and_in_order() {
 fn a_daemon_without_the_expected_certificate_is_refused() {
     let (rig, port) = rig();
     let other = trusting("ip6-localhost", &port);
-    let connected = Session::connect(&other, Some("secret"), "who", soon());
+    let connected = Session::connect(&other, Some("secret"), "who", false, soon());
     if let Err(error) = connected {
         assert!(matches!(error, Error::Unreachable(..)), "{error:?}");
     } else {
@@ -75,10 +75,10 @@ fn a_daemon_without_the_expected_certificate_is_refused() {
     // A port without TLS.
     let plain = rig.tcp.to_string();
     let port = plain.rsplit_once(':').unwrap().1;
-    let error = Session::connect(&trusting("localhost", port), None, "who", soon());
+    let error = Session::connect(&trusting("localhost", port), None, "who", false, soon());
     assert!(matches!(error, Err(Error::Unreachable(..))), "{error:?}");
     let nobody = Address::parse("tls:localhost:7000").unwrap();
-    let said = Session::connect(&nobody, None, "who", soon()).unwrap_err();
+    let said = Session::connect(&nobody, None, "who", false, soon()).unwrap_err();
     assert!(said.to_string().contains("say whom to trust"), "{said}");
     let key = Address::parse("tls:localhost:7000").unwrap();
     let said = key.trusting(&fixture("key.pem")).unwrap_err().to_string();

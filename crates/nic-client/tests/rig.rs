@@ -45,7 +45,7 @@ impl Rig {
     }
 
     pub fn session(&self) -> Session {
-        Session::connect(&self.unix, None, "a test", soon()).unwrap()
+        Session::connect(&self.unix, None, "a test", false, soon()).unwrap()
     }
 }
 

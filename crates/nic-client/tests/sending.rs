@@ -110,7 +110,7 @@ fn ranks_send_the_units_of_their_own_links() {
 #[test]
 fn confirmed_adus_are_in_the_sink_while_the_stream_continues() {
     let rig = Rig::new();
-    let session = Session::watching(&rig.unix, None, "a test", soon()).unwrap();
+    let session = Session::connect(&rig.unix, None, "a test", true, soon()).unwrap();
     links(&session, 2, RINGS);
     let (go, gate) = channel::<()>();
     let (options, taken) = sink(move |came| {
@@ -481,7 +481,7 @@ fn a_stale_ticket_and_a_link_in_use_are_refused() {
 #[test]
 fn a_file_is_kept_when_its_connection_is_closed() {
     let rig = Rig::new();
-    let session = Session::watching(&rig.unix, None, "a test", soon()).unwrap();
+    let session = Session::connect(&rig.unix, None, "a test", true, soon()).unwrap();
     links(&session, 2, RINGS);
     let path = rig.folder.join("image");
     let options = ConnectionOptions::to(&format!("file:{}", path.display()));

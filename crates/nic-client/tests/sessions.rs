@@ -36,7 +36,7 @@ fn the_first_request_has_all_fields() {
         // Until the client has left.
         assert!(side.next().is_none());
     });
-    let session = Session::connect(&address, Some("secret"), "who", soon()).unwrap();
+    let session = Session::connect(&address, Some("secret"), "who", false, soon()).unwrap();
     let welcome = session.welcome();
     assert_eq!((welcome.application, &*welcome.ticket), (3, "ticket"));
     assert_eq!(
@@ -56,7 +56,7 @@ fn a_refusal_has_its_kind_and_text() {
         let id = Some(side.next().unwrap().id);
         side.send(&Message::Refused { id, refusal: said });
     });
-    let error = Session::connect(&address, None, "who", soon()).unwrap_err();
+    let error = Session::connect(&address, None, "who", false, soon()).unwrap_err();
     assert_eq!(error, Error::Refused(refusal));
     assert!(error.is_refused(RefusalKind::Denied));
     assert_eq!(
@@ -258,13 +258,13 @@ fn missing_daemons_and_invalid_addresses_are_named() {
     }
     for words in [format!("unix:@{}", name()), "tcp:127.0.0.1:1".into()] {
         let address = Address::parse(&words).unwrap();
-        let error = Session::connect(&address, None, "who", soon()).unwrap_err();
+        let error = Session::connect(&address, None, "who", false, soon()).unwrap_err();
         let said = format!("no daemon can be reached at {words}: ");
         assert!(error.to_string().starts_with(&said), "{error}");
     }
     // A daemon that hangs up at once.
     let address = listening(drop);
-    let error = Session::connect(&address, None, "who", soon()).unwrap_err();
+    let error = Session::connect(&address, None, "who", false, soon()).unwrap_err();
     assert!(matches!(error, Error::Unreachable(..)), "{error:?}");
 }
 
@@ -309,7 +309,7 @@ fn wrong_descriptors_of_rings_are_reported() {
         link.write_all(b"these are no descriptors").unwrap();
         std::thread::sleep(Duration::from_secs(60));
     });
-    let session = Session::connect(&address, None, "who", soon()).unwrap();
+    let session = Session::connect(&address, None, "who", false, soon()).unwrap();
     let rings = Carrier::Rings {
         from_rank_bytes: 4096,
         to_rank_bytes: 0,

@@ -75,7 +75,7 @@ fn checksums_of_blocks_follow_the_data() {
         link.socket.read_exact(&mut rest).unwrap();
         (frame, rest)
     });
-    let session = Session::connect(&address, None, "sums", soon()).unwrap();
+    let session = Session::connect(&address, None, "sums", false, soon()).unwrap();
     session.link(0, Carrier::Socket, soon()).unwrap();
     let mut spec = spec(1, Direction::Transmit, (BYTES, BYTES), 1, 1);
     spec.rank_sums = Checksum::Crc32c;

@@ -84,6 +84,25 @@ pub enum RefusalKind {
     Failed,
 }
 
+/// The answer to the first request of a session.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The application's number.
+    pub application: u32,
+    /// The application's ticket, for further processes and links.
+    pub ticket: String,
+    /// The number of this session, for lasting links.
+    pub session: u32,
+    /// How long a link over TCP or TLS may be without a socket; 0: it ends with its socket.
+    pub link_grace_ns: u64,
+    /// The daemon's version of isthmus.
+    pub isthmus: String,
+    /// Bytes of staging memory of the application's active streams, in each direction.
+    pub staging_bytes: u64,
+    /// Bytes of network memory of the application's connections, in each direction.
+    pub network_bytes: u64,
+}
+
 /// The result of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,22 +110,7 @@ pub enum Answer {
     /// The request is done.
     Done,
     /// The client is admitted.
-    Welcome {
-        /// The application's number.
-        application: u32,
-        /// The application's ticket, for further processes and links.
-        ticket: String,
-        /// The number of this session, for lasting links.
-        session: u32,
-        /// How long a link over TCP or TLS may be without a socket; 0: it ends with its socket.
-        link_grace_ns: u64,
-        /// The daemon's version of isthmus.
-        isthmus: String,
-        /// Bytes of staging memory of the application's active streams, in each direction.
-        staging_bytes: u64,
-        /// Bytes of network memory of the application's connections, in each direction.
-        network_bytes: u64,
-    },
+    Welcome(Welcome),
     /// The socket is a link now, or the descriptors of its rings follow.
     Linked,
     /// The socket is a lasting link now.

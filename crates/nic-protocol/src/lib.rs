@@ -32,7 +32,7 @@ mod request;
 
 pub use answer::{
     Answer, Connection, Counts, Event, Link, LinkNews, Message, Overview, Refusal, RefusalKind,
-    Stream,
+    Stream, Welcome,
 };
 pub use line::{Garbled, LINE_BYTES, Lines, number, read, write};
 pub use request::{

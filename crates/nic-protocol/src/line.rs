@@ -2,25 +2,17 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt;
 
 /// Maximum size of a line without its end. A submission of 64 streams with 1,000 SUs each fits.
 pub const LINE_BYTES: usize = 1 << 20;
 
 /// An invalid line.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct Garbled(
     /// The problem and the remedy.
     pub String,
 );
-
-impl fmt::Display for Garbled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Garbled {}
 
 /// A buffer that splits received bytes into lines.
 #[derive(Clone, Debug, Default)]

@@ -13,8 +13,9 @@ use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
 /// Convert an error of the driver to a refusal.
-pub(crate) fn refused(error: &Net) -> Refusal {
-    let kind = match error {
+pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
+    let error = error.into();
+    let kind = match &error {
         Net::Stream(error) => match error {
             Manager::NoApplication(_) | Manager::NoConnection(_) | Manager::NoStream(_) => {
                 RefusalKind::Unknown

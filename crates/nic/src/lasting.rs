@@ -119,7 +119,7 @@ fn renew(
             Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
-            other => convert::refused(&other),
+            other => convert::refused(other),
         })?;
         Ok(Renewed {
             id,
@@ -128,7 +128,7 @@ fn renew(
             grace,
         })
     });
-    called.map_err(|error| convert::refused(&error))?
+    called.map_err(convert::refused)?
 }
 
 /// Create a link.
@@ -142,7 +142,7 @@ fn begin(
     let asked = UNCONFIRMED_BYTES as u64;
     let id = reserve(hub, state, driver, (app, number), asked)?;
     let attached = driver.attach_resumable(id, grace);
-    attached.map_err(|error| convert::refused(&error))?;
+    attached.map_err(convert::refused)?;
     if let Some(link) = state.link_mut(id) {
         link.wipe();
         link.incarnation = driver.incarnation(id);

@@ -141,7 +141,7 @@ fn claim<'a>(
         state.attaching.insert(id, asked);
         Ok(id)
     });
-    let id = called.map_err(|error| convert::refused(&error))??;
+    let id = called.map_err(convert::refused)??;
     Ok((app, AttachGuard { shared, id }))
 }
 
@@ -229,13 +229,10 @@ fn capacity(bytes: u64) -> u64 {
 }
 
 fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
-    let refused = |error: isthmus_ring::Error| convert::refused(&error.into());
     let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
         let bytes = capacity(bytes);
-        (bytes > 0)
-            .then(|| ring(bytes))
-            .transpose()
-            .map_err(refused)
+        let ring = (bytes > 0).then(|| ring(bytes));
+        ring.transpose().map_err(convert::refused)
     };
     let (up, down) = (make(from_rank)?, make(to_rank)?);
     let mut handles = Vec::new();

@@ -1,10 +1,8 @@
 //! Bounded queues of lines for a client. Adding a line never waits.
 
 use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Message, Refusal, RefusalKind, write};
-use isthmus_wire::{Error, Result};
-use rustix::event::{EventfdFlags, eventfd};
+use isthmus_wire::{Error, Result, Signal};
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of queued events, and of their bytes.
@@ -18,7 +16,7 @@ const MAX_ANSWER_BYTES: usize = LINE_BYTES;
 pub(crate) struct Mailbox {
     inner: Mutex<Inner>,
     /// Wakes the session's thread.
-    wake: OwnedFd,
+    pub wake: Signal,
     /// Whether the client receives events.
     pub watch: bool,
     /// The session's number.
@@ -65,8 +63,7 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
 
 impl Mailbox {
     pub fn new(session: u32, watch: bool) -> Result<Self> {
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let wake = wake.map_err(|error| Error::system("what wakes a session", error))?;
+        let wake = Signal::new().map_err(|error| Error::system("what wakes a session", error))?;
         Ok(Self {
             inner: Mutex::default(),
             wake,
@@ -80,22 +77,6 @@ impl Mailbox {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake_session(&self) {
-        // Writing fails only if the counter is full, and then the session wakes anyway.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    /// Return the descriptor that becomes readable when lines arrive.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
-    }
-
-    /// Reset the wake-up descriptor.
-    pub fn clear_wake(&self) {
-        // Reading fails if the counter is 0 already.
-        let _ = rustix::io::read(&self.wake, &mut [0; 8]);
-    }
-
     /// Queue an answer or a refusal. The session reads no further request while too many are
     /// queued.
     pub fn answer(&self, message: &Message) {
@@ -105,7 +86,7 @@ impl Mailbox {
         let event = false;
         inner.lines.push_back(Line { bytes, event });
         drop(inner);
-        self.wake_session();
+        self.wake.set();
     }
 
     /// Queue the line of an event. If the queue is full, the event is counted as missed.
@@ -119,7 +100,7 @@ impl Mailbox {
         inner.report_missed();
         inner.push_event(bytes.to_vec());
         drop(inner);
-        self.wake_session();
+        self.wake.set();
     }
 
     /// Queue news of a lasting link for its rank. They replace earlier unsent news of that number,
@@ -127,7 +108,7 @@ impl Mailbox {
     pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
         self.inner().news.insert((link, cut), (key, news));
-        self.wake_session();
+        self.wake.set();
     }
 
     /// Add a waiting request. Returns false if the limit is reached.
@@ -178,7 +159,7 @@ impl Mailbox {
     /// Ask the session to end when all lines are sent.
     pub fn dismiss(&self) {
         self.inner().dismissed = true;
-        self.wake_session();
+        self.wake.set();
     }
 
     /// Return whether the session must end.

@@ -84,96 +84,41 @@ fn add_memory(text: &mut Text, driver: &Driver) {
 fn add_counters(text: &mut Text, state: &State, driver: &Driver) {
     let counts = driver.manager().statistics();
     let counters = &state.counters;
-    for (name, help, value) in [
-        (
-            "sent_bytes_total",
-            "Data bytes sent for the first time.",
-            counts.bytes_sent,
-        ),
-        (
-            "delivered_bytes_total",
-            "Data bytes that went to ranks as good.",
-            counts.bytes_delivered,
-        ),
-        (
-            "sent_packets_total",
-            "Packets sent for the first time.",
-            counts.packets_sent,
-        ),
-        (
-            "retransmissions_total",
-            "Packets sent again.",
-            counts.retransmissions,
-        ),
-        (
-            "timeouts_total",
-            "Time-outs of the transmit half.",
-            counts.timeouts,
-        ),
-        (
-            "duplicate_packets_total",
-            "Packets that came again, or late.",
-            counts.duplicates,
-        ),
-        (
-            "corrupted_packets_total",
-            "Packets whose data was not what was sent.",
-            counts.corrupted,
-        ),
-        (
-            "stray_packets_total",
-            "Packets that cannot be of their connection.",
-            counts.stray,
-        ),
-        ("adus_total", "ADUs moved.", counts.adus),
-        (
-            "stray_frames_total",
-            "Frames on links of streams they are not of.",
-            { driver.figures().stray_frames },
-        ),
-        (
-            "connections_lost_total",
-            "Connections that were lost.",
-            counters.lost,
-        ),
-        (
-            "links_cut_total",
-            "Times that a link lost its socket and waited for another one.",
-            counters.links_cut,
-        ),
-        (
-            "links_restored_total",
-            "Times that a link was made again.",
-            counters.links_restored,
-        ),
-        (
-            "links_gone_total",
-            "Links whose other end was gone.",
-            counters.links_gone,
-        ),
-        (
-            "stalls_total",
-            "Times that a stream made no progress for long.",
-            counters.stalls,
-        ),
-        (
-            "applications_total",
-            "Applications that were let in.",
-            counters.applications,
-        ),
-        (
-            "requests_total",
-            "Requests that were answered.",
-            counters.answered,
-        ),
-        (
-            "refusals_total",
-            "Requests that were refused.",
-            counters.refused,
-        ),
-    ] {
-        text.counter(name, help, value);
-    }
+    let help = "Data bytes sent for the first time.";
+    text.counter("sent_bytes_total", help, counts.bytes_sent);
+    let help = "Data bytes that went to ranks as good.";
+    text.counter("delivered_bytes_total", help, counts.bytes_delivered);
+    let help = "Packets sent for the first time.";
+    text.counter("sent_packets_total", help, counts.packets_sent);
+    let help = "Packets sent again.";
+    text.counter("retransmissions_total", help, counts.retransmissions);
+    let help = "Time-outs of the transmit half.";
+    text.counter("timeouts_total", help, counts.timeouts);
+    let help = "Packets that came again, or late.";
+    text.counter("duplicate_packets_total", help, counts.duplicates);
+    let help = "Packets whose data was not what was sent.";
+    text.counter("corrupted_packets_total", help, counts.corrupted);
+    let help = "Packets that cannot be of their connection.";
+    text.counter("stray_packets_total", help, counts.stray);
+    text.counter("adus_total", "ADUs moved.", counts.adus);
+    let help = "Frames on links of streams they are not of.";
+    text.counter("stray_frames_total", help, driver.figures().stray_frames);
+    let help = "Connections that were lost.";
+    text.counter("connections_lost_total", help, counters.lost);
+    let help = "Times that a link lost its socket and waited for another one.";
+    text.counter("links_cut_total", help, counters.links_cut);
+    let help = "Times that a link was made again.";
+    text.counter("links_restored_total", help, counters.links_restored);
+    let help = "Links whose other end was gone.";
+    text.counter("links_gone_total", help, counters.links_gone);
+    let help = "Times that a stream made no progress for long.";
+    text.counter("stalls_total", help, counters.stalls);
+    let help = "Applications that were let in.";
+    text.counter("applications_total", help, counters.applications);
+    let help = "Requests that were answered.";
+    text.counter("requests_total", help, counters.answered);
+    let help = "Requests that were refused.";
+    text.counter("refusals_total", help, counters.refused);
     let each: Vec<_> = ENDS.into_iter().zip(counters.ended).collect();
     let help = "Streams that ended, by how.";
     text.counters("streams_ended_total", help, "end", &each);

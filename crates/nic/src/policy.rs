@@ -114,9 +114,7 @@ impl Policy {
             let text = format!("destination `{words}`: it begins with {KINDS}");
             return Err(refusal(RefusalKind::Garbled, text));
         }
-        let parsed = Destination::parse(&words);
-        let parsed = parsed.map_err(|error| crate::convert::refused(&error))?;
-        match parsed {
+        match Destination::parse(&words).map_err(crate::convert::refused)? {
             Destination::RawTcp(address)
             | Destination::Tcp(address)
             | Destination::Udp(address, _)

@@ -295,45 +295,32 @@ pub(crate) fn event(
 }
 
 fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Notice)> {
-    let of_connection = |id: &ConnectionId| state.connections.get(id).map(|entry| entry.app);
-    let of_stream = |id: &StreamId| driver.manager().status(*id).ok().map(|status| status.app);
-    Some(match event {
-        Event::Opened(id) => (of_connection(id)?, Notice::Opened { connection: id.0 }),
-        Event::Closed(id) => (of_connection(id)?, Notice::Closed { connection: id.0 }),
-        Event::Lost { connection, reason } => {
-            let event = Notice::Lost {
-                connection: connection.0,
-                reason: reason.clone(),
-            };
-            (of_connection(connection)?, event)
+    let app = match event {
+        Event::Opened(connection)
+        | Event::Closed(connection)
+        | Event::Lost { connection, .. }
+        | Event::Corrupted { connection, .. } => state.connections.get(connection)?.app,
+        Event::Activated(_) | Event::SwappedOut(_) | Event::AduStarted { .. } => return None,
+        other => driver.manager().status(other.stream()?).ok()?.app,
+    };
+    let notice = match event {
+        Event::Opened(id) => Notice::Opened { connection: id.0 },
+        Event::Closed(id) => Notice::Closed { connection: id.0 },
+        Event::Lost { connection, reason } => Notice::Lost {
+            connection: connection.0,
+            reason: reason.clone(),
+        },
+        Event::AduMoved { stream, adu, good } => {
+            let (stream, adu, good) = (stream.0, *adu, *good);
+            Notice::Moved { stream, adu, good }
         }
-        Event::AduMoved {
-            stream,
-            adu,
-            good: whole,
-        } => {
-            let event = Notice::Moved {
-                stream: stream.0,
-                adu: *adu,
-                good: *whole,
-            };
-            (of_stream(stream)?, event)
-        }
-        Event::AduDone {
-            stream,
-            adu,
-            good: whole,
-        } => {
-            let event = Notice::Done {
-                stream: stream.0,
-                adu: *adu,
-                good: *whole,
-            };
-            (of_stream(stream)?, event)
+        Event::AduDone { stream, adu, good } => {
+            let (stream, adu, good) = (stream.0, *adu, *good);
+            Notice::Done { stream, adu, good }
         }
         Event::Ended { stream: id, .. } => {
             let stream = stream(state, driver, *id).ok()?;
-            (AppId(stream.application), Notice::Ended { stream })
+            Notice::Ended { stream }
         }
         Event::Corrupted {
             connection,
@@ -344,39 +331,35 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, N
         } => {
             let whose = stream.map_or_else(String::new, |id| format!(" of stream {id}"));
             let tu = tu.map_or_else(String::new, |tu| format!(", TU {tu}"));
-            let event = Notice::Corrupted {
+            Notice::Corrupted {
                 text: format!("{bytes} bytes from byte {from} of ADU {adu}{tu}{whose}"),
                 connection: connection.0,
-            };
-            (of_connection(connection)?, event)
+            }
         }
         Event::Missing {
             stream,
             adu,
             range: (from, bytes),
-        } => {
-            let event = Notice::Missing {
-                stream: stream.0,
-                adu: *adu,
-                from: *from,
-                bytes: *bytes,
-            };
-            (of_stream(stream)?, event)
-        }
+        } => Notice::Missing {
+            stream: stream.0,
+            adu: *adu,
+            from: *from,
+            bytes: *bytes,
+        },
         Event::Stalled {
             stream,
             idle_ns,
             waits,
         } => {
             let waits = waits.iter().cloned().map(|wait| state.describe_wait(wait));
-            let event = Notice::Stalled {
+            Notice::Stalled {
                 stream: stream.0,
                 idle_ns: *idle_ns,
                 waits: waits.collect(),
-            };
-            (of_stream(stream)?, event)
+            }
         }
         Event::Activated(_) | Event::SwappedOut(_) => return None,
         Event::AduStarted { .. } | Event::LinkCut { .. } => return None,
-    })
+    };
+    Some((app, notice))
 }

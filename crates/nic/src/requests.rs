@@ -33,7 +33,13 @@ pub(crate) fn handle(
 ) -> Option<String> {
     let mut state = hub.state();
     let logs = log_entry(&request).is_some();
-    let message = match answer(hub, &mut state, driver, caller, id, (request, found)) {
+    let mut context = Context {
+        hub,
+        state: &mut state,
+        driver,
+        caller,
+    };
+    let message = match context.answer(id, (request, found)) {
         Ok(Some(answer)) => Message::Answer { id, answer },
         // The answer follows later.
         Ok(None) => return logs.then(|| "started".into()),
@@ -50,400 +56,378 @@ pub(crate) fn handle(
     logs.then(|| outcome(&message))
 }
 
-/// Return the answer, or none if it follows later.
-fn answer(
-    hub: &Hub,
-    state: &mut State,
-    driver: &mut Driver,
-    caller: &Caller,
-    id: u64,
-    (request, found): (Request, Option<OwnedFd>),
-) -> Result<Option<Answer>, Refusal> {
-    let waiter = |adus, moved| Waiter {
-        mailbox: Arc::clone(&caller.mailbox),
-        id,
-        adus,
-        moved,
-    };
-    let done = |result: isthmus_stream_net::Result<()>| match result {
-        Ok(()) => Ok(Answer::Done),
-        Err(error) => Err(convert::refused(&error)),
-    };
-    let at_once = match request {
-        Request::Wait {
-            stream,
+/// The context of a request.
+struct Context<'a> {
+    hub: &'a Hub,
+    state: &'a mut State,
+    driver: &'a mut Driver,
+    caller: &'a Caller,
+}
+
+impl<'a> Context<'a> {
+    /// Return the answer, or none if it follows later.
+    fn answer(
+        &mut self,
+        id: u64,
+        (request, found): (Request, Option<OwnedFd>),
+    ) -> Result<Option<Answer>, Refusal> {
+        let waiter = |adus, moved| Waiter {
+            mailbox: Arc::clone(&self.caller.mailbox),
+            id,
             adus,
             moved,
-        } => {
-            let waiter = waiter(adus, moved);
-            wait(hub, state, driver, caller, StreamId(stream), waiter)?;
-            return Ok(None);
-        }
-        Request::Close { connection } => {
-            let id = ConnectionId(connection);
-            return close(hub, state, driver, caller, id, waiter(None, false));
-        }
-        Request::Taken { link, key, bytes } => {
-            state.taken(driver, caller, (link, &key), bytes);
-            return Ok(None);
-        }
-        Request::Open { .. } => open(hub, state, driver, caller.app, (request, found)),
-        Request::Submit { streams } => {
-            if state.ending {
-                return Err(ending());
-            }
-            let named = streams.iter().flat_map(|spec| &spec.format.su_order);
-            let named: Vec<_> = named.copied().collect();
-            state.make_room(driver, caller.app, &named, hub.config.limits.links);
-            let before = state.link_numbers(caller.app);
-            let streams = submit(hub, state, driver, caller.app, &streams);
-            if streams.is_err() {
-                // Links that only a refused submission named do not count.
-                state.forget_links(caller.app, &before);
-            }
-            streams
-        }
-        Request::Announce { stream, adu_bytes } => {
-            let id = check_stream(driver, caller, stream, false)?;
-            done(driver.announce(id, adu_bytes))
-        }
-        Request::Finish { stream, adus } => {
-            let id = check_stream(driver, caller, stream, false)?;
-            done(driver.finish(id, adus))
-        }
-        Request::Cancel { stream } => {
-            let id = check_stream(driver, caller, stream, true)?;
-            done(driver.cancel(id))
-        }
-        Request::Stream { stream } => {
-            let id = check_stream(driver, caller, stream, true)?;
-            let stream = report::stream(state, driver, id);
-            let stream = stream.map_err(|error| convert::refused(&error.into()))?;
-            Ok(Answer::Stream { stream })
-        }
-        Request::Connection { connection } => {
-            let id = ConnectionId(connection);
-            check_connection(driver, caller, id)?;
-            let connection = report::connection(state, driver, id);
-            let connection = connection.map_err(|error| convert::refused(&error.into()))?;
-            Ok(Answer::ConnectionStatus { connection })
-        }
-        Request::Overview { all } => {
-            if all && !caller.operator {
-                let text = "all applications are for operators to see: show the operator's token, \
-                            or ask without `all`";
-                return Err(refusal(RefusalKind::Denied, text));
-            }
-            let of = |app: AppId| all || app == caller.app;
-            let overview = report::overview(hub, state, driver, of);
-            Ok(Answer::Overview { overview })
-        }
-        Request::Unlink { link, key } => {
-            state.unlink(driver, caller, link, &key);
-            Ok(Answer::Done)
-        }
-        Request::Geometry { screen, geometry } => {
-            let screens = screens_for(hub, state, caller.app, &screen)?;
-            let geometry = convert::geometry(geometry);
-            geometry.check().map_err(|error| convert::screen(&error))?;
-            check_screen_memory(hub, state, screens, (caller.app, &screen), &geometry)?;
-            let mut set = screens.set(&screen, geometry);
-            if matches!(set, Err(Full::Screens(_))) && state.forget_screens(screens) {
-                set = screens.set(&screen, geometry);
-            }
-            set.map_err(|error| convert::screen(&error))?;
-            state.screens.insert(screen, caller.app);
-            Ok(Answer::Done)
-        }
-        Request::Reset { screen } => {
-            let screens = screens_for(hub, state, caller.app, &screen)?;
-            let reset = screens.reset(&screen);
-            reset.map_err(|error| convert::screen(&error))?;
-            Ok(Answer::Done)
-        }
-        Request::Hello { .. } | Request::Join { .. } | Request::Link { .. } => {
-            let text = "a session begins once: take another socket for hello, join or link";
-            Err(refusal(RefusalKind::Conflict, text))
-        }
-    };
-    at_once.map(Some)
-}
-
-fn submit(
-    hub: &Hub,
-    state: &mut State,
-    driver: &mut Driver,
-    app: AppId,
-    streams: &[Spec],
-) -> Result<Answer, Refusal> {
-    let links = hub.config.limits.links;
-    let specs = streams.iter().map(|spec| {
-        let entry = state.connections.get(&ConnectionId(spec.connection));
-        let entry = entry.map(|entry| (entry.receives, entry.checksum));
-        let mut link = |number| state.link(app, number, links);
-        convert::spec(spec, entry, &mut link)
-    });
-    let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
-    let ids = driver.submit_all(app, &specs);
-    let ids = ids.map_err(|error| convert::refused(&error))?;
-    Ok(Answer::Streams {
-        streams: ids.into_iter().map(|id| id.0).collect(),
-    })
-}
-
-fn wait(
-    hub: &Hub,
-    state: &mut State,
-    driver: &Driver,
-    caller: &Caller,
-    stream: StreamId,
-    waiter: Waiter,
-) -> Result<(), Refusal> {
-    check_stream(driver, caller, stream.0, true)?;
-    begin_wait(hub, caller)?;
-    state.wait(driver, stream, waiter);
-    Ok(())
-}
-
-fn begin_wait(hub: &Hub, caller: &Caller) -> Result<(), Refusal> {
-    let limit = hub.config.limits.waits;
-    if !caller.mailbox.begin_wait(limit) {
-        let text = format!("{limit} requests of a session may wait: let some be answered first");
-        return Err(refusal(RefusalKind::Limit, text));
-    }
-    Ok(())
-}
-
-/// Close a connection. If it writes a file, the answer follows when the file is kept or discarded.
-fn close(
-    hub: &Hub,
-    state: &mut State,
-    driver: &mut Driver,
-    caller: &Caller,
-    id: ConnectionId,
-    waiter: Waiter,
-) -> Result<Option<Answer>, Refusal> {
-    // The manager may forget the connection before its file is complete.
-    let own = state.connections.get(&id).map(|entry| entry.app) == Some(caller.app);
-    let file = state.file(id).filter(|_| own || caller.operator);
-    let resolved = file.map(File::answer);
-    if file.is_none() {
-        check_connection(driver, caller, id)?;
-    }
-    if resolved == Some(None) {
-        begin_wait(hub, caller)?;
-    }
-    if resolved.is_none() || driver.manager().connection_status(id).is_ok() {
-        let closed = driver.close(id);
-        closed.map_err(|error| convert::refused(&error))?;
-    }
-    match resolved {
-        None => Ok(Some(Answer::Done)),
-        Some(Some(answer)) => answer.map(Some),
-        Some(None) => {
-            let waiters = state.waiters.entry(WaitTarget::File(id));
-            waiters.or_default().push(waiter);
-            Ok(None)
-        }
-    }
-}
-
-/// Return the stream if it belongs to the caller. An operator may inspect and cancel every stream.
-fn check_stream(
-    driver: &Driver,
-    caller: &Caller,
-    stream: u32,
-    operator: bool,
-) -> Result<StreamId, Refusal> {
-    let id = StreamId(stream);
-    let status = driver.manager().status(id);
-    let status = status.map_err(|error| convert::refused(&error.into()))?;
-    if status.app != caller.app && !(operator && caller.operator) {
-        let text = format!("stream {id} is another application's: use what this one submitted");
-        return Err(refusal(RefusalKind::Denied, text));
-    }
-    Ok(id)
-}
-
-fn check_connection(driver: &Driver, caller: &Caller, id: ConnectionId) -> Result<(), Refusal> {
-    let status = driver.manager().connection_status(id);
-    let status = status.map_err(|error| convert::refused(&error.into()))?;
-    if status.app != caller.app && !caller.operator {
-        let text = format!("connection {id} is another application's: use one opened here");
-        return Err(refusal(RefusalKind::Denied, text));
-    }
-    Ok(())
-}
-
-/// Return the screens, unless another live application set the geometry of this one: that
-/// application owns it.
-fn screens_for<'h>(
-    hub: &'h Hub,
-    state: &State,
-    app: AppId,
-    name: &str,
-) -> Result<&'h Screens, Refusal> {
-    let Some(screens) = &hub.screens else {
-        let text = "this daemon shows no screens: the operator starts it with --screens";
-        return Err(refusal(RefusalKind::Unknown, text));
-    };
-    let owner = state.screens.get(name).filter(|owner| **owner != app);
-    if let Some(owner) = owner.filter(|owner| state.apps.contains_key(owner)) {
-        let text = format!("screen {name} is application {owner}'s: take another name");
-        return Err(refusal(RefusalKind::Denied, text));
-    }
-    Ok(screens)
-}
-
-/// Check that there is memory for a screen of this geometry. Screens of ended applications are
-/// freed if necessary.
-fn check_screen_memory(
-    hub: &Hub,
-    state: &mut State,
-    screens: &Screens,
-    (app, name): (AppId, &str),
-    geometry: &Geometry,
-) -> Result<(), Refusal> {
-    let limits = &hub.config.limits;
-    let limit = limits.screen_bytes;
-    let needs = screens.needs(name, geometry);
-    let others = |state: &State, of: Option<AppId>| -> u64 {
-        let sizes = screens.sizes().into_iter();
-        let sizes = sizes.filter(|(other, _)| other != name);
-        let of_app = |other: &str| of.is_none_or(|app| state.screens.get(other) == Some(&app));
-        let sizes = sizes.filter(|(other, _)| of_app(other));
-        sizes.map(|(_, bytes)| bytes).sum()
-    };
-    let refuse = |has: u64, whose: &str, limit: u64| {
-        let text = format!(
-            "a screen of {needs} bytes, two frames, beside {has}: {whose} may have {limit} bytes of \
-             screens: take smaller ones, or the operator gives more with --screen-memory"
-        );
-        Err(refusal(RefusalKind::Limit, text))
-    };
-    let has = others(state, Some(app));
-    if has.saturating_add(needs) > limit {
-        return refuse(has, "an application", limit);
-    }
-    let all = limit.saturating_mul(u64::from(limits.applications));
-    let full = |state: &State| others(state, None).saturating_add(needs) > all;
-    if full(state) {
-        state.forget_screens(screens);
-    }
-    if full(state) {
-        return refuse(others(state, None), "all applications together", all);
-    }
-    Ok(())
-}
-
-/// Open a connection on the driver's thread. The policy has already allowed the destination and
-/// opened the file or socket that it names.
-fn open(
-    hub: &Hub,
-    state: &mut State,
-    driver: &mut Driver,
-    app: AppId,
-    (request, found): (Request, Option<OwnedFd>),
-) -> Result<Answer, Refusal> {
-    if state.ending {
-        return Err(ending());
-    }
-    let Request::Open {
-        destination,
-        channel,
-        protocol,
-        checksum,
-        share_bytes,
-        window_bytes,
-    } = request
-    else {
-        return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
-    };
-    let pending = policy::parse_accept(&destination).and_then(|(kind, address)| {
-        Some(PendingAccept {
-            address: address.parse().ok()?,
-            channel: (kind != PeerKind::Bytes).then_some(channel),
-            datagrams: kind == PeerKind::Datagrams,
-        })
-    });
-    let given = pending.as_ref().map(|_| {
-        state.next_accept += 1;
-        format!("accepted-{}", state.next_accept)
-    });
-    let words = match (&given, &pending) {
-        (Some(name), Some(PendingAccept { channel: None, .. })) => format!("tcp:given:{name}"),
-        (Some(name), Some(pending)) if pending.datagrams => format!("udp:given:{name}"),
-        (Some(name), _) => format!("raw:given:{name}"),
-        (None, _) => destination.clone(),
-    };
-    let to = Destination::parse(&words).map_err(|error| convert::refused(&error))?;
-    let (protocol, receives) = convert::protocol(&to, protocol)?;
-    if let Destination::File(_) = &to {
-        state.is_free(&destination)?;
-    }
-    if let Destination::Framebuffer(name) = &to {
-        screens_for(hub, state, app, name)?;
-    }
-    if (pending.as_ref()).is_some_and(|it| it.channel.is_some() && !it.datagrams)
-        && matches!(protocol, Protocol::Unconfirmed { .. })
-    {
-        let text = "who waits for a peer sees its channel in what it confirms: take protocol \
-                    `stream` or `confirmed`";
-        return Err(refusal(RefusalKind::Conflict, text));
-    }
-    if let Some(pending) = &pending
-        && state.is_awaited(driver.manager(), pending)
-    {
-        let (address, channel) = (pending.address, pending.channel);
-        let text = match channel {
-            Some(channel) => format!(
-                "another connection waits at {address} for channel {channel}, or for plain bytes: \
-                 take another channel, or another port"
-            ),
-            None => format!("another connection waits at {address}: take another port, as 0"),
         };
-        return Err(refusal(RefusalKind::Conflict, text));
+        let done = |result: isthmus_stream_net::Result<()>| match result {
+            Ok(()) => Ok(Answer::Done),
+            Err(error) => Err(convert::refused(error)),
+        };
+        let at_once = match request {
+            Request::Wait {
+                stream,
+                adus,
+                moved,
+            } => {
+                let waiter = waiter(adus, moved);
+                self.wait(StreamId(stream), waiter)?;
+                return Ok(None);
+            }
+            Request::Close { connection } => {
+                let id = ConnectionId(connection);
+                return self.close(id, waiter(None, false));
+            }
+            Request::Taken { link, key, bytes } => {
+                let driver = &mut *self.driver;
+                self.state.taken(driver, self.caller, (link, &key), bytes);
+                return Ok(None);
+            }
+            Request::Open { .. } => self.open(request, found),
+            Request::Submit { streams } => {
+                if self.state.ending {
+                    return Err(ending());
+                }
+                let named = streams.iter().flat_map(|spec| &spec.format.su_order);
+                let named: Vec<_> = named.copied().collect();
+                let (app, most) = (self.caller.app, self.hub.config.limits.links);
+                self.state.make_room(self.driver, app, &named, most);
+                let before = self.state.link_numbers(app);
+                let streams = self.submit(&streams);
+                if streams.is_err() {
+                    // Links that only a refused submission named do not count.
+                    self.state.forget_links(app, &before);
+                }
+                streams
+            }
+            Request::Announce { stream, adu_bytes } => {
+                let id = self.check_stream(stream, false)?;
+                done(self.driver.announce(id, adu_bytes))
+            }
+            Request::Finish { stream, adus } => {
+                let id = self.check_stream(stream, false)?;
+                done(self.driver.finish(id, adus))
+            }
+            Request::Cancel { stream } => {
+                let id = self.check_stream(stream, true)?;
+                done(self.driver.cancel(id))
+            }
+            Request::Stream { stream } => {
+                let id = self.check_stream(stream, true)?;
+                let stream = report::stream(self.state, self.driver, id);
+                let stream = stream.map_err(convert::refused)?;
+                Ok(Answer::Stream { stream })
+            }
+            Request::Connection { connection } => {
+                let id = ConnectionId(connection);
+                self.check_connection(id)?;
+                let connection = report::connection(self.state, self.driver, id);
+                let connection = connection.map_err(convert::refused)?;
+                Ok(Answer::ConnectionStatus { connection })
+            }
+            Request::Overview { all } => {
+                if all && !self.caller.operator {
+                    let text = "all applications are for operators to see: show the operator's token, \
+                                or ask without `all`";
+                    return Err(refusal(RefusalKind::Denied, text));
+                }
+                let of = |app: AppId| all || app == self.caller.app;
+                let overview = report::overview(self.hub, self.state, self.driver, of);
+                Ok(Answer::Overview { overview })
+            }
+            Request::Unlink { link, key } => {
+                self.state.unlink(self.driver, self.caller, link, &key);
+                Ok(Answer::Done)
+            }
+            Request::Geometry { screen, geometry } => {
+                let screens = self.screens_for(&screen)?;
+                let geometry = convert::geometry(geometry);
+                geometry.check().map_err(|error| convert::screen(&error))?;
+                self.check_screen_memory(screens, &screen, &geometry)?;
+                let mut set = screens.set(&screen, geometry);
+                if matches!(set, Err(Full::Screens(_))) && self.state.forget_screens(screens) {
+                    set = screens.set(&screen, geometry);
+                }
+                set.map_err(|error| convert::screen(&error))?;
+                self.state.screens.insert(screen, self.caller.app);
+                Ok(Answer::Done)
+            }
+            Request::Reset { screen } => {
+                let screens = self.screens_for(&screen)?;
+                let reset = screens.reset(&screen);
+                reset.map_err(|error| convert::screen(&error))?;
+                Ok(Answer::Done)
+            }
+            Request::Hello { .. } | Request::Join { .. } | Request::Link { .. } => {
+                let text = "a session begins once: take another socket for hello, join or link";
+                Err(refusal(RefusalKind::Conflict, text))
+            }
+        };
+        at_once.map(Some)
     }
-    let limit = hub.config.limits.connection_bytes;
-    let asked = [
-        ("window", window_bytes),
-        ("share", share_bytes.unwrap_or(0)),
-    ];
-    if let Some((what, bytes)) = asked.into_iter().find(|(_, bytes)| *bytes > limit) {
-        let text = format!(
-            "a {what} of {bytes} bytes: a connection may have {limit} bytes of network memory (the \
-             operator's --connection-network): take a smaller {what}"
-        );
-        return Err(refusal(RefusalKind::Limit, text));
+
+    fn submit(&mut self, streams: &[Spec]) -> Result<Answer, Refusal> {
+        let app = self.caller.app;
+        let links = self.hub.config.limits.links;
+        let specs = streams.iter().map(|spec| {
+            let entry = self.state.connections.get(&ConnectionId(spec.connection));
+            let entry = entry.map(|entry| (entry.receives, entry.checksum));
+            let mut link = |number| self.state.link(app, number, links);
+            convert::spec(spec, entry, &mut link)
+        });
+        let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
+        let ids = self
+            .driver
+            .submit_all(app, &specs)
+            .map_err(convert::refused)?;
+        Ok(Answer::Streams {
+            streams: ids.into_iter().map(|id| id.0).collect(),
+        })
     }
-    let spec = ConnectionSpec {
-        channel,
-        checksum,
-        share_bytes: share_bytes.unwrap_or(limit),
-        ..ConnectionSpec::new(&words, protocol, window_bytes)
-    };
-    let id = match found {
-        Some(found) => driver.open_found(app, spec, found),
-        None => driver.open(app, spec),
-    };
-    let id = id.map_err(|error| convert::refused(&error))?;
-    let manager = driver.manager();
-    state.forget_connections(manager);
-    let entry = ConnectionEntry {
-        app,
-        destination,
-        moved: [0; 2],
-        receives,
-        checksum: match convert::speaks_packets(&to) {
-            true => checksum,
-            false => Checksum::None,
-        },
-        given,
-        file: matches!(to, Destination::File(_)).then_some(File::Written),
-    };
-    state.connections.insert(id, entry);
-    state.accepting.extend(pending.map(|pending| (id, pending)));
-    Ok(Answer::Connection { connection: id.0 })
+
+    fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
+        self.check_stream(stream.0, true)?;
+        self.begin_wait()?;
+        self.state.wait(self.driver, stream, waiter);
+        Ok(())
+    }
+
+    fn begin_wait(&self) -> Result<(), Refusal> {
+        let limit = self.hub.config.limits.waits;
+        if !self.caller.mailbox.begin_wait(limit) {
+            let text =
+                format!("{limit} requests of a session may wait: let some be answered first");
+            return Err(refusal(RefusalKind::Limit, text));
+        }
+        Ok(())
+    }
+
+    /// Close a connection. If it writes a file, the answer follows when the file is kept or discarded.
+    fn close(&mut self, id: ConnectionId, waiter: Waiter) -> Result<Option<Answer>, Refusal> {
+        // The manager may forget the connection before its file is complete.
+        let own = self.state.connections.get(&id).map(|entry| entry.app) == Some(self.caller.app);
+        let file = self.state.file(id).filter(|_| own || self.caller.operator);
+        let resolved = file.map(File::answer);
+        if file.is_none() {
+            self.check_connection(id)?;
+        }
+        if resolved == Some(None) {
+            self.begin_wait()?;
+        }
+        if resolved.is_none() || self.driver.manager().connection_status(id).is_ok() {
+            self.driver.close(id).map_err(convert::refused)?;
+        }
+        match resolved {
+            None => Ok(Some(Answer::Done)),
+            Some(Some(answer)) => answer.map(Some),
+            Some(None) => {
+                let waiters = self.state.waiters.entry(WaitTarget::File(id));
+                waiters.or_default().push(waiter);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Return the stream if it belongs to the caller. An operator may inspect and cancel every
+    /// stream.
+    fn check_stream(&self, stream: u32, operator: bool) -> Result<StreamId, Refusal> {
+        let id = StreamId(stream);
+        let manager = self.driver.manager();
+        let status = manager.status(id).map_err(convert::refused)?;
+        if status.app != self.caller.app && !(operator && self.caller.operator) {
+            let text = format!("stream {id} is another application's: use what this one submitted");
+            return Err(refusal(RefusalKind::Denied, text));
+        }
+        Ok(id)
+    }
+
+    fn check_connection(&self, id: ConnectionId) -> Result<(), Refusal> {
+        let status = self.driver.manager().connection_status(id);
+        let status = status.map_err(convert::refused)?;
+        if status.app != self.caller.app && !self.caller.operator {
+            let text = format!("connection {id} is another application's: use one opened here");
+            return Err(refusal(RefusalKind::Denied, text));
+        }
+        Ok(())
+    }
+
+    /// Return the screens, unless another live application set the geometry of this one: that
+    /// application owns it.
+    fn screens_for(&self, name: &str) -> Result<&'a Screens, Refusal> {
+        let Some(screens) = &self.hub.screens else {
+            let text = "this daemon shows no screens: the operator starts it with --screens";
+            return Err(refusal(RefusalKind::Unknown, text));
+        };
+        let owner = self.state.screens.get(name);
+        let other = owner.filter(|owner| **owner != self.caller.app);
+        if let Some(owner) = other.filter(|owner| self.state.apps.contains_key(owner)) {
+            let text = format!("screen {name} is application {owner}'s: take another name");
+            return Err(refusal(RefusalKind::Denied, text));
+        }
+        Ok(screens)
+    }
+
+    /// Check that there is memory for a screen of this geometry. Screens of ended applications are
+    /// freed if necessary.
+    fn check_screen_memory(
+        &mut self,
+        screens: &Screens,
+        name: &str,
+        geometry: &Geometry,
+    ) -> Result<(), Refusal> {
+        let limits = &self.hub.config.limits;
+        let limit = limits.screen_bytes;
+        let needs = screens.needs(name, geometry);
+        let others = |state: &State, of: Option<AppId>| -> u64 {
+            let sizes = screens.sizes().into_iter();
+            let sizes = sizes.filter(|(other, _)| other != name);
+            let of_app = |other: &str| of.is_none_or(|app| state.screens.get(other) == Some(&app));
+            let sizes = sizes.filter(|(other, _)| of_app(other));
+            sizes.map(|(_, bytes)| bytes).sum()
+        };
+        let refuse = |has: u64, whose: &str, limit: u64| {
+            let text = format!(
+                "a screen of {needs} bytes, two frames, beside {has}: {whose} may have {limit} bytes of \
+                 screens: take smaller ones, or the operator gives more with --screen-memory"
+            );
+            Err(refusal(RefusalKind::Limit, text))
+        };
+        let has = others(self.state, Some(self.caller.app));
+        if has.saturating_add(needs) > limit {
+            return refuse(has, "an application", limit);
+        }
+        let all = limit.saturating_mul(u64::from(limits.applications));
+        let full = |state: &State| others(state, None).saturating_add(needs) > all;
+        if full(self.state) {
+            self.state.forget_screens(screens);
+        }
+        if full(self.state) {
+            return refuse(others(self.state, None), "all applications together", all);
+        }
+        Ok(())
+    }
+
+    /// Open a connection on the driver's thread. The policy has already allowed the destination and
+    /// opened the file or socket that it names.
+    fn open(&mut self, request: Request, found: Option<OwnedFd>) -> Result<Answer, Refusal> {
+        let app = self.caller.app;
+        if self.state.ending {
+            return Err(ending());
+        }
+        let Request::Open {
+            destination,
+            channel,
+            protocol,
+            checksum,
+            share_bytes,
+            window_bytes,
+        } = request
+        else {
+            return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
+        };
+        let pending = policy::parse_accept(&destination).and_then(|(kind, address)| {
+            Some(PendingAccept {
+                address: address.parse().ok()?,
+                channel: (kind != PeerKind::Bytes).then_some(channel),
+                datagrams: kind == PeerKind::Datagrams,
+            })
+        });
+        let given = pending.as_ref().map(|_| {
+            self.state.next_accept += 1;
+            format!("accepted-{}", self.state.next_accept)
+        });
+        let words = match (&given, &pending) {
+            (Some(name), Some(PendingAccept { channel: None, .. })) => format!("tcp:given:{name}"),
+            (Some(name), Some(pending)) if pending.datagrams => format!("udp:given:{name}"),
+            (Some(name), _) => format!("raw:given:{name}"),
+            (None, _) => destination.clone(),
+        };
+        let to = Destination::parse(&words).map_err(convert::refused)?;
+        let (protocol, receives) = convert::protocol(&to, protocol)?;
+        if let Destination::File(_) = &to {
+            self.state.is_free(&destination)?;
+        }
+        if let Destination::Framebuffer(name) = &to {
+            self.screens_for(name)?;
+        }
+        if (pending.as_ref()).is_some_and(|it| it.channel.is_some() && !it.datagrams)
+            && matches!(protocol, Protocol::Unconfirmed { .. })
+        {
+            let text = "who waits for a peer sees its channel in what it confirms: take protocol \
+                        `stream` or `confirmed`";
+            return Err(refusal(RefusalKind::Conflict, text));
+        }
+        if let Some(pending) = &pending
+            && self.state.is_awaited(self.driver.manager(), pending)
+        {
+            let (address, channel) = (pending.address, pending.channel);
+            let text = match channel {
+                Some(channel) => format!(
+                    "another connection waits at {address} for channel {channel}, or for plain bytes: \
+                     take another channel, or another port"
+                ),
+                None => format!("another connection waits at {address}: take another port, as 0"),
+            };
+            return Err(refusal(RefusalKind::Conflict, text));
+        }
+        let limit = self.hub.config.limits.connection_bytes;
+        let asked = [
+            ("window", window_bytes),
+            ("share", share_bytes.unwrap_or(0)),
+        ];
+        if let Some((what, bytes)) = asked.into_iter().find(|(_, bytes)| *bytes > limit) {
+            let text = format!(
+                "a {what} of {bytes} bytes: a connection may have {limit} bytes of network memory (the \
+                 operator's --connection-network): take a smaller {what}"
+            );
+            return Err(refusal(RefusalKind::Limit, text));
+        }
+        let spec = ConnectionSpec {
+            channel,
+            checksum,
+            share_bytes: share_bytes.unwrap_or(limit),
+            ..ConnectionSpec::new(&words, protocol, window_bytes)
+        };
+        let id = match found {
+            Some(found) => self.driver.open_found(app, spec, found),
+            None => self.driver.open(app, spec),
+        };
+        let id = id.map_err(convert::refused)?;
+        self.state.forget_connections(self.driver.manager());
+        let entry = ConnectionEntry {
+            app,
+            destination,
+            moved: [0; 2],
+            receives,
+            checksum: match convert::speaks_packets(&to) {
+                true => checksum,
+                false => Checksum::None,
+            },
+            given,
+            file: matches!(to, Destination::File(_)).then_some(File::Written),
+        };
+        self.state.connections.insert(id, entry);
+        let pending = pending.map(|pending| (id, pending));
+        self.state.accepting.extend(pending);
+        Ok(Answer::Connection { connection: id.0 })
+    }
 }
 
 /// Return the log entry of a request; none for requests that only read.

@@ -11,7 +11,8 @@ use crate::shared::Shared;
 use crate::state::App;
 use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
-    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, number, read,
+    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, Welcome, number,
+    read,
 };
 use isthmus_stream::Limits;
 use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
@@ -88,24 +89,16 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
         let text = format!("version {version}: this daemon speaks {VERSION}; take a client of it");
         return Err((wire, Some(id), refusal(RefusalKind::Version, text)));
     }
-    match asked.request {
+    let admitted = match asked.request {
         Request::Link {
             ticket,
             link,
             carrier,
             lasting,
             ..
-        } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
+        } => return links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
-            let found =
-                session_slot(shared).and_then(|slot| Ok((slot, join(shared, &ticket, watch)?)));
-            match found {
-                Ok((_slot, caller)) => {
-                    Session::new(shared, wire, caller, id).run(false);
-                    Ok(())
-                }
-                Err(refusal) => Err((wire, Some(id), refusal)),
-            }
+            session_slot(shared).and_then(|slot| Ok((slot, join(shared, &ticket, watch)?, false)))
         }
         Request::Hello {
             token,
@@ -113,22 +106,18 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
             operator,
             watch,
             ..
-        } => {
-            let found = session_slot(shared).and_then(|slot| {
-                Ok((
-                    slot,
-                    hello(shared, wire.peer(), (token, operator), name, watch)?,
-                ))
-            });
-            match found {
-                Ok((_slot, caller)) => {
-                    Session::new(shared, wire, caller, id).run(true);
-                    Ok(())
-                }
-                Err(refusal) => Err((wire, Some(id), refusal)),
-            }
+        } => session_slot(shared).and_then(|slot| {
+            let caller = hello(shared, wire.peer(), (token, operator), name, watch)?;
+            Ok((slot, caller, true))
+        }),
+        _ => return Ok(()),
+    };
+    match admitted {
+        Ok((_slot, caller, owner)) => {
+            Session::new(shared, wire, caller, id).run(owner);
+            Ok(())
         }
-        _ => Ok(()),
+        Err(refusal) => Err((wire, Some(id), refusal)),
     }
 }
 
@@ -202,7 +191,7 @@ fn hello(
         state.counters.applications += 1;
         Ok(app)
     });
-    let app = called.map_err(|error| convert::refused(&error))??;
+    let app = called.map_err(convert::refused)??;
     Ok(Caller {
         app,
         operator,
@@ -252,7 +241,7 @@ impl<'a> Session<'a> {
             let known = |app: &App| (app.ticket.clone(), app.name.clone());
             app.map(known).unwrap_or_default()
         };
-        let answer = Answer::Welcome {
+        let answer = Answer::Welcome(Welcome {
             application: caller.app.0,
             ticket,
             session: caller.mailbox.session,
@@ -260,7 +249,7 @@ impl<'a> Session<'a> {
             isthmus: env!("CARGO_PKG_VERSION").into(),
             staging_bytes: config.limits.staging_bytes,
             network_bytes: config.limits.network_bytes,
-        };
+        });
         caller.mailbox.answer(&Message::Answer { id, answer });
         Self {
             shared,
@@ -326,13 +315,13 @@ impl<'a> Session<'a> {
             let flags = when(reads, PollFlags::IN) | when(writes, PollFlags::OUT);
             let mut fds = [
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
-                PollFd::from_borrowed_fd(self.caller.mailbox.fd(), PollFlags::IN),
+                PollFd::new(&self.caller.mailbox.wake, PollFlags::IN),
             ];
             // Interrupted or not, the loop checks everything again.
             let _ = poll(&mut fds, None);
             let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
             if woken {
-                self.caller.mailbox.clear_wake();
+                self.caller.mailbox.wake.clear();
             }
             if reads && !found.is_empty() {
                 // A client that has closed its sending half may still read.

@@ -3,28 +3,30 @@
 use crate::rig::{Rig, Socket, content, pipe, sends, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_stream::{Format, LinkId, StreamId};
-use isthmus_stream_net::frame::Kind;
-use isthmus_stream_net::rank::{Receiver, Sender};
+use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::rank::Sender;
+use std::io::Read;
 
 const ADU: u64 = 96 << 10;
 const TU: u64 = 64 << 10;
 
 /// Return the data received over a link until the end of its stream.
-fn received(socket: Socket, adus: u64) -> Vec<u8> {
-    let mut receiver = Receiver::new(pipe(socket));
+fn received(mut socket: Socket, adus: u64) -> Vec<u8> {
     let mut all = vec![0; (adus * ADU) as usize];
-    let mut data = Vec::new();
-    while let Some(frame) = receiver.next(&mut data, soon()).unwrap() {
+    loop {
+        let mut head = [0; Frame::BYTES];
+        socket.read_exact(&mut head).unwrap();
+        let frame = Frame::decode(&head).unwrap();
         match frame.kind {
             Kind::Data => {
                 let at = (frame.adu * ADU + frame.offset) as usize;
-                all[at..at + data.len()].copy_from_slice(&data);
+                let data = &mut all[at..at + frame.bytes as usize];
+                socket.read_exact(data).unwrap();
             }
-            Kind::End => break,
+            Kind::End => return all,
             other => panic!("{other:?}"),
         }
     }
-    all
 }
 
 /// Two connections wait at one port with different channels; their peers connect in the other

@@ -2,7 +2,7 @@
 
 use crate::rig::{Client, Folder, Rig, Socket, content, sends, sink};
 use isthmus_nic::Logs;
-use isthmus_nic_protocol::{Answer, Event, LinkNews, Message, Refusal, RefusalKind};
+use isthmus_nic_protocol::{Answer, Event, LinkNews, Message, Refusal, RefusalKind, Welcome};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::unconfirmed::CONFIRM_BYTES;
@@ -299,7 +299,7 @@ fn only_written_bytes_can_be_confirmed() {
     let joins = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
     assert!(matches!(
         other.ask(&joins),
-        Ok(Answer::Welcome { session: 1, .. })
+        Ok(Answer::Welcome(Welcome { session: 1, .. }))
     ));
     other.send(&format!(
         r#""ask":"taken","link":3,"key":"{KEY}","bytes":5"#

@@ -4,6 +4,7 @@ use crate::rig::{Client, Rig, Socket, content, pipe, sends, sink, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_ring::Producer;
 use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::rank::{Pipe, Sender};
 
 pub const ADU: u64 = 96 << 10;
@@ -103,7 +104,7 @@ fn an_application_ends_with_its_session() {
     let (mut other, _) = rig.application("other");
     let mut joined = rig.unix();
     let rest = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
-    assert!(matches!(joined.ask(&rest), Ok(Answer::Welcome { .. })));
+    assert!(matches!(joined.ask(&rest), Ok(Answer::Welcome(_))));
     let (address, taken) = sink();
     let connection = first.open(&address, "");
     let stream = first.submit(&sends(connection, ADU, TU, &[0], 4)).unwrap();
@@ -253,8 +254,10 @@ fn a_rank_cannot_touch_streams_of_others() {
     let (address, taken) = sink();
     let connection = victim.open(&address, "");
     let stream = victim.submit(&sends(connection, ADU, TU, &[0], 1)).unwrap();
-    let mut foreign = Sender::new(LinkId(0), pipe(rig.unix().link(&ticket, 0)));
-    foreign.cut(StreamId(stream), soon()).unwrap();
+    let mut link = pipe(rig.unix().link(&ticket, 0));
+    let mark = Frame::mark(Kind::Cut, StreamId(stream), 0, 0);
+    link.write_all(&mark.encode(), soon()).unwrap();
+    let mut foreign = Sender::new(LinkId(0), link);
     let adus = data(1);
     let format = Format::fixed(ADU, TU, &[LinkId(0)]);
     let adu = (0, adus[0].as_slice());

@@ -115,11 +115,9 @@ impl PySession {
     ) -> PyResult<Self> {
         let address = parse_address(address, ca)?;
         let token = token.as_deref();
-        let session = wait_detached(py, seconds, |timeout| match watch {
-            true => Session::watching(&address, token, &name, timeout),
-            false => Session::connect(&address, token, &name, timeout),
-        });
-        Ok(Self(session?))
+        let connect =
+            |timeout: Timeout<'_>| Session::connect(&address, token, &name, watch, timeout);
+        Ok(Self(wait_detached(py, seconds, connect)?))
     }
 
     /// Joins an application by its ticket.

@@ -1,8 +1,7 @@
 //! The reading end.
 
-use crate::CHUNK;
 use crate::claim::{Back, Claim};
-use crate::error::{Error, Wanted, refused};
+use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
 use crate::mapping::Mapping;
@@ -12,7 +11,6 @@ use crate::wait::spin;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
-use vm_memory::WriteVolatile;
 
 /// Reads from a ring. Dropping it closes the end.
 ///
@@ -41,7 +39,6 @@ impl Consumer {
     /// # Errors
     /// [`Error::NoRing`] if it is not a ring, is too large, or its memory could be shrunk by the
     /// other side; [`Error::Corrupt`] if its positions are invalid.
-    /// side; [`Error::Corrupt`] if its positions are none.
     pub fn attach(handles: Handles, most: u64) -> Result<Self, Error> {
         let line = Line::new(handles.line)?;
         let reader = Reader::new(Mapping::attach(&handles.memory, most)?)?;
@@ -141,37 +138,12 @@ impl Consumer {
     /// no more. Each contains the number of bytes that were read nevertheless, at the start of
     /// `bytes`. [`Error::Corrupt`].
     pub fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), Error> {
-        self.read_in_steps(bytes, deadline, STEP, |_| ())
-    }
-
-    /// Fills `bytes` as [`Consumer::read_exact`] does, and passes each piece to `visit` right after
-    /// it was copied, at most [`CHUNK`](crate::CHUNK) bytes at a time, so that sums are cheap.
-    /// `visit` gets the final contents of `bytes`, whatever the producer does meanwhile.
-    ///
-    /// # Errors
-    /// As [`Consumer::read_exact`].
-    pub fn read_exact_with(
-        &mut self,
-        bytes: &mut [u8],
-        deadline: Instant,
-        visit: impl FnMut(&[u8]),
-    ) -> Result<(), Error> {
-        self.read_in_steps(bytes, deadline, CHUNK, visit)
-    }
-
-    fn read_in_steps(
-        &mut self,
-        bytes: &mut [u8],
-        deadline: Instant,
-        step: usize,
-        mut visit: impl FnMut(&[u8]),
-    ) -> Result<(), Error> {
         let parts = self.parts();
         let half = parts.reader.capacity() / 2;
         let mut read = 0;
         while read < bytes.len() {
             let rest = bytes.len() - read;
-            let wanted = (rest.min(step) as u64).min(half);
+            let wanted = (rest.min(STEP) as u64).min(half);
             // An end that must sleep waits for more bytes, so that it is not woken for each piece.
             let worth = (rest as u64).min(half);
             let there = parts.wait(wanted, worth, deadline);
@@ -179,11 +151,9 @@ impl Consumer {
             if there == 0 {
                 return Err(Error::Closed { moved: read });
             }
-            let len = rest.min(step).min(there as usize);
-            let piece = &mut bytes[read..read + len];
-            parts.reader.get(0, piece);
+            let len = rest.min(STEP).min(there as usize);
+            parts.reader.get(0, &mut bytes[read..read + len]);
             parts.release(len);
-            visit(piece);
             read += len;
         }
         Ok(())
@@ -229,47 +199,6 @@ impl Consumer {
     pub fn producer_sleeps(&self) -> bool {
         let parts = self.parts.as_ref();
         parts.is_some_and(|parts| parts.reader.writer_sleeps())
-    }
-
-    /// Waits for `len` bytes, which can be copied in any order and are released together.
-    ///
-    /// # Returns
-    /// Fewer bytes, all that there are, if there will be no more.
-    ///
-    /// # Errors
-    /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
-    /// otherwise as [`Consumer::available`].
-    pub fn peek(&mut self, len: usize, deadline: Instant) -> Result<Peeked<'_>, Error> {
-        let parts = self.parts();
-        at_most_half(len as u64, parts.reader.capacity())?;
-        let there = parts.wait(len as u64, len as u64, deadline)?;
-        let len = len.min(there as usize);
-        Ok(Peeked { parts, len })
-    }
-
-    /// Writes once from the ring straight to a file or socket: at most `most` bytes of the present
-    /// data, in one piece. Written bytes count as read. There is no copy, so sums need another
-    /// method. It waits as long as the file does, without limit if that blocks.
-    ///
-    /// # Returns
-    /// The number of bytes written, 0 if there are none now. None once there will be no more.
-    ///
-    /// # Errors
-    /// As [`Consumer::available`]; [`Error::System`] with the error of the file, for example that
-    /// it would block.
-    pub fn drain_to(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
-        if self.available()?.is_none() {
-            return Ok(None);
-        }
-        let parts = self.parts();
-        let (memory, at, len) = parts.reader.locate(most);
-        if len == 0 {
-            return Ok(Some(0));
-        }
-        let written = file.as_fd().write_volatile(&memory.bytes(at, len));
-        let written = written.map_err(|error| refused("writing from a ring", error))?;
-        parts.release(written);
-        Ok(Some(written))
     }
 
     /// Prepares for polling the descriptor: requests to be woken once there are `len` bytes, at
@@ -399,39 +328,5 @@ impl Drop for Consumer {
         {
             parts.line.wake();
         }
-    }
-}
-
-/// Data of a ring. Data that is not released before this is dropped stays in the ring.
-#[derive(Debug)]
-pub struct Peeked<'c> {
-    parts: &'c mut Parts,
-    len: usize,
-}
-
-impl Peeked<'_> {
-    /// Returns the number of bytes.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there are no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Copies from byte `at` of the data into `bytes`. A misbehaving producer may change the data
-    /// between copies.
-    ///
-    /// # Returns
-    /// The number of copied bytes, without any beyond the data.
-    pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
-        let len = bytes.len().min(self.len.saturating_sub(at));
-        self.parts.reader.get(at, &mut bytes[..len])
-    }
-
-    /// Releases the first `len` bytes of the data to the producer.
-    pub fn release(self, len: usize) {
-        self.parts.release(len.min(self.len));
     }
 }

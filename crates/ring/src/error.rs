@@ -1,17 +1,19 @@
 //! Errors of rings.
 
-use crate::words::{Corrupt, Word};
+use crate::words::Corrupt;
 use std::fmt;
 use std::io;
 use vm_memory::VolatileMemoryError;
 
 /// An error of a ring.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The capacity in bytes is invalid.
+    #[error("a ring of {0} bytes: the capacity must be a power of two from 4096 to 2^30")]
     Capacity(u64),
     /// The call would wait for more than half of the ring.
+    #[error("{wanted} bytes of a ring at once: at most half of it, {most} bytes")]
     TooMuch {
         /// Requested bytes.
         wanted: u64,
@@ -19,10 +21,13 @@ pub enum Error {
         most: u64,
     },
     /// The received data is not a ring, for this reason.
+    #[error("what was received is no ring: {0}")]
     NoRing(String),
     /// The other side wrote invalid positions.
-    Corrupt(Corrupt),
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
     /// The deadline passed.
+    #[error("timed out waiting for {waited_for}{}", progress(*.waited_for, *.moved, *.written, *.read))]
     TimedOut {
         /// What the call waited for.
         waited_for: Wanted,
@@ -34,23 +39,34 @@ pub enum Error {
         read: u64,
     },
     /// The other side has closed its end.
+    #[error("the other side of the ring has closed it, after {moved} bytes of these")]
     Closed {
         /// Bytes that this call moved nevertheless.
         moved: usize,
     },
     /// The process at the other end is gone and did not close it.
+    #[error(
+        "the process at the other side of the ring ended without closing it, after {moved} bytes \
+         of these"
+    )]
     PeerGone {
         /// Bytes that this call moved nevertheless.
         moved: usize,
     },
     /// Descriptors were lost: the receiver has too little room for them, in the message or in its
     /// table.
+    #[error(
+        "descriptors were lost on their way: more came than are expected, or this process may \
+         open no more"
+    )]
     Truncated,
     /// The system refused an operation.
+    #[error("{what}: {error}")]
     System {
         /// The operation.
         what: &'static str,
         /// The error of the system.
+        #[source]
         error: io::Error,
     },
 }
@@ -86,12 +102,6 @@ impl Error {
     }
 }
 
-impl From<Corrupt> for Error {
-    fn from(corrupt: Corrupt) -> Self {
-        Self::Corrupt(corrupt)
-    }
-}
-
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -103,68 +113,11 @@ impl fmt::Display for Wanted {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Capacity(bytes) => write!(
-                f,
-                "a ring of {bytes} bytes: the capacity must be a power of two from 4096 to 2^30"
-            ),
-            Self::TooMuch { wanted, most } => write!(
-                f,
-                "{wanted} bytes of a ring at once: at most half of it, {most} bytes"
-            ),
-            Self::NoRing(why) => write!(f, "what was received is no ring: {why}"),
-            Self::Corrupt(corrupt) => write!(
-                f,
-                "the {} of a ring wrote {} where {} to {} bytes are possible: it is broken or lies",
-                match corrupt.word {
-                    Word::Tail | Word::ReaderWants | Word::WriterClosed => "producer",
-                    Word::Head | Word::WriterWants | Word::ReaderClosed => "consumer",
-                },
-                corrupt.found,
-                corrupt.least,
-                corrupt.most
-            ),
-            Self::TimedOut {
-                waited_for: waited_for @ (Wanted::Sending | Wanted::Message),
-                ..
-            } => write!(f, "timed out waiting for {waited_for}"),
-            Self::TimedOut {
-                waited_for,
-                moved,
-                written,
-                read,
-            } => write!(
-                f,
-                "timed out waiting for {waited_for}, after {moved} bytes: {written} were ever \
-                 written, {read} read"
-            ),
-            Self::Closed { moved } => write!(
-                f,
-                "the other side of the ring has closed it, after {moved} bytes of these"
-            ),
-            Self::PeerGone { moved } => write!(
-                f,
-                "the process at the other side of the ring ended without closing it, after \
-                 {moved} bytes of these"
-            ),
-            Self::Truncated => write!(
-                f,
-                "descriptors were lost on their way: more came than are expected, or this process \
-                 may open no more"
-            ),
-            Self::System { what, error } => write!(f, "{what}: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::System { error, .. } => Some(error),
-            _ => None,
-        }
+/// Returns the bytes that a call moved before it timed out, for a wait on a ring.
+fn progress(waited_for: Wanted, moved: usize, written: u64, read: u64) -> String {
+    match waited_for {
+        Wanted::Sending | Wanted::Message => String::new(),
+        _ => format!(", after {moved} bytes: {written} were ever written, {read} read"),
     }
 }
 

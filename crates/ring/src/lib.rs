@@ -78,7 +78,7 @@ mod models;
 #[cfg(not(loom))]
 pub use self::{
     claim::Claim,
-    consumer::{Consumer, Peeked},
+    consumer::Consumer,
     error::Error,
     fds::{Received, recv_fds, send_fds},
     handles::Handles,

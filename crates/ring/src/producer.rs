@@ -1,7 +1,7 @@
 //! The writing end.
 
 use crate::CHUNK;
-use crate::error::{Error, Wanted, refused};
+use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
 use crate::mapping::Mapping;
@@ -10,7 +10,6 @@ use crate::writer::Writer;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
-use vm_memory::ReadVolatile;
 
 /// Bytes after which the consumer is notified, so that it copies while the next are written.
 pub(crate) const STEP: usize = 2 * CHUNK;
@@ -75,16 +74,6 @@ impl Producer {
     pub fn written(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.writer.tail())
-    }
-
-    /// Returns the total number of bytes that the consumer has read by now.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`].
-    pub fn read_by_consumer(&mut self) -> Result<u64, Error> {
-        let writer = &mut self.parts().writer;
-        writer.refresh()?;
-        Ok(writer.head())
     }
 
     /// Returns the number of bytes that can be written now.
@@ -163,29 +152,6 @@ impl Producer {
         at_most_half(len as u64, parts.writer.capacity())?;
         parts.wait(len as u64, len as u64, deadline)?;
         Ok(Reserved { parts, len })
-    }
-
-    /// Reads once from a file or socket straight to the ring: at most `most` bytes, as many as fit
-    /// now in one piece. They are published at once. It waits as long as the file does, without
-    /// limit if that blocks.
-    ///
-    /// # Returns
-    /// The number of bytes read. None if the ring is full; 0 at the end of the file.
-    ///
-    /// # Errors
-    /// As [`Producer::room`]; [`Error::System`] with the error of the file, for example that it
-    /// would block.
-    pub fn fill_from(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
-        let parts = self.parts();
-        parts.room()?;
-        let (memory, at, len) = parts.writer.locate(most);
-        if len == 0 {
-            return Ok(None);
-        }
-        let read = file.as_fd().read_volatile(&mut memory.bytes(at, len));
-        let read = read.map_err(|error| refused("reading to a ring", error))?;
-        parts.publish(read);
-        Ok(Some(read))
     }
 
     /// Prepares for polling the descriptor: requests to be woken once there is room for `len`

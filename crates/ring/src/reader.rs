@@ -110,14 +110,6 @@ impl<M: Memory> Reader<M> {
         len
     }
 
-    /// Returns the location of the next bytes: the memory, their offset in it, and how many lie
-    /// there in one piece, at most `most`.
-    pub fn locate(&self, most: usize) -> (&M, usize, usize) {
-        let there = usize::try_from(self.available()).unwrap_or(usize::MAX);
-        let (start, len) = split(self.capacity(), self.cursor, most.min(there));
-        (&self.memory, start, len)
-    }
-
     /// Reads the next `len` bytes, at most those of the last check, and releases them and all held
     /// bytes to the writer.
     ///

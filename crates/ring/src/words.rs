@@ -59,6 +59,14 @@ impl Word {
         Self::WriterClosed,
         Self::ReaderClosed,
     ];
+
+    /// Returns the side that writes the word.
+    fn writer(self) -> &'static str {
+        match self {
+            Self::Tail | Self::ReaderWants | Self::WriterClosed => "producer",
+            Self::Head | Self::WriterWants | Self::ReaderClosed => "consumer",
+        }
+    }
 }
 
 /// The memory of a ring, which the other side may change at any time.
@@ -77,7 +85,11 @@ pub trait Memory {
 }
 
 /// An invalid position from the other side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the {} of a ring wrote {found} where {least} to {most} bytes are possible: it is broken or lies",
+    .word.writer()
+)]
 pub struct Corrupt {
     /// The word with the position.
     pub word: Word,

@@ -82,14 +82,6 @@ impl<M: Memory> Writer<M> {
         bytes.len()
     }
 
-    /// Returns the location of the next bytes: the memory, their offset in it, and how many lie
-    /// there in one piece, at most `most`.
-    pub fn locate(&self, most: usize) -> (&M, usize, usize) {
-        let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
-        let (start, len) = split(self.capacity(), self.tail, most.min(room));
-        (&self.memory, start, len)
-    }
-
     /// Publishes the next `len` bytes to the reader, at most the room of the last check.
     ///
     /// # Returns

@@ -103,13 +103,8 @@ fn consume(consumer: &mut Consumer, seed: u64) -> Result<u64, Error> {
         let place = consumer.read_so_far();
         let most = if numbers.below(4) == 0 { 150_000 } else { 3000 };
         let len = 1 + numbers.below(most - 1) as usize;
-        let outcome = match numbers.below(3) {
+        let outcome = match numbers.below(2) {
             0 => consumer.read_exact(&mut bytes[..len], soon()).map(|()| len),
-            1 if len <= CAPACITY as usize / 2 => consumer.peek(len, soon()).map(|peeked| {
-                let len = peeked.get(0, &mut bytes[..len]);
-                peeked.release(len);
-                len
-            }),
             _ => consumer.read(&mut bytes[..len], soon()),
         };
         let (read, over) = match outcome {

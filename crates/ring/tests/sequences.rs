@@ -20,9 +20,7 @@ enum Call {
     Reserve(usize, usize),
     TryRead(usize),
     Read(usize),
-    ReadSeen(usize),
-    /// This many bytes, of which this many are released.
-    Peek(usize, usize),
+    ReadExact(usize),
     ArmProducer(u64),
     ArmConsumer(u64),
     HandProducerOver,
@@ -40,8 +38,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         5 => (0..=CAPACITY / 2, 0..=CAPACITY / 2).prop_map(|(a, b)| Call::Reserve(a, b)),
         8 => len().prop_map(Call::TryRead),
         6 => len().prop_map(Call::Read),
-        5 => len().prop_map(Call::ReadSeen),
-        5 => (0..=CAPACITY / 2, 0..=CAPACITY / 2).prop_map(|(a, b)| Call::Peek(a, b)),
+        5 => len().prop_map(Call::ReadExact),
         4 => half().prop_map(Call::ArmProducer),
         4 => half().prop_map(Call::ArmConsumer),
         1 => Just(Call::HandProducerOver),
@@ -188,11 +185,7 @@ fn step(
                 write(call, producer, queue, counts);
             }
         }
-        Call::TryRead(_)
-        | Call::Read(_)
-        | Call::ReadSeen(_)
-        | Call::Peek(..)
-        | Call::ArmConsumer(_) => {
+        Call::TryRead(_) | Call::Read(_) | Call::ReadExact(_) | Call::ArmConsumer(_) => {
             if let Some(consumer) = consumer {
                 read(call, consumer, queue, counts);
             }
@@ -342,13 +335,9 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, counts: &mut Co
                 Err(error) => panic!("{error}"),
             }
         }
-        Call::ReadSeen(len) => {
-            let (mut bytes, mut shown) = (vec![0; len], Vec::new());
-            let outcome = consumer.read_exact_with(&mut bytes, now(), |piece| {
-                assert!(piece.len() <= isthmus_ring::CHUNK);
-                shown.extend_from_slice(piece);
-            });
-            let read = match outcome {
+        Call::ReadExact(len) => {
+            let mut bytes = vec![0; len];
+            let read = match consumer.read_exact(&mut bytes, now()) {
                 Ok(()) => len,
                 Err(Error::Closed { moved }) => {
                     assert!(queue.closed[0] && moved == there && moved < len);
@@ -362,32 +351,8 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, counts: &mut Co
                 }
                 Err(error) => panic!("{error}"),
             };
-            assert_eq!(shown, bytes[..read]);
-            assert_eq!(shown, queue.read(read));
+            assert_eq!(bytes[..read], queue.read(read));
         }
-        Call::Peek(len, released) => match consumer.peek(len, now()) {
-            Ok(peeked) => {
-                let has = peeked.len();
-                assert_eq!(has, len.min(there));
-                assert!(has == len || queue.closed[0]);
-                let (mut last, mut first) = (vec![0; has - has / 3], vec![0; has / 3]);
-                assert_eq!(peeked.get(has / 3, &mut last), last.len());
-                assert_eq!(peeked.get(0, &mut first), first.len());
-                assert_eq!(peeked.get(has, &mut [0; 9]), 0);
-                first.extend(last);
-                assert!(first.iter().eq(queue.bytes.iter().take(has)));
-                let released = released.min(has);
-                counts.partial += usize::from(released < has);
-                peeked.release(released);
-                queue.read(released);
-            }
-            Err(Error::TimedOut { moved: 0, .. }) => {
-                assert!(there < len && !queue.closed[0]);
-                counts.timed_out += 1;
-                awake(queue, 1, || consumer.mark_ready().unwrap());
-            }
-            Err(error) => panic!("{error}"),
-        },
         Call::ArmConsumer(len) => {
             let sleeps = consumer.arm(len).unwrap();
             assert_eq!(sleeps, (there as u64) < len && !queue.closed[0]);
@@ -451,7 +416,7 @@ fn more_than_half_is_refused() {
     let wanted = HALF as usize + 1;
     for refused in [
         producer.reserve(wanted, deadline).map(drop),
-        consumer.peek(wanted, deadline).map(drop),
+        consumer.claim(wanted).map(drop),
         producer.arm(HALF + 1).map(drop),
         consumer.arm(HALF + 1).map(drop),
     ] {

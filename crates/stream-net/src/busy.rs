@@ -7,14 +7,8 @@ use std::collections::BTreeMap;
 const BUSY_NS: u64 = 10_000_000;
 
 /// The links or connections to try in each round, with the time at which that ends.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Busy<Id>(BTreeMap<Id, Instant>);
-
-impl<Id> Default for Busy<Id> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
 
 impl<Id: Ord + Copy> Busy<Id> {
     /// Tries a link or connection in the following rounds.

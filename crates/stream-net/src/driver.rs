@@ -16,8 +16,7 @@ use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
     OrderId, Protocol, StreamId, StreamSpec,
 };
-use isthmus_wire::Socket;
-use rustix::event::{EventfdFlags, eventfd};
+use isthmus_wire::{Signal, Socket};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
@@ -58,13 +57,12 @@ pub(crate) struct Spec {
 
 /// A handle that wakes a sleeping driver from any thread.
 #[derive(Clone, Debug)]
-pub struct Waker(Arc<OwnedFd>);
+pub struct Waker(Arc<Signal>);
 
 impl Waker {
     /// Wakes the driver now, or ends its next sleep at once.
     pub fn wake(&self) {
-        // The write fails only if the counter is full, and then the driver wakes anyway.
-        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+        self.0.set();
     }
 }
 
@@ -125,8 +123,7 @@ impl Driver {
     /// The configuration is invalid, or the system has no file descriptors left.
     pub fn new(config: Config) -> Result<Self> {
         let most = config.staging_bytes.saturating_add(config.network_bytes);
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let wake = eventfd(0, flags);
+        let wake = Signal::new();
         let wake = wake.map_err(|error| Error::system("what wakes a driver", error))?;
         Ok(Self {
             manager: Manager::new(config)?,
@@ -175,7 +172,7 @@ impl Driver {
         self.waker.clone()
     }
 
-    pub(crate) fn wake_fd(&self) -> Arc<OwnedFd> {
+    pub(crate) fn wake_signal(&self) -> Arc<Signal> {
         Arc::clone(&self.waker.0)
     }
 

@@ -151,16 +151,8 @@ impl Frame {
         if bytes[2] != VERSION {
             return refuse(&format!("version {}: {VERSION} is known", bytes[2]));
         }
-        let short = |at: usize| {
-            let mut word = [0; 4];
-            word.copy_from_slice(&bytes[at..at + 4]);
-            u32::from_le_bytes(word)
-        };
-        let long = |at: usize| {
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_le_bytes(word)
-        };
+        let short = |at| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let long = |at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         if crc32c(&bytes[..SUM_AT]) != short(SUM_AT) {
             return refuse("its checksum is not that of its bytes");
         }

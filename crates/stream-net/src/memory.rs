@@ -54,7 +54,7 @@ pub(crate) enum Data<'m> {
 
 /// All blocks. The manager's configuration bounds those in use. Free blocks are kept up to
 /// `free_max` bytes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,
     locations: BTreeMap<PacketId, Location>,
@@ -70,13 +70,8 @@ pub(crate) struct Memory {
 impl Memory {
     pub fn new(most: u64) -> Self {
         Self {
-            buffers: BTreeMap::new(),
-            locations: BTreeMap::new(),
-            free: Vec::new(),
-            free_bytes: 0,
             free_max: usize::try_from(most).unwrap_or(usize::MAX),
-            made: 0,
-            spilled: 0,
+            ..Self::default()
         }
     }
 

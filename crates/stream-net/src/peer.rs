@@ -3,9 +3,7 @@
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
 
 /// A stream socket of a sink, which can also be read without waiting.
 pub trait Peer: Read + Write {
@@ -16,22 +14,12 @@ pub trait Peer: Read + Write {
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>>;
 }
 
-fn receive_now(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<Option<usize>> {
-    match rustix::net::recv(socket, bytes, RecvFlags::DONTWAIT) {
-        Ok((read, _)) => Ok(Some(read)),
-        Err(Errno::AGAIN) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-impl Peer for TcpStream {
+impl<T: Read + Write + AsFd> Peer for T {
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
-        receive_now(self, bytes)
-    }
-}
-
-impl Peer for UnixStream {
-    fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
-        receive_now(self, bytes)
+        match rustix::net::recv(self, bytes, RecvFlags::DONTWAIT) {
+            Ok((read, _)) => Ok(Some(read)),
+            Err(Errno::AGAIN) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }

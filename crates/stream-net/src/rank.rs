@@ -1,33 +1,28 @@
-//! The ranks' end of links: writes and reads SUs in the order of the data format.
+//! The ranks' end of links: writes SUs in the order of the data format.
 //!
-//! Each call has a deadline. It moves all its data before that, or fails. A sender owns its data
+//! Each call has a deadline. It writes all its data before that, or fails. A sender owns its data
 //! until the ADU is reported as moved: after a cut, it writes SUs again from the position in
 //! [`Kind::Resume`].
 
 use crate::error::{Error, Result};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::sum::Sum;
-use isthmus_ring::{Consumer, Producer};
+use isthmus_ring::Producer;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId, StreamId, Su, Tu};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Bytes of a frame that are written to a ring together at first.
 const FIRST_WRITE: usize = 32 << 10;
-/// Memory for an SU before any of its data has come, in bytes: the length in a frame is not
-/// trusted.
-const GROWTH: usize = 1 << 20;
 
-/// The pipe that a rank writes to or reads from: a ring or a blocking socket.
+/// The pipe that a rank writes to: a ring or a blocking socket.
 #[derive(Debug)]
 pub enum Pipe {
     /// The writing end of a ring.
     Producer(Producer),
-    /// The reading end of a ring.
-    Consumer(Consumer),
     /// A Unix socket.
     Unix(UnixStream),
     /// A TCP connection.
@@ -53,7 +48,6 @@ impl Pipe {
             let remaining = time_left(deadline).map_err(refused)?;
             let written = match self {
                 Self::Producer(ring) => return Ok(ring.write_all(bytes, deadline)?),
-                Self::Consumer(_) => Err(io::ErrorKind::Unsupported.into()),
                 Self::Unix(socket) => socket
                     .set_write_timeout(Some(remaining))
                     .and_then(|()| socket.write(bytes)),
@@ -101,34 +95,6 @@ impl Pipe {
             self.write_all(data, deadline)?;
         }
         self.write_all(sums.words(), deadline)
-    }
-
-    /// Fills `bytes`. Returns false if the link was closed before the first byte.
-    fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<bool> {
-        let refused = |error: io::Error| Error::system("reading from a link", error);
-        let mut done = 0;
-        while done < bytes.len() {
-            let rest = &mut bytes[done..];
-            let remaining = time_left(deadline).map_err(refused)?;
-            let read = match self {
-                Self::Consumer(ring) => Ok(ring.read(rest, deadline)?),
-                Self::Producer(_) => Err(io::ErrorKind::Unsupported.into()),
-                Self::Unix(socket) => socket
-                    .set_read_timeout(Some(remaining))
-                    .and_then(|()| socket.read(rest)),
-                Self::Tcp(socket) => socket
-                    .set_read_timeout(Some(remaining))
-                    .and_then(|()| socket.read(rest)),
-            };
-            match read {
-                Ok(0) if done == 0 => return Ok(false),
-                Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
-                Ok(read) => done += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(refused(error)),
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -293,57 +259,5 @@ impl Sender {
             index += 1;
         }
         Ok(at)
-    }
-
-    /// Abandons a stream: data that was not moved is not sent.
-    ///
-    /// # Errors
-    /// As [`Sender::send_su`].
-    pub fn cut(&mut self, stream: StreamId, deadline: Instant) -> Result<()> {
-        let mark = Frame::mark(Kind::Cut, stream, 0, 0);
-        self.pipe.write_all(&mark.encode(), deadline)
-    }
-
-    /// Returns the pipe, for a caller that reads from the same socket.
-    pub fn into_pipe(self) -> Pipe {
-        self.pipe
-    }
-}
-
-/// Reads SUs from one link.
-#[derive(Debug)]
-pub struct Receiver {
-    pipe: Pipe,
-}
-
-impl Receiver {
-    /// Creates a receiver for the ranks' end of a link.
-    #[must_use]
-    pub fn new(pipe: Pipe) -> Self {
-        Self { pipe }
-    }
-
-    /// Reads the next frame, and its data into `data`, which is resized to their length as they
-    /// come. Returns none once the link is closed.
-    ///
-    /// # Errors
-    /// [`Error::Garbled`]; the link has no whole frame before `deadline`.
-    pub fn next(&mut self, data: &mut Vec<u8>, deadline: Instant) -> Result<Option<Frame>> {
-        let mut head = [0; Frame::BYTES];
-        if !self.pipe.read_exact(&mut head, deadline)? {
-            return Ok(None);
-        }
-        let frame = Frame::decode(&head)?;
-        let (whole, mut done) = (frame.bytes as usize, 0);
-        data.truncate(whole);
-        while done < whole {
-            let end = whole.min(done + GROWTH);
-            data.resize(data.len().max(end), 0);
-            if !self.pipe.read_exact(&mut data[done..end], deadline)? {
-                return Err(Error::Garbled("a link that was closed in mid-frame".into()));
-            }
-            done = end;
-        }
-        Ok(Some(frame))
     }
 }

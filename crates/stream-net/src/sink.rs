@@ -8,6 +8,7 @@ pub use crate::peer::Peer;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
+use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -49,7 +50,7 @@ pub enum Action {
 }
 
 /// The counters of a sink.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
     /// Correct packets with data, in order.
     pub packets: u64,

@@ -98,10 +98,8 @@ impl Driver {
         let deadline = [round, soon, until].into_iter().flatten().min();
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(remaining, &polled)?;
-        let mut count = [0; 8];
-        // Without a wake-up there is nothing to read. Rounds without sleep leave the count: the
-        // caller does its work when a turn ends.
-        let woken = rustix::io::read(self.wake_fd(), &mut count).is_ok();
+        // Rounds without sleep leave it set: the caller does its work when a turn ends.
+        let woken = self.wake_signal().clear();
         let now = self.now();
         if woken {
             self.full_round_at = now;
@@ -130,7 +128,7 @@ impl Driver {
     /// Polls these descriptors for at most `most`. Ready ones are tried in the next rounds.
     pub(crate) fn poll(&mut self, most: Option<Duration>, polled: &Polled) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
-        let wake = self.wake_fd();
+        let wake = self.wake_signal();
         let (mut fds, whose) = self.descriptors(wake.as_fd(), polled);
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}

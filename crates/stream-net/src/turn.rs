@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::error::Result;
 use crate::event::Event;
 use crate::link::Link;
-use crate::transport::{FileEnd, FileOutcome, Transport, WriterEvent};
+use crate::transport::{FileEnd, FileOutcome, Incoming, Transport, WriterEvent};
 use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
@@ -223,36 +223,40 @@ impl Driver {
         id: ConnectionId,
         over: &mut Vec<OrderId>,
     ) -> std::result::Result<bool, String> {
-        let now = self.round_at;
-        let (manager, memory) = (&mut self.manager, &mut self.memory);
+        let mut incoming = Incoming {
+            now: self.round_at,
+            id,
+            manager: &mut self.manager,
+            memory: &mut self.memory,
+        };
         match self.transports.get_mut(&id) {
             None | Some(Transport::AwaitingSocket(..) | Transport::AwaitingDatagrams(_)) => {
                 Ok(false)
             }
             Some(Transport::Connecting(..)) => self.connecting(id),
             Some(Transport::Framed(framed)) => {
-                let wrote = framed.write(memory, over)?;
-                Ok(wrote | framed.read(now, id, manager, memory)?)
+                let wrote = framed.write(incoming.memory, over)?;
+                Ok(wrote | framed.read(&mut incoming)?)
             }
             Some(Transport::Plain(plain)) => {
-                let wrote = plain.write(memory, over)?;
+                let wrote = plain.write(incoming.memory, over)?;
                 let mut none = VecDeque::new();
                 let spec = self.connections.get_mut(&id);
                 let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
                 let streams = &self.streams;
                 let moved = |stream| streams.get(&stream).map(|state| state.moved);
-                let read = plain.read((now, id), manager, memory, expects, &moved);
+                let read = plain.read(&mut incoming, expects, &moved);
                 if read.is_err() {
                     plain.check_at_end(over);
                 }
                 Ok(wrote | read?)
             }
             Some(Transport::Datagrams(datagrams)) => {
-                let wrote = datagrams.write(memory, over)?;
-                Ok(wrote | datagrams.read(now, id, manager, memory)?)
+                let wrote = datagrams.write(incoming.memory, over)?;
+                Ok(wrote | datagrams.read(&mut incoming)?)
             }
             Some(Transport::File(_)) => self.advance_file(id, over),
-            Some(Transport::Screen(drawing)) => drawing.write(memory, over),
+            Some(Transport::Screen(drawing)) => drawing.write(incoming.memory, over),
         }
     }
 

@@ -13,7 +13,6 @@
 //! `highest_written` is the highest position ever written: the peer cannot have more.
 
 use std::collections::VecDeque;
-use std::fmt;
 
 /// Maximum number of unconfirmed bytes in one direction of a resumable link, at either end.
 pub const UNCONFIRMED_BYTES: usize = 4 << 20;
@@ -24,7 +23,7 @@ pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 const AHEAD: usize = 128 << 10;
 
 /// The unconfirmed bytes of one direction of a link.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Unconfirmed {
     most: usize,
     /// The bytes from position `first`.
@@ -35,7 +34,11 @@ pub struct Unconfirmed {
 }
 
 /// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the other end says that it has {position} bytes: between {} and {} are possible",
+    .valid.0, .valid.1
+)]
 pub struct InvalidPosition {
     /// The position that the peer sent.
     pub position: u64,
@@ -43,29 +46,13 @@ pub struct InvalidPosition {
     pub valid: (u64, u64),
 }
 
-impl fmt::Display for InvalidPosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { position, valid } = self;
-        write!(
-            f,
-            "the other end says that it has {position} bytes: between {} and {} are possible",
-            valid.0, valid.1
-        )
-    }
-}
-
-impl std::error::Error for InvalidPosition {}
-
 impl Unconfirmed {
     /// Creates an empty queue that keeps at most `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
             most,
-            bytes: VecDeque::new(),
-            first: 0,
-            written: 0,
-            highest_written: 0,
+            ..Self::default()
         }
     }
 

@@ -1,11 +1,9 @@
 //! Frames, and destinations of packets: encoding round-trips, and invalid input is refused with a
 //! message of one line.
 
-use crate::rig::ranks::soon;
 use isthmus_stream::StreamId;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::{Frame, Kind};
-use isthmus_stream_net::rank::{Pipe, Receiver};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -67,27 +65,6 @@ fn garbage_is_refused() {
     });
     outcome.unwrap();
     assert!(refused.get() > 100, "{} were refused", refused.get());
-}
-
-/// A frame with a length of 4 GiB allocates only memory for its received data.
-#[test]
-fn a_rank_allocates_memory_only_for_received_data() {
-    let (reader, mut writer) = std::os::unix::net::UnixStream::pair().unwrap();
-    let frame = Frame {
-        kind: Kind::Data,
-        stream: StreamId(0),
-        adu: 0,
-        offset: 0,
-        bytes: u32::MAX,
-    };
-    std::io::Write::write_all(&mut writer, &frame.encode()).unwrap();
-    std::io::Write::write_all(&mut writer, &[7; 1000]).unwrap();
-    drop(writer);
-    let mut receiver = Receiver::new(Pipe::Unix(reader));
-    let mut data = Vec::new();
-    let error = receiver.next(&mut data, soon()).unwrap_err().to_string();
-    assert!(error.starts_with("reading from a link: "), "{error}");
-    assert!(data.capacity() <= 2 << 20, "{} bytes", data.capacity());
 }
 
 #[test]

@@ -32,11 +32,8 @@ pub fn check_machine(machine: &Machine) -> Result<(), Error> {
     let engines = machine.interface.engines;
     if engines == 0 {
         let problem = "no engine takes data from a link";
-        return Err(Error::new(
-            "machine.interface.engines",
-            problem,
-            "give 1 or more",
-        ));
+        let hint = "give 1 or more";
+        return Err(Error::new("machine.interface.engines", problem, hint));
     }
     Ok(())
 }
@@ -50,19 +47,13 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     check_links(machine, work)?;
     if work.from == From::Interface && work.to != To::Network {
         let problem = "data that lie in the interface already can only go to the network";
-        return Err(Error::new(
-            "workload.sink",
-            problem,
-            "set workload.sink = \"network\"",
-        ));
+        let hint = "set workload.sink = \"network\"";
+        return Err(Error::new("workload.sink", problem, hint));
     }
     if work.from == From::Interface && work.load_bytes_per_s.is_some() {
         let problem = "cells make no data where these lie in the interface already";
-        return Err(Error::new(
-            "workload.load",
-            problem,
-            "remove it, or set workload.origin = \"cells\"",
-        ));
+        let hint = "remove it, or set workload.origin = \"cells\"";
+        return Err(Error::new("workload.load", problem, hint));
     }
     if work.to == To::Cells && !work.reshuffle.exchanges() {
         let problem = "nothing moves if data stay in the cells and are not reshuffled";
@@ -72,11 +63,8 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     let whole = machine.columns == 1 || work.block_bytes == work.share_bytes(machine);
     if work.to == To::Cells && whole {
         let problem = "nothing moves: each cell has its part of a TU in one block already";
-        return Err(Error::new(
-            "workload.block",
-            problem,
-            "give smaller ones, and several columns",
-        ));
+        let hint = "give smaller ones, and several columns";
+        return Err(Error::new("workload.block", problem, hint));
     }
     check_pieces(machine, work)?;
     check_length(machine, work)
@@ -139,11 +127,8 @@ fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     let adu = work.adu_bytes;
     if adu == 0 || !adu.is_multiple_of(tu) {
         let problem = format!("{adu} B are not whole TUs of {tu} B");
-        return Err(Error::new(
-            "workload.adu",
-            problem,
-            "give a multiple of workload.tu",
-        ));
+        let hint = "give a multiple of workload.tu";
+        return Err(Error::new("workload.adu", problem, hint));
     }
     let (share, block) = (work.share_bytes(machine), work.block_bytes);
     let in_blocks = match work.reshuffle {
@@ -153,19 +138,13 @@ fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     };
     if in_blocks && (block == 0 || !share.is_multiple_of(block)) {
         let problem = format!("{block} B do not divide the {share} B that a cell has of a TU");
-        return Err(Error::new(
-            "workload.block",
-            problem,
-            format!("give a divisor of {share} B"),
-        ));
+        let hint = format!("give a divisor of {share} B");
+        return Err(Error::new("workload.block", problem, hint));
     }
     if work.packet_bytes == 0 || work.packet_bytes > tu {
         let problem = format!("{} B with TUs of {tu} B", work.packet_bytes);
-        return Err(Error::new(
-            "workload.packet",
-            problem,
-            "give a TU or a part of it",
-        ));
+        let hint = "give a TU or a part of it";
+        return Err(Error::new("workload.packet", problem, hint));
     }
     Ok(())
 }
@@ -190,11 +169,8 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     let most = machine.link_bytes_per_s / together;
     if reserved == 0 {
         let hint = "give more, or leave it out: links are shared evenly then";
-        return Err(Error::new(
-            "workload.reservation",
-            "nothing is reserved",
-            hint,
-        ));
+        let problem = "nothing is reserved";
+        return Err(Error::new("workload.reservation", problem, hint));
     }
     if reserved > most {
         let problem = format!("{reserved} B/s for each of {together} cells that share a link");

@@ -1,9 +1,8 @@
 //! Why a machine or its work cannot be.
 
-use std::fmt;
-
 /// What is wrong, and what would be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}; {hint}")]
 pub struct Error {
     /// The field, by its path in a scenario file.
     pub field: &'static str,
@@ -12,14 +11,6 @@ pub struct Error {
     /// What would be right.
     pub hint: String,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.field, self.problem, self.hint)
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl Error {
     pub(crate) fn new(

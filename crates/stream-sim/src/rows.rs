@@ -17,7 +17,7 @@ pub struct Times {
 }
 
 /// One row of cells. Its TUs are counted through all ADUs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     /// TUs of an ADU that it has.
     pub per_adu: u64,
@@ -44,15 +44,8 @@ impl Row {
         Self {
             per_adu,
             total: per_adu * adus,
-            ready: 0,
-            sent: 0,
-            began: None,
             next: vec![0; columns],
-            left: 0,
-            readied: std::collections::VecDeque::new(),
-            sending: None,
-            waiting: Vec::new(),
-            times: Times::default(),
+            ..Self::default()
         }
     }
 

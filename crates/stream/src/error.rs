@@ -1,77 +1,44 @@
 //! Errors of the manager, each a message of one line that names the problem and a remedy.
 
 use crate::ids::{AppId, ConnectionId, StreamId};
-use std::fmt;
 
 /// An error of the manager.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration is invalid.
+    #[error("configuration: {0}")]
     Config(String),
     /// The data format is invalid.
+    #[error("data format: {0}")]
     Format(String),
     /// The application does not exist.
+    #[error("application {0} is not known: add it before it is used")]
     NoApplication(AppId),
     /// The connection does not exist, or its end was reported long ago.
+    #[error("connection {0} is not known: open it, or use one that is open")]
     NoConnection(ConnectionId),
     /// The stream does not exist, or its end was reported long ago.
+    #[error("stream {0} is not known, or ended long ago: submit it first")]
     NoStream(StreamId),
     /// The connection accepts no further streams.
+    #[error("connection {0} takes no streams: {1}; open another one")]
     NotOpen(ConnectionId, String),
     /// The item belongs to another application.
+    #[error("{0}: use what the application opened itself")]
     Foreign(String),
     /// The request exceeds the resources of the manager.
+    #[error("{0}")]
     NeverFits(String),
     /// The request exceeds the limits of the application.
+    #[error("{0}")]
     Limit(String),
     /// Streams would wait for one another; the message names each step of the cycle.
+    #[error("streams would wait for one another: {0}; leave out one of these")]
     Cycle(String),
     /// The request contradicts an earlier one.
+    #[error("{0}")]
     Conflict(String),
 }
 
 /// The result of a manager's call.
 pub type Result<T> = std::result::Result<T, Error>;
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(what) => write!(f, "configuration: {what}"),
-            Self::Format(what) => write!(f, "data format: {what}"),
-            Self::NoApplication(app) => {
-                write!(
-                    f,
-                    "application {app} is not known: add it before it is used"
-                )
-            }
-            Self::NoConnection(connection) => {
-                write!(
-                    f,
-                    "connection {connection} is not known: open it, or use one that is open"
-                )
-            }
-            Self::NoStream(stream) => {
-                write!(
-                    f,
-                    "stream {stream} is not known, or ended long ago: submit it first"
-                )
-            }
-            Self::NotOpen(connection, why) => {
-                write!(
-                    f,
-                    "connection {connection} takes no streams: {why}; open another one"
-                )
-            }
-            Self::Foreign(what) => write!(f, "{what}: use what the application opened itself"),
-            Self::NeverFits(what) | Self::Limit(what) | Self::Conflict(what) => f.write_str(what),
-            Self::Cycle(cycle) => {
-                write!(
-                    f,
-                    "streams would wait for one another: {cycle}; leave out one of these"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {}

@@ -6,7 +6,7 @@
 //! Filling a buffer begins when the other is full. Emptying it begins when the other one's earlier
 //! data is out. SUs of one link and packets of one connection thus keep their order.
 
-use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
+use crate::control::stream::{Buffer, Cursor, Ledger, Stage, live, live_mut};
 use crate::control::{Manager, Task};
 use crate::format::{Adu, Tu};
 use crate::ids::{ConnectionId, Direction, StreamId};
@@ -14,7 +14,6 @@ use crate::order::{End, Event, Reason, State, Work};
 use crate::resolver::View;
 use crate::scheduler::Next;
 use crate::wire::{Header, Kind};
-use std::collections::BTreeMap;
 
 impl Manager {
     /// Passes resolved streams to the resource scheduler, by number.
@@ -71,25 +70,12 @@ impl Manager {
     }
 
     fn activate(&mut self, id: StreamId) {
-        let empty = Tu {
-            adu: 0,
-            index: 0,
-            offset: 0,
-            bytes: 0,
-            last: false,
-        };
-        let buffers = [0; 2].map(|_| Buffer {
-            id: self.take_buffer(),
-            stage: Stage::Empty,
-            tu: empty,
-            adu_bytes: 0,
-            left: 0,
-            covered: 0,
-            void: false,
-            taken: 0,
-            beyond: BTreeMap::new(),
-            early: 0,
-            storing: 0,
+        let buffers = [(); 2].map(|()| {
+            let id = self.take_buffer();
+            Buffer {
+                id,
+                ..Buffer::default()
+            }
         });
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {
@@ -105,26 +91,12 @@ impl Manager {
 
     /// Advances a stream as far as possible.
     pub(crate) fn step(&mut self, id: StreamId) {
-        if self
-            .streams
-            .get(&id)
-            .is_none_or(|stream| stream.end.is_some())
-        {
+        let Some(stream) = live(&self.streams, id) else {
             return;
-        }
-        if self
-            .streams
-            .get(&id)
-            .is_some_and(|stream| stream.state == State::Active)
-        {
-            loop {
-                let emptied = self.begin_emptying(id);
-                let filled = self.begin_filling(id);
-                if !emptied && !filled {
-                    break;
-                }
-            }
-        }
+        };
+        let active = stream.state == State::Active;
+        // Both are tried in each round.
+        while active && self.begin_emptying(id) | self.begin_filling(id) {}
         if !self.finish_moving(id) {
             self.swap_out(id);
         }
@@ -187,7 +159,7 @@ impl Manager {
 
     /// Begins or continues to fill the next buffer, if possible.
     fn begin_filling(&mut self, id: StreamId) -> bool {
-        let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+        let Some(stream) = live(&self.streams, id) else {
             return false;
         };
         let Some(buffers) = &stream.buffers else {
@@ -220,11 +192,13 @@ impl Manager {
         stream.cursor = (!tu.last).then_some(next);
         stream.fill ^= 1;
         if let Some(buffers) = &mut stream.buffers {
-            let buffer = &mut buffers[slot];
-            buffer.stage = Stage::Filling;
-            buffer.tu = tu;
-            buffer.adu_bytes = cursor.bytes;
-            buffer.clear();
+            buffers[slot] = Buffer {
+                id: buffers[slot].id,
+                stage: Stage::Filling,
+                tu,
+                adu_bytes: cursor.bytes,
+                ..Buffer::default()
+            };
         }
         if receives {
             self.buffered(id, 1);
@@ -364,11 +338,7 @@ impl Manager {
 
     /// Begins to empty the next buffer, if it is full and the previous one is empty.
     fn begin_emptying(&mut self, id: StreamId) -> bool {
-        let Some(stream) = self
-            .streams
-            .get_mut(&id)
-            .filter(|stream| stream.end.is_none())
-        else {
+        let Some(stream) = live_mut(&mut self.streams, id) else {
             return false;
         };
         let Some(buffers) = &mut stream.buffers else {
@@ -437,10 +407,7 @@ impl Manager {
 
     /// Returns the connection and the bytes that a stream with a full buffer waits to store.
     fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
-        let stream = self
-            .streams
-            .get(&id)
-            .filter(|stream| stream.end.is_none())?;
+        let stream = live(&self.streams, id)?;
         let buffers = stream.buffers.as_ref()?;
         Some((stream.connection, buffers[stream.empty].tu.bytes))
     }

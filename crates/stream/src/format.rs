@@ -39,7 +39,7 @@ pub struct Format {
 }
 
 /// One TU of a stream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tu {
     /// Its ADU, counted from 0 in the stream.
     pub adu: u64,

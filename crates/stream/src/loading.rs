@@ -1,6 +1,6 @@
 //! The execution module on receive: loads packets into buffers and skips gaps between them.
 
-use crate::control::stream::Stage;
+use crate::control::stream::{Stage, live};
 use crate::control::{Manager, Task};
 use crate::ids::{ConnectionId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, Work};
@@ -24,7 +24,7 @@ impl Manager {
     /// Loads received data into the buffer that is being filled. Returns whether anything changed.
     pub(crate) fn load(&mut self, id: StreamId) -> bool {
         let mut changed = false;
-        while let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) {
+        while let Some(stream) = live(&self.streams, id) {
             let connection = stream.connection;
             let buffers = stream.buffers.iter().flatten().enumerate();
             let mut filling = buffers.filter(|(_, buffer)| buffer.stage == Stage::Filling);

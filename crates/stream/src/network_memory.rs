@@ -32,7 +32,7 @@ pub(crate) struct Packet {
 }
 
 /// Both directions of network memory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct NetworkMemory {
     total: u64,
     used: [u64; 2],
@@ -47,12 +47,7 @@ impl NetworkMemory {
     pub fn new(total: u64) -> Self {
         Self {
             total,
-            used: [0; 2],
-            most: [0; 2],
-            places: Vec::new(),
-            free: BTreeSet::new(),
-            by_connection: [BTreeMap::new(), BTreeMap::new()],
-            by_app: [BTreeMap::new(), BTreeMap::new()],
+            ..Self::default()
         }
     }
 

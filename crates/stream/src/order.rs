@@ -4,7 +4,6 @@ use crate::format::{Su, Tu};
 use crate::ids::{BufferId, ConnectionId, Direction, LinkId, OrderId, PacketId, StreamId};
 use crate::stall::Wait;
 use crate::wire::Header;
-use std::fmt;
 
 /// An order to the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -130,13 +129,16 @@ pub enum Work {
 }
 
 /// The reason for which a stream failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason {
     /// The connection is gone, for this reason.
+    #[error("connection {0} is lost: {1}")]
     ConnectionLost(ConnectionId, String),
     /// A rank on this link is gone.
+    #[error("a rank on link {0} is gone")]
     RankLost(LinkId),
     /// The sender cut the stream short in this ADU, after this many of its bytes were held here.
+    #[error("the sender cut it short in ADU {adu}, of which {bytes} bytes came")]
     CutShort {
         /// The ADU.
         adu: u64,
@@ -144,15 +146,20 @@ pub enum Reason {
         bytes: u64,
     },
     /// A stream that it follows, or behind which it waits, failed or was cancelled.
+    #[error("stream {0}, which it comes after, did not end well")]
     After(StreamId),
     /// A stream in lock step with it failed or was cancelled.
+    #[error("stream {0}, in step with it, did not end well")]
     Step(StreamId),
     /// The receiver discarded packets of the stream.
+    #[error("the receiver threw packets of it away")]
     Discarded,
     /// The peer's data does not match the stream.
+    #[error("{0}")]
     Mismatch(String),
     /// Packets of a later stream came without the end of this one, on a connection without repair.
     /// The end is lost, and further ADUs may be missing.
+    #[error("its end was lost on a connection that repairs nothing")]
     EndLost,
 }
 
@@ -281,30 +288,6 @@ pub enum State {
 impl State {
     /// Number of states.
     pub const COUNT: usize = 7;
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ConnectionLost(connection, why) => {
-                write!(f, "connection {connection} is lost: {why}")
-            }
-            Self::RankLost(link) => write!(f, "a rank on link {link} is gone"),
-            Self::CutShort { adu, bytes } => {
-                write!(
-                    f,
-                    "the sender cut it short in ADU {adu}, of which {bytes} bytes came"
-                )
-            }
-            Self::After(stream) => {
-                write!(f, "stream {stream}, which it comes after, did not end well")
-            }
-            Self::Step(stream) => write!(f, "stream {stream}, in step with it, did not end well"),
-            Self::Discarded => f.write_str("the receiver threw packets of it away"),
-            Self::Mismatch(what) => f.write_str(what),
-            Self::EndLost => f.write_str("its end was lost on a connection that repairs nothing"),
-        }
-    }
 }
 
 impl Event {

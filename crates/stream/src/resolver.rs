@@ -10,7 +10,7 @@
 //!   the SUs of its next TU on all links, on receive a packet. The same condition applies to each
 //!   swap-in and to each ADU.
 
-use crate::control::stream::{Group, Stream};
+use crate::control::stream::{Group, Stream, live};
 use crate::error::{Error, Result};
 use crate::format::Adu;
 use crate::ids::{ConnectionId, Direction, StreamId};
@@ -62,11 +62,7 @@ impl View<'_> {
         }
         for other in &stream.after {
             // A forgotten stream was done: its failure would have ended this one.
-            if self
-                .streams
-                .get(other)
-                .is_some_and(|other| other.end.is_none())
-            {
+            if live(self.streams, *other).is_some() {
                 report(Wait::After(*other));
             }
         }
@@ -91,11 +87,8 @@ impl View<'_> {
         let members = stream.group.and_then(|group| self.groups.get(&group));
         // The stream is a member itself; it is never ahead of its own ADU.
         for other in members.into_iter().flatten() {
-            let Some(state) = self.streams.get(other) else {
-                continue;
-            };
-            if state.end.is_none() && state.finished() < stream.started {
-                let adu = state.finished();
+            let adu = live(self.streams, *other).map(Stream::finished);
+            if let Some(adu) = adu.filter(|adu| *adu < stream.started) {
                 report(Wait::Step { with: *other, adu });
             }
         }
@@ -204,18 +197,10 @@ impl View<'_> {
 
     /// Returns the waits of a stream, except for those in its lock step group.
     fn hops(&self, from: StreamId) -> Vec<Hop> {
-        let Some(stream) = self
-            .streams
-            .get(&from)
-            .filter(|stream| stream.end.is_none())
-        else {
+        let Some(stream) = live(self.streams, from) else {
             return Vec::new();
         };
-        let live = |id: &StreamId| {
-            self.streams
-                .get(id)
-                .is_some_and(|other| other.end.is_none())
-        };
+        let live = |id: &StreamId| live(self.streams, *id).is_some();
         let after = stream.after.iter().copied().filter(live);
         let mut hops: Vec<Hop> = after
             .map(|to| Hop {

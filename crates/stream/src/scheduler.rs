@@ -26,7 +26,7 @@ pub(crate) struct Need {
 }
 
 /// Resources of one direction, and the streams that wait for them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     pub staging_total: u64,
     pub staging_used: u64,
@@ -68,16 +68,8 @@ impl Scheduler {
     pub fn new(staging_total: u64, engines_total: u32) -> Self {
         Self {
             staging_total,
-            staging_used: 0,
-            staging_most: 0,
             engines_total,
-            engines_used: 0,
-            engines_most: 0,
-            permanent: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            next: 0,
-            active: BTreeMap::new(),
-            by_app: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

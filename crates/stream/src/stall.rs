@@ -1,18 +1,21 @@
 //! The reasons for which streams wait.
 
 use crate::ids::{ConnectionId, LinkId, StreamId};
-use std::fmt;
 
 /// A reason for which a stream waits.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Wait {
     /// The connection is not open yet.
+    #[error("connection {0} is not open")]
     NotOpen(ConnectionId),
     /// An earlier stream on the same connection and direction has not moved all its data.
+    #[error("stream {0} comes before it on connection {1}")]
     Behind(StreamId, ConnectionId),
     /// Stream sequencing: this stream is not done.
+    #[error("stream {0}, which it comes after, is not done")]
     After(StreamId),
     /// Lock step: another stream has not finished this ADU.
+    #[error("stream {with}, in step with it, has not finished ADU {adu}")]
     Step {
         /// The stream that is behind.
         with: StreamId,
@@ -20,12 +23,19 @@ pub enum Wait {
         adu: u64,
     },
     /// No rank has offered the next data on this link.
+    #[error("no data on link {0}")]
     NoData(LinkId),
     /// No ADU was announced, or its length is unknown.
+    #[error("no further ADU was announced")]
     NotAnnounced,
     /// All announced ADUs are moved, and their number is not final.
+    #[error("nobody has said that it is the end")]
     NotFinished,
     /// Other streams hold staging memory or engines.
+    #[error(
+        "{} bytes of staging memory with {} free and {} engines with {} free, held by streams {}",
+        .staging.0, .staging.1, .engines.0, .engines.1, listed(.held_by)
+    )]
     Resources {
         /// Bytes of staging memory that it needs, and that are free.
         staging: (u64, u64),
@@ -35,123 +45,57 @@ pub enum Wait {
         held_by: Vec<StreamId>,
     },
     /// These pending streams come before it.
+    #[error("its turn, after streams {}", listed(.0))]
     Turn(Vec<StreamId>),
     /// Active streams of its application hold all of the application's staging memory.
+    #[error("its application has all staging memory that it may have")]
     ApplicationStaging,
     /// Connections of its application hold all of the application's network memory.
+    #[error("its application has all network memory that it may have")]
     ApplicationNetwork,
     /// The link is cut.
+    #[error("link {0} is cut")]
     LinkCut(LinkId),
     /// An SU is under way on this link.
+    #[error("data is under way on link {0}")]
     Fetch(LinkId),
     /// An SU is under way to the ranks on this link.
+    #[error("ranks on link {0} do not take their data")]
     Deliver(LinkId),
     /// A copy between staging and network memory is under way.
+    #[error("data is under way between staging and network memory")]
     Copy,
     /// Network memory is full: the connections that hold it, and their bytes.
+    #[error("network memory is full of unacknowledged packets:{}", holders(.0))]
     NetworkMemory(Vec<(ConnectionId, u64)>),
     /// The connection has reached its share of network memory.
+    #[error("connection {0} has all network memory that it may have")]
     Share(ConnectionId),
     /// The peer grants no credit.
+    #[error("the peer of connection {0} grants nothing more")]
     NotGranted(ConnectionId),
     /// Packets are being sent.
+    #[error("{1} packets are being sent on connection {0}")]
     Sending(ConnectionId, u64),
     /// Packets are not acknowledged.
+    #[error("{1} packets of connection {0} are not acknowledged")]
     Unacknowledged(ConnectionId, u64),
     /// Packets are acknowledged, but the peer has not delivered them.
+    #[error("the peer of connection {0} has not delivered {1} packets")]
     Undelivered(ConnectionId, u64),
     /// None of its data has come over the connection.
+    #[error("nothing more of it came on connection {0}")]
     NothingCame(ConnectionId),
-}
-
-impl fmt::Display for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotOpen(connection) => write!(f, "connection {connection} is not open"),
-            Self::Behind(stream, connection) => {
-                write!(
-                    f,
-                    "stream {stream} comes before it on connection {connection}"
-                )
-            }
-            Self::After(stream) => write!(f, "stream {stream}, which it comes after, is not done"),
-            Self::Step { with, adu } => {
-                write!(
-                    f,
-                    "stream {with}, in step with it, has not finished ADU {adu}"
-                )
-            }
-            Self::NoData(link) => write!(f, "no data on link {link}"),
-            Self::NotAnnounced => f.write_str("no further ADU was announced"),
-            Self::NotFinished => f.write_str("nobody has said that it is the end"),
-            Self::Resources {
-                staging,
-                engines,
-                held_by,
-            } => {
-                let (bytes, free) = staging;
-                let (wanted, idle) = engines;
-                write!(
-                    f,
-                    "{bytes} bytes of staging memory with {free} free and {wanted} engines "
-                )?;
-                write!(f, "with {idle} free, held by streams {}", listed(held_by))
-            }
-            Self::Turn(streams) => write!(f, "its turn, after streams {}", listed(streams)),
-            Self::ApplicationStaging => {
-                f.write_str("its application has all staging memory that it may have")
-            }
-            Self::ApplicationNetwork => {
-                f.write_str("its application has all network memory that it may have")
-            }
-            Self::LinkCut(link) => write!(f, "link {link} is cut"),
-            Self::Fetch(link) => write!(f, "data is under way on link {link}"),
-            Self::Deliver(link) => write!(f, "ranks on link {link} do not take their data"),
-            Self::Copy => f.write_str("data is under way between staging and network memory"),
-            Self::NetworkMemory(held) => {
-                f.write_str("network memory is full of unacknowledged packets:")?;
-                let mut first = true;
-                for (connection, bytes) in held {
-                    let comma = if std::mem::take(&mut first) { "" } else { "," };
-                    write!(f, "{comma} {bytes} bytes of connection {connection}")?;
-                }
-                Ok(())
-            }
-            Self::Share(connection) => {
-                write!(
-                    f,
-                    "connection {connection} has all network memory that it may have"
-                )
-            }
-            Self::NotGranted(connection) => {
-                write!(f, "the peer of connection {connection} grants nothing more")
-            }
-            Self::Sending(connection, packets) => {
-                write!(
-                    f,
-                    "{packets} packets are being sent on connection {connection}"
-                )
-            }
-            Self::Unacknowledged(connection, packets) => {
-                write!(
-                    f,
-                    "{packets} packets of connection {connection} are not acknowledged"
-                )
-            }
-            Self::Undelivered(connection, packets) => {
-                write!(
-                    f,
-                    "the peer of connection {connection} has not delivered {packets} packets"
-                )
-            }
-            Self::NothingCame(connection) => {
-                write!(f, "nothing more of it came on connection {connection}")
-            }
-        }
-    }
 }
 
 fn listed(streams: &[StreamId]) -> String {
     let words: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     words.join(", ")
+}
+
+fn holders(held: &[(ConnectionId, u64)]) -> String {
+    let words = held
+        .iter()
+        .map(|(id, bytes)| format!(" {bytes} bytes of connection {id}"));
+    words.collect::<Vec<_>>().join(",")
 }

@@ -20,12 +20,12 @@
 
 use crate::checksum::crc32c;
 pub use crate::discarded::DiscardedStreams;
-use std::fmt;
 
 /// The kind of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
     /// Data of a stream, or its end mark, with a sequence number.
+    #[default]
     Data,
     /// Only acknowledgements and credit, which all other kinds carry too.
     Acknowledge,
@@ -34,7 +34,7 @@ pub enum Kind {
 }
 
 /// The header of a packet. Fields that a kind does not use are 0.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// Its kind.
     pub kind: Kind,
@@ -73,17 +73,22 @@ pub struct Header {
 }
 
 /// The reason for which bytes are not a valid header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
     /// There are too few bytes, with their number.
+    #[error("{} bytes: a header has {}", .0, Header::BYTES)]
     Short(usize),
     /// The magic letters are wrong.
+    #[error("no header begins so: it begins with the letters IS")]
     Magic,
     /// The version is unknown.
+    #[error("version {0} of headers: {VERSION} is known")]
     Version(u8),
     /// The checksum of the header is wrong.
+    #[error("the header's checksum is not that of its bytes")]
     Corrupted,
     /// This field has an invalid value.
+    #[error("the header's field `{0}` says what cannot be")]
     Field(&'static str),
 }
 
@@ -102,22 +107,8 @@ impl Header {
     pub fn new(kind: Kind, channel: u32) -> Self {
         Self {
             kind,
-            end: false,
-            cut: false,
             channel,
-            stream: 0,
-            sequence: 0,
-            floor: 0,
-            adu: 0,
-            adu_bytes: 0,
-            offset: 0,
-            bytes: 0,
-            sum: 0,
-            acknowledged: 0,
-            beyond: 0,
-            granted: 0,
-            delivered: 0,
-            discarded: DiscardedStreams::default(),
+            ..Self::default()
         }
     }
 
@@ -184,14 +175,8 @@ impl Header {
         if head[2] != VERSION {
             return Err(Malformed::Version(head[2]));
         }
-        let (short, long) = (
-            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]),
-            |at: usize| {
-                let mut word = [0; 8];
-                word.copy_from_slice(&head[at..at + 8]);
-                u64::from_le_bytes(word)
-            },
-        );
+        let short = |at| u32::from_le_bytes(head[at..at + 4].try_into().expect("4 bytes"));
+        let long = |at| u64::from_le_bytes(head[at..at + 8].try_into().expect("8 bytes"));
         if crc32c(&head[..SUM_AT]) != short(SUM_AT) {
             return Err(Malformed::Corrupted);
         }
@@ -255,17 +240,3 @@ impl Header {
         }
     }
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Short(found) => write!(f, "{found} bytes: a header has {}", Header::BYTES),
-            Self::Magic => f.write_str("no header begins so: it begins with the letters IS"),
-            Self::Version(found) => write!(f, "version {found} of headers: {VERSION} is known"),
-            Self::Corrupted => f.write_str("the header's checksum is not that of its bytes"),
-            Self::Field(name) => write!(f, "the header's field `{name}` says what cannot be"),
-        }
-    }
-}
-
-impl std::error::Error for Malformed {}

@@ -63,11 +63,7 @@ impl Timeout<'static> {
     /// Never expire; the end of the daemon still ends the call.
     #[must_use]
     pub fn never() -> Self {
-        Self {
-            deadline: None,
-            given: Duration::MAX,
-            go_on: None,
-        }
+        Self::after(Duration::MAX)
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `transport`, `tls` | such a socket with or without TLS, in either role |
 //! | `relay` | a thread that joins a TLS connection to a plain socket |
 //! | [`address`], `listen`, `connect` | addresses in words; where a server listens; where a client connects |
-//! | `deadline`, `random` | waiting for a descriptor, and the timeout of a call; random keys |
+//! | `deadline`, `signal`, `random` | waiting for a descriptor, and the timeout of a call; waking a thread; random keys |
 //!
 //! Nothing here knows a protocol. Linux only: this crate is empty elsewhere.
 
@@ -19,6 +19,7 @@ mod error;
 mod listen;
 mod random;
 mod relay;
+mod signal;
 mod socket;
 mod tls;
 mod transport;
@@ -29,6 +30,7 @@ pub use deadline::{Expired, Timeout, timespec, wait_ready};
 pub use error::{Error, Result};
 pub use listen::{Address, Listener, bind_udp, listen_tcp};
 pub use random::random_key;
+pub use signal::Signal;
 pub use socket::{Moved, Socket, connect_udp};
 pub use tls::{Certificate, ServerTls, Trust};
 pub use transport::{Peer, Transport};

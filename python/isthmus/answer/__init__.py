@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
+from isthmus.answer.grounds import LOST, Bracket, Peak, Ratio, bracket, peak, ratio
 from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.lessons import basis as lessons_basis
 from isthmus.answer.reason import Reason, reason, reasons_sentence
@@ -32,23 +33,6 @@ from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import Series, View, axis_text, view
 from isthmus.wording import estimate, number
-
-__all__ = [
-    "SAME",
-    "Answer",
-    "Bracket",
-    "Lessons",
-    "Peak",
-    "Ratio",
-    "Reason",
-    "SeriesAnswer",
-    "answer",
-    "bracket",
-    "judged",
-    "judged_by_throughput",
-    "peak",
-    "ranked",
-]
 
 FAR = 2.0
 """Factor from which the badges are ``far better`` and ``far worse``."""
@@ -146,8 +130,8 @@ class Answer:
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)
         chosen = {s.series.position for s in others[:left]}
-        texts += [f"{s.series.label}: {s.sentence}" for s in self.series if _is_in(s, chosen)]
-        return texts
+        shown = (s for s in self.series if s.series.position in chosen)
+        return texts + [f"{s.series.label}: {s.sentence}" for s in shown]
 
     @property
     def has_saturation(self) -> bool:
@@ -217,10 +201,6 @@ def _answer(run: RunResult) -> Answer:
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
 """Variants with these badges are listed after the others, in ascending order."""
-
-
-def _is_in(each: SeriesAnswer, chosen: set[int]) -> bool:
-    return each.series.position in chosen
 
 
 def judged_by_throughput(layout: View) -> bool:
@@ -346,24 +326,16 @@ def _series_answer(
     base_point = _stable_at(layout, base, x) if x is not None else None
     why = reason(layout, series, point)
     timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
+    build = partial(
+        SeriesAnswer, series, own_bracket, point=point, peak=own_peak, reason=why, timeless=timeless
+    )
     if series is base:
         collapse = collapse_part(layout, series)
         text = baseline_sentence(
             layout, collapse, own_bracket, own_peak, point, measures, place, series
         )
         badge = "baseline" if len(layout.series) > 1 else ""
-        return SeriesAnswer(
-            series,
-            own_bracket,
-            None,
-            point,
-            {},
-            badge,
-            text,
-            peak=own_peak,
-            reason=why,
-            timeless=timeless,
-        )
+        return build(saturation=None, ratios={}, badge=badge, sentence=text)
     saturation = own_bracket.against(base_bracket) if own_bracket and base_bracket else None
     ratios = {}
     if point and base_point:
@@ -398,19 +370,13 @@ def _series_answer(
         parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
     parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
     sentence = join([p for p in parts if p][:3]) or apart_words(series, base)
-    return SeriesAnswer(
-        series,
-        own_bracket,
-        saturation,
-        point,
-        ratios,
-        badge,
-        sentence,
-        jobs if badge == "mixed" else {},
-        own_peak,
-        peak_ratio,
-        why,
-        timeless,
+    return build(
+        saturation=saturation,
+        ratios=ratios,
+        badge=badge,
+        sentence=sentence,
+        jobs=jobs if badge == "mixed" else {},
+        peak_ratio=peak_ratio,
     )
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import arguments, given
+from isthmus.arrays.elements import DIMENSIONS_MAX, type_of
 from isthmus.arrays.layout_words import Array, layout
 from isthmus.arrays.layouts import Layout
 from isthmus.arrays.plans import Plan
@@ -141,8 +142,6 @@ def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
 
 
 def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"]]:
-    from isthmus.arrays.elements import DIMENSIONS_MAX
-
     shape = table.need("shape", "[8192, 8192]")
     extents = shape.wholes(1, "[8192, 8192]")
     if len(extents) > DIMENSIONS_MAX:
@@ -158,8 +157,6 @@ def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "
 
 def _dtype(found: Given) -> np.dtype[Any]:
     """Read an element type: a numpy name, or a list of field names and types."""
-    from isthmus.arrays.elements import type_of
-
     example = '"float64", or fields such as [["x", "float64"], ["id", "int32"]]'
     if found.kind == "list":
         parts = []

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from isthmus import _core
 from isthmus.arguments import whole_numbers
 from isthmus.arrays.layouts import Layout, _call, _ProcessGrid
 from isthmus.errors import IsthmusError
-
-if TYPE_CHECKING:
-    from isthmus import _core
 
 
 @dataclass(frozen=True)
@@ -90,8 +87,6 @@ def io_distribution(
         IsthmusError: columns cannot be divided among the links, or a block has no element.
 
     """
-    from isthmus import _core
-
     extents = whole_numbers("grid", grid, 1 << 32)
     if len(extents) != 2:
         raise IsthmusError(f"grid: {extents}; it is the rows and the columns of processors")
@@ -104,5 +99,5 @@ def io_distribution(
     shape = tuple(whole_numbers("shape", shape, 1 << 64))
     core = _call(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
     over, dims = core.over
-    layout = Layout(core.layout, _ProcessGrid(tuple(over), tuple(dims), "row"))
+    layout = Layout(core.layout, _ProcessGrid(tuple(over), tuple(dims)))
     return IoDistribution(layout, rows, columns, links, core.dim, core.block, core)

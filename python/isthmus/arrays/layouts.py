@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
+
+from isthmus import _core
 from isthmus.arguments import choice, items, same_lengths, shown, whole_numbers
+from isthmus.arrays import elements, memory
 from isthmus.core import ask
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
-
-    from isthmus import _core
 
     Part = NDArray[Any]
     """One of the arrays that a rank holds."""
@@ -41,7 +42,6 @@ class _ProcessGrid:
 
     extents: tuple[int, ...]
     dims: tuple[Any, ...]
-    numbering: Literal["row", "column"]
 
 
 def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Distribution:
@@ -118,8 +118,6 @@ class Layout:
             IsthmusError: the layout is impossible; the message gives the reason.
 
         """
-        from isthmus import _core
-
         choice("numbering", numbering, ("row", "column"))
         extents = whole_numbers("grid", grid, 1 << 32)
         shape = whole_numbers("shape", shape, 1 << 64)
@@ -136,7 +134,7 @@ class Layout:
             for dim in dims
         ]
         core = _call(_core.Layout.grid, shape, extents, numbering == "column", along)
-        return cls(core, _ProcessGrid(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
+        return cls(core, _ProcessGrid(tuple(extents), tuple(along))).on_ranks(ranks)
 
     @classmethod
     def block_cyclic(
@@ -360,8 +358,6 @@ class Layout:
             IsthmusError: boxes overlap or leave elements out; the message names them.
 
         """
-        from isthmus import _core
-
         shape = whole_numbers("shape", shape, 1 << 64)
         by_rank = [
             [
@@ -544,14 +540,10 @@ class Layout:
             IsthmusError: the array does not fit.
 
         """
-        import numpy as np
-
-        from isthmus.arrays.elements import array_of, refuse_order
-
-        refuse_order("order", order)
+        elements.refuse_order("order", order)
         if not isinstance(array, np.ndarray):
             raise IsthmusError(f"array: of type {type(array).__name__}; it is an array of numpy")
-        array = array_of("array", array)
+        array = elements.array_of("array", array)
         if array.shape != self.shape:
             raise IsthmusError(f"the array has shape {array.shape}, the layout {self.shape}")
         made = order or self.order or "C"
@@ -573,10 +565,6 @@ class Layout:
             IsthmusError: the parts do not fit the layout.
 
         """
-        import numpy as np
-
-        from isthmus.arrays import elements, memory
-
         self.refuse_missing("gather")
         parts = items("parts", parts)
         if len(parts) != len(self.ranks):
@@ -614,8 +602,6 @@ class Layout:
                 exhausted.
 
         """
-        from isthmus.arrays import elements
-
         elements.refuse_order("order", order)
         kind = elements.type_of("dtype", dtype)
         made = order or self.order or "C"
@@ -691,8 +677,6 @@ def _box(
 
 
 def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
-    import numpy as np
-
     start, length, stride, count, last = runs
     if count == 0:
         return np.empty(0, np.int64)

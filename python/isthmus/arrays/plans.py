@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.arguments import choice, refuse
+from isthmus.arrays import elements, memory
 from isthmus.arrays.layouts import Layout, _call
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
@@ -15,7 +16,6 @@ from isthmus.errors import IsthmusError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isthmus.arrays import memory
     from isthmus.arrays.costs import Orders, Rates
 
     Part = NDArray[Any]
@@ -124,8 +124,6 @@ class Plan:
             IsthmusError: arrays do not fit their layouts, or have a mask; no data were moved.
 
         """
-        from isthmus.arrays import elements, memory
-
         if threads is not None and (
             not isinstance(threads, int) or not 1 <= threads <= THREADS_MAX
         ):
@@ -223,8 +221,6 @@ class Plan:
 
 def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
     """Replace source arrays that overlap target arrays by copies."""
-    from isthmus.arrays import memory
-
     places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
     flat = [read[rank][part] for rank, part in places]
     for number in memory.overlapped(flat, [given for parts in write for given in parts]):
@@ -235,8 +231,6 @@ def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) 
 
 def _fit(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
     """Return the parts of each rank; refuse shapes that differ from the layout."""
-    from isthmus.arrays import memory
-
     ranks = layout.ranks
     if len(held) != len(ranks):
         raise IsthmusError(f"{what}: of {len(held)} ranks; the layout has {len(ranks)}")

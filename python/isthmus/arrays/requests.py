@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from isthmus.arrays.descriptions import Description, Io
 from isthmus.arrays.layouts import Layout
 from isthmus.arrays.plans import Plan
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 INDICES_MAX = 1 << 26
@@ -94,8 +95,6 @@ def _cut(offset: int, size: int, io: Io, servers: int) -> Iterator[tuple[int, in
 
 def _pieces(task: Description, layout: Layout, rank: int) -> Iterator[tuple[int, int]]:
     """Yield file offset and size of each contiguous piece of a rank, in bytes."""
-    import numpy as np
-
     size = task.dtype.itemsize
     for indices in layout.indices(rank):
         # The last dimension counts fastest in the file.
@@ -125,8 +124,6 @@ def _pieces(task: Description, layout: Layout, rank: int) -> Iterator[tuple[int,
 
 def _runs(indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the start and the length of each run of consecutive indices."""
-    import numpy as np
-
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1
     firsts = np.concatenate([[0], breaks])
     lengths = np.diff(np.concatenate([firsts, [len(indices)]]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from isthmus.core import parse_toml, read_text
 from isthmus.errors import IsthmusError
 
 HOME = Path(__file__).resolve().parent
@@ -32,8 +33,6 @@ class Example:
     @property
     def text(self) -> str:
         """Content of the file."""
-        from isthmus.core import read_text
-
         return read_text(self.path)
 
     @property
@@ -41,8 +40,6 @@ class Example:
         """Subject of the example, in one line."""
         if self.path.suffix == ".ipynb":
             return "a notebook: the same from Python"
-        from isthmus.core import parse_toml
-
         return str(parse_toml(self.text, str(self.path)).get("title", ""))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from isthmus.answer import answer, bracket
+from isthmus.answer import answer
+from isthmus.answer.grounds import bracket
 from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
 from isthmus.charts.spec import (
     INK,
@@ -19,7 +20,6 @@ from isthmus.charts.spec import (
     rows_axis,
     tip,
 )
-from isthmus.machines import MachineSummary
 from isthmus.results.curves import mean_of, model_label, ordered
 from isthmus.results.schema import Measure, PointResult
 from isthmus.results.series import Series, View
@@ -355,7 +355,7 @@ def channels(view: View) -> Chart:
     """Return the utilisation of each kind of channel: mean, and a line to the highest."""
     points = [(s, p) for s in view.series[:ROWS] if (p := compared_point(view, s))]
     described = view.run.machines[0]
-    name = _channel_name(described)
+    name = described.channel_label
     values, rows, of = [], [], []
     for series, point in points:
         for use in point.channels:
@@ -388,10 +388,6 @@ def channels(view: View) -> Chart:
     panel = Panel(title, spec, most=0 if len(kinds) > 1 else 760)
     table = Table(columns, rows, of)
     return Chart("channels", [panel], keys_of(view, [s for s, _ in points]), entries, table)
-
-
-def _channel_name(described: MachineSummary) -> Callable[[str], str]:
-    return described.channel_label
 
 
 def _channel_spec(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.console import styled
+from isthmus.cli.console import console, new_table, styled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,8 +21,6 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
     `summary` is the result of a scenario check.
     """
-    from isthmus.cli.console import console
-
     axes = (axis for i, axis in enumerate(summary["axes"]) if i != summary["load_axis"])
     labels = [axis["label"] for axis in axes]
     shown = [v for v in summary["capacity"] if v["parts"] or v["remarks"]]
@@ -34,7 +32,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
         alike = (variant["parts"], variant["remarks"])
         if all((other["parts"], other["remarks"]) != alike for other in unlike):
             unlike.append(variant)
-    unlike.sort(key=_tightest, reverse=True)
+    unlike.sort(key=lambda v: max(map(_share, v["parts"]), default=0.0), reverse=True)
     out.text(styled(_title(unlike[0], labels if len(unlike) > 1 else []), "bold"))
     out.table(_table(unlike[0]))
     for remark in unlike[0]["remarks"]:
@@ -48,14 +46,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
 def print_resolved(rows: list[dict[str, str]]) -> None:
     """Print every effective value and its origin."""
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("field", "value", "from"):
-        table.add_column(name, overflow="fold")
+    table = new_table("field", "value", "from", overflow="fold")
     for row in rows:
         origin = f"{row['from']}: {row['source']}" if row["source"] else row["from"]
         table.add_row(row["key"], row["value"], origin)
@@ -77,11 +68,7 @@ def _name(variant: dict[str, Any], labels: list[str]) -> str:
 
 
 def _table(variant: dict[str, Any]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("part")
+    table = new_table("part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("because")
@@ -94,12 +81,7 @@ def _table(variant: dict[str, Any]) -> Table:
 
 def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
     """Return a table with the bottleneck of each variant."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("other variants")
-    table.add_column("fullest part")
+    table = new_table("other variants", "fullest part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     for variant in variants:
@@ -133,7 +115,3 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
 
 def _share(part: dict[str, Any]) -> float:
     return part["share"] or 0.0
-
-
-def _tightest(variant: dict[str, Any]) -> float:
-    return max(map(_share, variant["parts"]), default=0.0)

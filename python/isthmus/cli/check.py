@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from isthmus.cli.console import console, new_table, print_facts
 from isthmus.cli.source import read_scenario
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced, voice
@@ -30,7 +31,7 @@ MACHINES = 8
   isthmus check --fields lanes          those with "lanes" in their key
   isthmus check --fields 'machine.*.seek'
 
-A mistake is told with file, line, field and what would be right; exit status 2.
+An error names file, line and field, and says what to write instead; exit status 2.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -104,23 +105,16 @@ def _matching(pattern: str) -> list[dict[str, Any]]:
 
 
 def _print_fields(fields: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import console
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("key", "type", "default", "range", "meaning"):
-        table.add_column(name, overflow="fold")
+    names = ("key", "type", "default", "range", "meaning")
+    table = new_table(*names, overflow="fold")
     for each in fields:
-        row = (each.get(name) for name in ("key", "type", "default", "range", "meaning"))
+        row = (each.get(name) for name in names)
         table.add_row(*("" if cell is None else str(cell) for cell in row))
     console().table(table)
 
 
 def _print_summary(summary: dict[str, Any], file: str) -> None:
     from isthmus.cli.capacity import print_capacity
-    from isthmus.cli.console import print_facts
     from isthmus.machines import read_machines
     from isthmus.results.schema import FieldChange
     from isthmus.wording import counted

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from isthmus.cli.plots_option import plots_option
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 
 @click.command(
@@ -33,7 +33,6 @@ def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
     """Collect the results of a folder."""
     from isthmus import sweeps
     from isthmus.cli.running import ended
-    from isthmus.cli.voice import voice
     from isthmus.core import processors
     from isthmus.execution import Job
     from isthmus.sweeps.source import Source

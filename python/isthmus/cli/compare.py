@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.console import console, new_table, print_facts, styled
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
-from isthmus.wording import counted, interval, number, unit_label
+from isthmus.wording import counted, interval, number, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,9 +87,6 @@ def _as_json(found: Comparison, first: Path, second: Path) -> str:
 
 
 def _print(found: Comparison, first: Path, second: Path) -> None:
-    from isthmus.cli.console import console, print_facts, styled
-    from isthmus.wording import sentence
-
     changes = ", ".join(change.words for change in found.changes)
     facts = [
         ("A", f"{first} – {found.first.title}"),
@@ -123,11 +121,7 @@ def _left_out(found: Comparison) -> str:
 
 def _table(found: Comparison, rows: list[Row]) -> Table:
     """Return a table of measures and statistics: differing points, and the largest change."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("differs")
+    table = new_table("differs")
     table.add_column("points", justify="right", no_wrap=True)
     for head in ("A", "B", "B / A", "most at"):
         table.add_column(head, justify="right", no_wrap=head != "most at")

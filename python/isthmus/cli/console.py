@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isthmus.wording import EXACT, counted, sentence, unit_label
+from isthmus.wording import EXACT, counted, number, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from isthmus.answer import Answer, Lessons
+    from isthmus.answer import Answer
+    from isthmus.answer.lessons import Lessons
     from isthmus.cli.layout import Output
     from isthmus.faults import Study, Summary
 
@@ -32,13 +33,20 @@ def console() -> Output:
     return Output()
 
 
-def answer_table(answer: Answer) -> Table:
-    """Return a table of variants: saturation, latencies and comparison with the baseline."""
+def new_table(*heads: str, **options: Any) -> Table:
+    """Return a table in the style of the command; `heads` are columns with these options."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("variant", no_wrap=True)
+    for head in heads:
+        table.add_column(head, **options)
+    return table
+
+
+def answer_table(answer: Answer) -> Table:
+    """Return a table of variants: saturation, latencies and comparison with the baseline."""
+    table = new_table("variant", no_wrap=True)
     modelled = _modelled(answer)
     unit = answer.view.run.load.words
     if answer.has_saturation:
@@ -66,14 +74,10 @@ def lessons_table(lessons: Lessons) -> Table:
     """Return a table of slowdowns: a row for each variant, a column for each job and the jobs
     beside it.
     """
-    from rich import box
-    from rich.table import Table
-
     from isthmus.answer.lessons import felt_text, tail_text
 
     matrix = lessons.matrix
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("time against alone")
+    table = new_table("time against alone")
     pairs = list(dict.fromkeys((c.job, c.beside) for c in matrix.cells))
     for job, beside in pairs:
         table.add_column(f"{job}\nbeside {' + '.join(beside)}", justify="right")
@@ -95,8 +99,6 @@ def _modelled(answer: Answer) -> bool:
 def _answer_row(
     answer: Answer, shown: list[str], position: int, compared: bool
 ) -> list[str | Text]:
-    from isthmus.wording import number
-
     each = answer.series[position]
     row: list[str | Text] = [each.series.label]
     if answer.has_saturation:
@@ -155,17 +157,13 @@ def print_answer(answer: Answer) -> None:
 
 def print_study(study: Study, by_kind: list[Summary]) -> None:
     """Print the outcome of failures, a row for each fabric and kind of failure."""
-    from rich import box
-    from rich.table import Table
-
     from isthmus.faults.page import conclusions, rows
 
     out = console()
     out.text("\n", styled(study.title or study.name, "bold"))
     for text in conclusions(study, by_kind):
         out.text(text)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("fabric")
+    table = new_table("fabric")
     table.add_column("failed", no_wrap=True)
     heads = ("cases", "nodes\nkept", "cut\noff", "throughput\nkept", "latency\nadded (ns)")
     for head in heads:

@@ -37,7 +37,7 @@ class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "rings"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in the help."""
+        """Return the form of the argument for the help."""
         return "N,N,.../N,N,..."
 
     def convert(

@@ -8,7 +8,7 @@ import click
 
 from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option, memory_option, seed_option
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 DOUBLE_MAX = 2**32 - 1
 """Largest number that the core accepts; no fabric has as many pairs."""
@@ -63,7 +63,6 @@ def command(
     from isthmus.cli.running import folder_given, interrupted, threads
     from isthmus.cli.source import STDIN, read_scenario
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.errors import IsthmusError
 

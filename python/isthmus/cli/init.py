@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import click
 
 from isthmus.cli.voice import Voiced, voice
+from isthmus.core import ask, ask_json, read_text
+from isthmus.errors import IsthmusError
 
 STARTS = files("isthmus").joinpath("starts")
 """A scenario for each kind of machine."""
@@ -54,8 +57,6 @@ def command(
     kind: str, file: Path | None, graph: Path | None, routes: Path | None, ignored: str
 ) -> None:
     """Print a scenario, or write it to a new file."""
-    from isthmus.errors import IsthmusError
-
     text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
     account: dict[str, Any] = {}
     if graph is not None:
@@ -84,11 +85,7 @@ def _with_graph(
     kind: str, text: str, graph: Path, routes: Path | None, ignored: str
 ) -> tuple[str, dict[str, Any]]:
     """Return the scenario with graph and routes from files, and a summary of the graph."""
-    import re
-
     from isthmus import _core
-    from isthmus.core import ask_json, read_text
-    from isthmus.errors import IsthmusError
 
     if kind != "graph":
         raise IsthmusError("--graph: only with the kind graph; write isthmus init graph")
@@ -142,12 +139,8 @@ def _print_account(graph: Path | None, account: dict[str, Any]) -> None:
 
 def _check(text: str, given: dict[str, Path | None]) -> None:
     """Refuse errors in a file that was embedded in a scenario, with the line in that file."""
-    import re
-
     from isthmus import _core
     from isthmus.cli.waiting import waiting
-    from isthmus.core import ask
-    from isthmus.errors import IsthmusError
 
     try:
         with waiting("Building the machine"):

@@ -21,7 +21,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "numbers"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in the help."""
+        """Return the form of the argument for the help."""
         return "N,N,..."
 
     def convert(
@@ -42,7 +42,7 @@ class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "links"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the placeholder in the help."""
+        """Return the form of the argument for the help."""
         return "A-B,..."
 
     def convert(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.live import Measured
@@ -73,7 +73,6 @@ def command(
     """Measure and print."""
     from isthmus.cli.source import read_scenario
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.files import ready_folder
     from isthmus.given import Given
@@ -110,13 +109,10 @@ def command(
 
 def _print(found: Measured) -> None:
     """Print a table of axis values, median, minimum and maximum."""
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import console
+    from isthmus.cli.console import console, new_table
     from isthmus.wording import number
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = new_table()
     points = found.carried_out
     for key in points[0].at:
         table.add_column(key.rsplit(".", 1)[-1], no_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.optimisation import Growth, Live
@@ -61,7 +61,6 @@ def command(
 ) -> None:
     """Run the application, simulate its growth, and print both."""
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError
     from isthmus.given import Given
     from isthmus.optimisation import RATE, growth, live
@@ -83,10 +82,7 @@ def command(
 
 def _print(went: Live, grown: Growth, outside: str) -> None:
     """Print the measured run in four lines and the simulation as a table."""
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import console
+    from isthmus.cli.console import console, new_table
     from isthmus.wording import number
 
     out = console()
@@ -101,10 +97,8 @@ def _print(went: Live, grown: Growth, outside: str) -> None:
     waited, sent = went.forwarders
     out.print(f"forwarders: waited for samples {waited:.0%}, sent {sent:.0%}")
     out.print(f"the limit is {went.limit}")
-    title = f"simulated, {outside} outside"
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title)
-    for head in ("cells", "computed\n(MB/s)", "carried\n(MB/s)"):
-        table.add_column(head, justify="right")
+    table = new_table("cells", "computed\n(MB/s)", "carried\n(MB/s)", justify="right")
+    table.title = f"simulated, {outside} outside"
     table.add_column("limit")
     for point in grown.points:
         figures = (number(point.offered), number(point.carried))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -49,7 +50,7 @@ def _count(name: str, default: int, help_: str) -> Decorator:
   isthmus nic serve --listen tcp:127.0.0.1:7000 --token-file token \\
       --operator-token-file operator --to 10.0.0.0/8 --log nic.log \\
       --metrics 127.0.0.1:9464
-  isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, told
+  isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, printed
 
 It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
 nothing new, lets streams go on for --grace, and ends. SIGHUP reopens the log
@@ -160,7 +161,6 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     import json
 
     from isthmus import _core
-    from isthmus.errors import IsthmusError
     from isthmus.given import Given
 
     if not hasattr(_core, "NicDaemon"):
@@ -232,8 +232,6 @@ def _set_handlers(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
 
 def _stop(daemon: NicDaemon) -> None:
     """Stop the daemon on another thread, so that a second signal is handled."""
-    from isthmus.errors import RunFailedError
-
     failed: list[RuntimeError] = []
     done = threading.Event()
 

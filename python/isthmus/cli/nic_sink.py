@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
     from isthmus._core import NicSink, NicTaking
@@ -31,7 +32,7 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
 \b
   isthmus nic sink 127.0.0.1:5000
   isthmus nic sink 127.0.0.1:5000 --senders 1 --out image.raw
-  isthmus nic sink --json                  any free port, told as JSON
+  isthmus nic sink --json                  any free port, printed as JSON
 
 It takes one sender after another until Ctrl-C. A sender begins with a packet
 of a stream manager; other connections do not count. --out is emptied when the
@@ -86,7 +87,6 @@ def command(
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.core import ask
-    from isthmus.errors import IsthmusError, RunFailedError
     from isthmus.given import Given
 
     if not hasattr(_core, "NicSink"):
@@ -126,8 +126,6 @@ def command(
 
 def _writable(out: Path) -> None:
     """Refuse a file that cannot be written, before any data arrive, without changing it."""
-    from isthmus.errors import IsthmusError
-
     try:
         # Test the target of a link rather than the link.
         place = out.resolve()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.cli.console import console, new_table
 from isthmus.cli.voice import Voiced
+from isthmus.wording import counted, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +159,6 @@ def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
 def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
     import json
 
-    from isthmus.cli.console import console
     from isthmus.cli.streams import document
 
     first = _look(control, None)
@@ -179,8 +181,6 @@ def _print(out: Output, look: _Snapshot, address: str) -> None:
 
 def _live(control: Control, address: str, seconds: float) -> None:
     from rich.live import Live
-
-    from isthmus.cli.console import console
 
     out = console()
     look = _look(control, None)
@@ -245,13 +245,8 @@ class _Part:
         if form is None:
             rows = max(0, min(len(self.rows), lines - 1))
             return [self._title(rows), *self.lines(rows)]
-        fits, most = 0, len(self.rows[: max(lines, 0)])
-        while fits < most:
-            middle = (fits + most + 1) // 2
-            if self.height(out, middle, form) <= lines:
-                fits = middle
-            else:
-                most = middle - 1
+        counts = range(1, 1 + min(len(self.rows), max(lines, 0)))
+        fits = bisect_right(counts, lines, key=lambda rows: self.height(out, rows, form))
         return [Text(""), self._title(fits), self.table(self.rows[:fits], form)]
 
     def height(self, out: Output, rows: int, form: _Form) -> int:
@@ -321,8 +316,6 @@ def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
 
 def _head(look: _Snapshot, address: str) -> str:
     """Return the state of the daemon in two lines."""
-    from isthmus.wording import counted, quantity
-
     counts = look.overview["counts"]
     live = sum(not each["over"] for each in look.overview["streams"])
     links = sum(each["attached"] for each in look.overview["links"])
@@ -363,12 +356,8 @@ def _parts(look: _Snapshot) -> list[_Part]:
 
 
 def _table(*heads: str, form: _Form) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=form is _Form.PAPER
-    )
+    table = new_table()
+    table.show_edge = form is _Form.PAPER
     for head in heads:
         right = head.endswith(("\n(MB/s)", "\n(kB)")) or head in ("", "ADUs")
         table.add_column(
@@ -390,8 +379,6 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
 
 
 def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    from isthmus.wording import number
-
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
@@ -413,8 +400,6 @@ STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
     from rich.text import Text
-
-    from isthmus.wording import number
 
     table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)
     for each in rows:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.vcr import Shown, Vcr
@@ -73,7 +73,6 @@ def command(
     """Play and report the speed."""
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.given import Given
     from isthmus.vcr import Vcr
 
@@ -103,8 +102,6 @@ def command(
 
 def _play(vcr: Vcr, seconds: float | None) -> None:
     """Wait until the end of the duration or a failure, and report the speed meanwhile."""
-    from isthmus.cli.voice import voice
-
     begin = reported = time.monotonic()
     before = vcr.shown()
     while vcr.failure() is None:

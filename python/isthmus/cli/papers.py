@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.console import below, console, new_table, print_facts, styled
 from isthmus.cli.group import Group
 from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option, memory_option, seed_option
-from isthmus.cli.voice import Voiced
+from isthmus.cli.streams import document
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.papers import Outcome, Paper
@@ -38,7 +40,6 @@ def command(context: click.Context, as_json: bool) -> None:
     """List the papers if no subcommand is given."""
     if context.invoked_subcommand is not None:
         return
-    from isthmus.cli.streams import document
     from isthmus.papers import some_papers
 
     found = some_papers()
@@ -56,8 +57,6 @@ def command(context: click.Context, as_json: bool) -> None:
         ]
         document(json.dumps(listed, ensure_ascii=False))
         return
-    from isthmus.cli.console import print_facts
-
     print_facts([(p.name, _described(p)) for p in found])
 
 
@@ -118,8 +117,6 @@ def run(
 ) -> int:
     """Run and judge; the exit status says only whether it could be done."""
     from isthmus.cli.running import folder_given, interrupted, threads
-    from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError, meant
     from isthmus.execution import Stopped
     from isthmus.owned import Identity, OwnedFolder
@@ -176,7 +173,7 @@ def run(
 @command.command(
     name="readme",
     cls=Voiced,
-    help="""Write the counts and tables of papers' READMEs anew, from the verdicts that were kept.
+    help="""Update the counts and tables of papers' READMEs from the verdicts that were kept.
 
 NAMES are papers of `isthmus papers` [all of them], or folders.
 """,
@@ -185,7 +182,6 @@ NAMES are papers of `isthmus papers` [all of them], or folders.
 @click.option("--check", is_flag=True, help="Write nothing; fail if one is out of date.")
 def readme(names: tuple[str, ...], check: bool) -> int:
     """Update the READMEs, or check that they are up to date."""
-    from isthmus.cli.voice import voice
     from isthmus.papers import find, some_papers
     from isthmus.papers import readme as pages
 
@@ -198,16 +194,10 @@ def readme(names: tuple[str, ...], check: bool) -> int:
 
 
 def _print(title: str, outcomes: list[Outcome]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import below, console, styled
     from isthmus.papers.counts import counted
     from isthmus.papers.verdict import VERDICTS, with_unit
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in ("claim", "role", "expected", "measured", "verdict"):
-        table.add_column(heading, overflow="fold")
+    table = new_table("claim", "role", "expected", "measured", "verdict", overflow="fold")
     for each in outcomes:
         row, style = each.row, VERDICTS[each.verdict][0]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""

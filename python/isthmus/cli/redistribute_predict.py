@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.cli.console import console, new_table, print_facts
 from isthmus.cli.machine_options import Numbers
-from isthmus.cli.running import jobs_option, seed_option
-from isthmus.cli.voice import Voiced
+from isthmus.cli.running import jobs_option, seed_option, threads
+from isthmus.cli.voice import Voiced, voice
+from isthmus.wording import quantity, sentence
 
 if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
@@ -74,9 +76,7 @@ def command(
     from isthmus.arrays import prediction
     from isthmus.arrays.descriptions import read
     from isthmus.arrays.machine_job import Machine
-    from isthmus.cli.running import threads
     from isthmus.cli.source import read_scenario
-    from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.errors import IsthmusError
     from isthmus.given import Given
@@ -119,12 +119,7 @@ def _blocks(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    from rich import box
-    from rich.table import Table
-
     from isthmus.arrays.prediction import crossover
-    from isthmus.cli.console import console
-    from isthmus.wording import sentence
 
     if plot is not None:
         from isthmus.arrays.drawing import draw_blocks
@@ -136,9 +131,7 @@ def _blocks(
         answer = crossover(found) if task.io is not None else None
         _document({**_head(task, machine), "blocks": rows, "answer": answer})
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("blocks of", justify="right")
-    table.add_column("redistribution", justify="right")
+    table = new_table("blocks of", "redistribution", justify="right")
     if task.io is not None:
         for head in ("small requests", "reshuffled first", "answer"):
             table.add_column(head, justify="right" if head != "answer" else "left")
@@ -160,9 +153,6 @@ def _blocks(
 
 def _print(task: Description, machine: Machine, one: Prediction) -> None:
     """Print the prediction."""
-    from isthmus.cli.console import console, print_facts
-    from isthmus.wording import quantity, sentence
-
     rows = [
         ("machine", f"{machine.file}: {one.ranks} ranks on {len(machine.nodes)} nodes"),
         ("redistribution", _time(one.move)),
@@ -191,8 +181,6 @@ def _times(one: Prediction) -> list[Time]:
 
 
 def _time(of: Time) -> str:
-    from isthmus.wording import quantity
-
     text = quantity(of.seconds, "s")
     if not of.exact:
         text += f" ± {100 * (of.high - of.low) / 2 / of.seconds:.2g}%"

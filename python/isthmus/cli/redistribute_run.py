@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
     from isthmus.arrays.trial import Trial
 
+T = TypeVar("T")
 FORMS = ["alltoall", "pairwise", "datatype", "window"]
 REPEAT_MAX = 1000
 
@@ -73,7 +75,6 @@ def command(
 ) -> int:
     """Move synthetic data and print the result."""
     from isthmus.arrays import trial
-    from isthmus.errors import IsthmusError
 
     if not (trial.launched() if mpi is None else mpi):
         if form is not None:
@@ -105,7 +106,6 @@ def command(
 def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
     """Read the redistribution and check that its memory fits."""
     from isthmus.arrays import trial
-    from isthmus.errors import IsthmusError
 
     if str(file) == "-":
         raise IsthmusError("FILE: each rank of MPI reads it; give a file, not - (standard input)")
@@ -114,46 +114,34 @@ def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Descript
     return task
 
 
-def _read_on_all(comm: Any, read: Callable[[], Description]) -> Description:
-    """Read the redistribution on each rank.
+def _read_on_all(comm: Any, read: Callable[[], T]) -> T:
+    """Read a file on each rank.
 
     Raises:
         IsthmusError: on all ranks, the error of the first rank that fails.
 
     """
-    from isthmus.errors import IsthmusError
-
-    task, problem = None, ""
+    problem = ""
     try:
-        task = read()
+        found = read()
     except IsthmusError as error:
         problem = str(error)
     problems = comm.allgather(problem)
-    if task is None or any(problems):
-        raise IsthmusError(next(said for said in problems if said))
-    return task
+    if any(problems):
+        raise IsthmusError(next(filter(None, problems)))
+    return found
 
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
     """Return earlier rates of this machine, which rank 0 reads for all."""
-    from isthmus.errors import IsthmusError
-
-    found: tuple[Rates | None, str] = (None, "")
-    if comm.rank == 0:
-        try:
-            found = (_read_rates(path, comm.size, FORMS if form is None else (form,)), "")
-        except IsthmusError as error:
-            found = (None, str(error))
-    rates, problem = comm.bcast(found)
-    if problem:
-        raise IsthmusError(problem)
-    return rates  # type: ignore[no-any-return]
+    forms = FORMS if form is None else (form,)
+    found = _read_on_all(comm, lambda: None if comm.rank else _read_rates(path, comm.size, forms))
+    return comm.bcast(found)  # type: ignore[no-any-return]
 
 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
     """Return earlier rates if they include `count` ranks or threads and one of the forms."""
     from isthmus.arrays.costs import Rates
-    from isthmus.errors import IsthmusError
 
     if path is None or not path.exists():
         return None
@@ -216,8 +204,6 @@ def _world() -> Any:
         IsthmusError: mpi4py is missing.
 
     """
-    from isthmus.errors import IsthmusError
-
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -230,7 +216,6 @@ def _world() -> Any:
 @contextmanager
 def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the current step beside a spinner, unless `quiet`."""
-    from isthmus.cli.voice import voice
     from isthmus.cli.waiting import waiting
 
     if quiet:

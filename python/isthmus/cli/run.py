@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.plots_option import plots_option
-from isthmus.cli.run_on import on_options
+from isthmus.cli.run_on import On, on_options
 from isthmus.cli.running import jobs_option, memory_option, seed_option
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.sweeps.source import Source
@@ -98,10 +98,8 @@ def command(
     **on: Any,
 ) -> int:
     """Run a scenario and write its folder."""
-    from isthmus.cli.run_on import On
     from isthmus.cli.run_part import Asked
     from isthmus.cli.running import ended, folder_given, threads
-    from isthmus.cli.voice import voice
 
     given = folder_given(file if out is None and file.is_dir() else out)
     elsewhere = On(**on)

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from isthmus import arguments
+from isthmus.cli.process import DONE, INTERRUPTED
+from isthmus.cli.running import Ending, ended, interrupted, threads
+from isthmus.cli.streams import document
+from isthmus.cli.voice import voice
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    from isthmus.cli.running import Ending
     from isthmus.execution import Job
     from isthmus.results.collection import Results
     from isthmus.sweeps.slurm import Array, Script, Sweep
@@ -130,8 +133,6 @@ class On:
             if expiry_s is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
             return self._by_dask(job, folder, fresh, plots, as_json=as_json, workers=workers)
-        from isthmus.cli.running import ended, interrupted
-        from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
         from isthmus.sweeps.shared import EXPIRY_S
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
@@ -191,8 +192,6 @@ class On:
         from contextlib import ExitStack
 
         from isthmus import dask
-        from isthmus.cli.running import ended, threads
-        from isthmus.cli.voice import voice
         from isthmus.files import refuse_unready
         from isthmus.progress import Progress
 
@@ -224,10 +223,6 @@ def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
     """Print the job that would be submitted; return the exit status."""
     import json
 
-    from isthmus.cli.process import DONE
-    from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
-
     if as_json:
         folder = str(sweep.folder)
         document(json.dumps(script.as_json() if script else {"folder": folder, "tasks": 0}))
@@ -241,9 +236,6 @@ def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
 def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
     """Report the jobs that continue; return the exit status."""
     import json
-
-    from isthmus.cli.process import DONE
-    from isthmus.cli.streams import document
 
     if as_json:
         document(json.dumps({"job": array.number, "cluster": array.cluster, "folder": str(folder)}))
@@ -263,7 +255,6 @@ def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) 
 
 def _report_after_interrupt(end: Any, folder: Path) -> int:
     """Report the jobs that continue after Ctrl-C; return the exit status."""
-    from isthmus.cli.process import INTERRUPTED
     from isthmus.progress.terminal import say
 
     say(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from isthmus import arguments
+from isthmus.cli.running import Ending, interrupted
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
-    from isthmus.cli.running import Ending
     from isthmus.execution import Job
     from isthmus.sweeps import Selection
 
@@ -76,7 +76,6 @@ class Asked:
         """Run the part."""
         from isthmus import sweeps
         from isthmus.cli.process import DONE, FAILED
-        from isthmus.cli.running import interrupted
         from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
         from isthmus.progress.terminal import say

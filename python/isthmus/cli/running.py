@@ -12,6 +12,7 @@ import click
 from isthmus import arguments
 from isthmus.arguments import JOBS_MAX, SEED_MAX
 from isthmus.cli.process import DONE, INTERRUPTED
+from isthmus.cli.voice import voice
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ Ending = Callable[[], int]
 
 def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) -> Ending:
     """Run to the end; the returned step prints warnings, and the answer or the interruption."""
-    from isthmus.cli.voice import voice
     from isthmus.execution import Stopped
 
     def ending() -> int:
@@ -96,7 +96,6 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
 def print_results(results: Results, folder: Path, *, as_json: bool) -> int:
     """Print the answer of a run, or its result as JSON; return the exit status."""
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.sweeps.words import of_memory
 
     voice().step(f"results are in {folder}")

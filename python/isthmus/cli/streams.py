@@ -12,7 +12,7 @@ import io
 import os
 import sys
 import unicodedata
-from typing import Any, TextIO
+from typing import Any
 
 _ASCII = {
     "–": "-",
@@ -62,7 +62,7 @@ def settle() -> None:
     _fill_descriptors()
     codecs.register_error("isthmus", _spelt)
     if sys.stderr is None:
-        sys.stderr = _open_null()
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:
         sys.stdout = _text(_Unwritable(errno.EBADF))
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -93,10 +93,6 @@ def _fill_descriptors() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
-
-
-def _open_null() -> TextIO:
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
 
 
 def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io.TextIOWrapper:

@@ -27,13 +27,9 @@ from isthmus.progress import Tell, untold
 from isthmus.results.kinds import KINDS, others
 from isthmus.results.schema import RunResult
 from isthmus.results.selection import known_as, several
-from isthmus.results.series import View, view
+from isthmus.results.series import view
 
 __all__ = ["KINDS", "Picture", "draw", "draw_all", "image", "pictures"]
-
-
-def _response(layout: View, **options: Any) -> Figure:
-    return curves.latency(layout, others(layout), **options)
 
 
 _DRAWN: dict[str, Callable[..., Figure]] = {
@@ -42,7 +38,7 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
     "latency": curves.latency,
     "saturation": saturation.saturation,
     "accepted": curves.accepted,
-    "response": _response,
+    "response": lambda layout, **options: curves.latency(layout, others(layout), **options),
     "machine": machine.machine,
     "nodes": nodes.nodes,
     "channels": channels.channels,

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from isthmus.machines import HypercubeSummary
 from isthmus.plots.pictures import Picture, square
-from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
+from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare, dots
 from isthmus.results.schema import PointResult
 from isthmus.scenes.cube import Network, io_network, pe_network
 from isthmus.scenes.machine import Variant
@@ -41,8 +41,8 @@ def _pe_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm:
     plain = [p for pe, p in enumerate(places) if pe not in set(described.io_nodes)]
     io = [places[pe] for pe in described.io_nodes]
     dot = 10 if described.dimension > 5 else 26
-    ax.scatter(*_split(plain), s=dot, color=PAPER, edgecolor=INK, linewidth=0.7, zorder=3)
-    ax.scatter(*_split(io), s=dot * 2.6, color=INK, marker="s", zorder=4)
+    dots(ax, plain, s=dot, color=PAPER, edgecolor=INK, linewidth=0.7, zorder=3)
+    dots(ax, io, s=dot * 2.6, color=INK, marker="s", zorder=4)
     text = f"{described.pes} PEs ○, {len(io)} with an I/O node ■"
     bare(ax, f"PE network\n{text}{_busy(network.mean)}")
 
@@ -67,7 +67,7 @@ def _io_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm:
         return
     places = network.places()
     _links(ax, network, places, norm, 1.4 + 0.8 * network.lanes)
-    ax.scatter(*_split(places), s=46, color=INK, marker="s", zorder=4)
+    dots(ax, places, s=46, color=INK, marker="s", zorder=4)
     plural = "lane" if network.lanes == 1 else "lanes"
     text = f"{network.nodes} nodes ■, {network.lanes} {plural} a link"
     bare(ax, f"I/O network\n{text}{_busy(network.mean)}")
@@ -98,10 +98,6 @@ def _dimension_strip(ax: Axes, network: Network, norm: Normalize) -> None:
     ax.set_xlim(0, norm.vmax)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.grid(axis="y", visible=False)
-
-
-def _split(places: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in places], [y for _, y in places]
 
 
 CUBES = Picture(_draw, square, (0.7, 0.5), rows=_rows)

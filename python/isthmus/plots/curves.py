@@ -10,16 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from isthmus.errors import IsthmusError
-from isthmus.plots.style import (
-    MUTED,
-    PAPER,
-    Look,
-    key,
-    legend_above,
-    log_axis,
-    look,
-    panels,
-)
+from isthmus.looks import Look
+from isthmus.plots.style import MUTED, PAPER, key, legend_above, log_axis, look, panels
 from isthmus.results.curves import (
     OVER,
     Row,

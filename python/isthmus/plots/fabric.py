@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from isthmus.machines import SciSummary
 from isthmus.plots.pictures import Picture, square
-from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare
+from isthmus.plots.style import BUSY, INK, MUTED, PAPER, bare, dots, label
 from isthmus.results.schema import PointResult
 from isthmus.scenes import rings
 
@@ -39,9 +39,9 @@ def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
     lost = rings.lost_nodes(described)
     small = len(places) <= rings.NAMED_NODES
     size = 170 if small else 46
-    ax.scatter(
-        [x for x, _ in places],
-        [y for _, y in places],
+    dots(
+        ax,
+        places,
         s=size,
         color=PAPER,
         edgecolor=[MUTED if n in lost else INK for n in range(len(places))],
@@ -50,25 +50,9 @@ def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
     )
     if small:
         for node, place in enumerate(places):
-            ax.annotate(
-                str(node),
-                place,
-                ha="center",
-                va="center",
-                fontsize=7,
-                color=MUTED if node in lost else INK,
-                zorder=5,
-            )
-    gone = [places[n] for n in lost]
-    ax.scatter(
-        [x for x, _ in gone],
-        [y for _, y in gone],
-        marker="x",
-        s=size * 1.5,
-        color="#b3261e",
-        linewidth=1.8,
-        zorder=6,
-    )
+            label(ax, str(node), place, 7, MUTED if node in lost else INK, zorder=5)
+    gone = (places[n] for n in lost)
+    dots(ax, gone, marker="x", s=size * 1.5, color="#b3261e", linewidth=1.8, zorder=6)
     ax.autoscale_view()
     ax.margins(0.06)
 

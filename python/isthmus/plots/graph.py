@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from isthmus.errors import IsthmusError
+from isthmus.looks import COLOURS
 from isthmus.machines import SciSummary
 from isthmus.plots.fabric import panel
-from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
+from isthmus.plots.style import INK, PAPER, Plot, bare, dots, image, label, styled
 from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400
@@ -93,23 +94,13 @@ def _network(ax: Axes, network: dict[str, Any], places: list[tuple[float, float]
     small = network["nodes"] <= 32
     others = [n for n in range(network["nodes"]) if n not in set(io_nodes)]
     for nodes, marker, fill in ((others, "o", PAPER), (io_nodes, "s", INK)):
-        xs, ys = [places[n][0] for n in nodes], [places[n][1] for n in nodes]
         size = (150 if small else 16) * (1.4 if marker == "s" else 1.0)
-        ax.scatter(
-            xs, ys, s=size, marker=marker, color=fill, edgecolor=INK, linewidth=0.8, zorder=2
-        )
+        style = {"color": fill, "edgecolor": INK, "linewidth": 0.8, "zorder": 2}
+        dots(ax, (places[n] for n in nodes), s=size, marker=marker, **style)
         if small:
             for n in nodes:
                 text = network["names"][n] if network.get("names") else str(n)
-                ax.annotate(
-                    text,
-                    places[n],
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color=PAPER if marker == "s" else INK,
-                    zorder=3,
-                )
+                label(ax, text, places[n], 7.5, PAPER if marker == "s" else INK)
     bare(
         ax,
         f"{network['nodes']} PEs ○, {len(io_nodes)} with an I/O node ■; "
@@ -126,19 +117,10 @@ def _io_network(ax: Axes, network: dict[str, Any]) -> None:
     places = [project(node, dimension) for node in range(count)]
     lines = [(places[a], places[b]) for a, b in network["io_edges"]]
     ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=1.8, zorder=1))
-    xs, ys = [p[0] for p in places], [p[1] for p in places]
-    ax.scatter(xs, ys, s=190, marker="s", color=INK, zorder=2)
+    dots(ax, places, s=190, marker="s", color=INK, zorder=2)
     if count <= 32:
         for node, place in enumerate(places):
-            ax.annotate(
-                str(network["io_nodes"][node]),
-                place,
-                ha="center",
-                va="center",
-                fontsize=7,
-                color=PAPER,
-                zorder=3,
-            )
+            label(ax, str(network["io_nodes"][node]), place, 7, PAPER)
     bare(ax, f"I/O network: {count} nodes ■ (by PE), {len(lines)} links")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from isthmus.answer import bracket
+from isthmus.answer.grounds import bracket
 from isthmus.plots.curves import finish
 from isthmus.plots.style import INK, MUTED, PAPER, key, legend_above, look, panels
 from isthmus.results.curves import model_label

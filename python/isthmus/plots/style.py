@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
@@ -17,31 +17,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from isthmus import looks
 from isthmus.errors import IsthmusError
-from isthmus.looks import BASELINE, COLOURS, DASHES, MARKERS, Look
+from isthmus.looks import Look
 from isthmus.results.series import Series, View
-
-__all__ = [
-    "BASELINE",
-    "BUSY",
-    "COLOURS",
-    "DASHES",
-    "GRID",
-    "INK",
-    "MARKERS",
-    "MUTED",
-    "PAPER",
-    "Look",
-    "Plot",
-    "bare",
-    "image",
-    "key",
-    "legend_above",
-    "log_axis",
-    "look",
-    "on_axes",
-    "panels",
-    "styled",
-]
 
 INK = "#1b1f24"
 MUTED = "#5c6570"
@@ -233,6 +210,19 @@ def log_axis(axis: Any, low: float, high: float) -> None:
 
 def _tick(text: str, value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def dots(ax: Axes, places: Iterable[tuple[float, float]], **style: Any) -> None:
+    """Draw a marker at each place."""
+    placed = list(places)
+    ax.scatter([x for x, _ in placed], [y for _, y in placed], **style)
+
+
+def label(
+    ax: Axes, text: str, place: tuple[float, float], size: float, colour: str, zorder: float = 3
+) -> None:
+    """Write a text centred at a place."""
+    ax.annotate(text, place, ha="center", va="center", fontsize=size, color=colour, zorder=zorder)
 
 
 def bare(ax: Axes, caption: str) -> None:

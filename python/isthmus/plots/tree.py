@@ -13,8 +13,9 @@ from isthmus.looks import job_colours
 from isthmus.machines import FatTreeSummary
 from isthmus.plots.links import link_strips
 from isthmus.plots.pictures import Picture, wide
-from isthmus.plots.style import BUSY, INK, PAPER, bare
-from isthmus.results.schema import ChannelUse, PointResult
+from isthmus.plots.style import BUSY, INK, PAPER, bare, dots
+from isthmus.results.packed import ChannelUse
+from isthmus.results.schema import PointResult
 from isthmus.scenes import tree
 from isthmus.scenes.machine import busiest_last, uses
 
@@ -30,17 +31,8 @@ def _draw(
         return
     places = tree.places(described)
     _links(ax, places, single, norm)
-    switches = range(described.nodes, len(places))
-    ax.scatter(
-        [places[s][0] for s in switches],
-        [places[s][1] for s in switches],
-        s=26,
-        marker="s",
-        color=PAPER,
-        edgecolor=INK,
-        linewidth=0.8,
-        zorder=4,
-    )
+    style = {"marker": "s", "color": PAPER, "edgecolor": INK, "linewidth": 0.8}
+    dots(ax, places[described.nodes :], s=26, zorder=4, **style)
     _nodes(ax, described, point, places)
     means = [c.utilisation for c in single]
     bare(ax, f"{described.title}\nmean link {sum(means) / len(means):.0%} busy")

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
 from isthmus import arguments
 from isthmus.core import read_text
 from isthmus.errors import IsthmusError
+from isthmus.owned.mark import LARGE, sha256
 from isthmus.results.schema import RunResult, Verdict
-from isthmus.results.settings import Settings
+from isthmus.results.selection import chosen, chosen_searches, known_as, several
+from isthmus.results.settings import Settings, Sweep, of_result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +69,6 @@ class Results:
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
         """Read a result that the core wrote and that cannot have changed since, without checks."""
-        from isthmus.owned.mark import LARGE, sha256
-
         if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
@@ -141,15 +141,11 @@ class Results:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of `data`, in hexadecimal."""
-        from isthmus.owned.mark import sha256
-
         return sha256(self.content)
 
     @cached_property
     def every_setting(self) -> Settings:
         """Every setting at every point, by its key; see `settings`."""
-        from isthmus.results.settings import Sweep, of_result
-
         if self._settings is not None:
             return self._settings
         return Sweep(self.run, self.canonical).settings() if self.canonical else of_result(self.run)
@@ -276,8 +272,6 @@ class Results:
         2
 
         """
-        from isthmus.results.selection import chosen, chosen_searches, known_as, several
-
         if where is not None:
             arguments.mapping("sel", where, '{"workload.rate": "5 /ms"}')
         asked = {**(where or {}), **settings}
@@ -365,8 +359,6 @@ class Results:
             IsthmusError: pandas or pyarrow is not installed, or the table does not exist.
 
         """
-        from isthmus.results.selection import known_as
-
         known_as("table", table, TABLES)
         needed("pandas", "pandas", "pyarrow")
         frame: pd.DataFrame = getattr(self, table).to_pandas()

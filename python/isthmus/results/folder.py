@@ -17,30 +17,13 @@ from typing import TYPE_CHECKING, Any
 from isthmus.errors import IsthmusError
 from isthmus.files import ready_folder, write_text
 from isthmus.owned import Identity, OwnedFolder, home_of
-from isthmus.owned.mark import JOURNAL, RESULT, SCENARIO, SOURCE, sha256
+from isthmus.owned.mark import RESULT, SCENARIO, SOURCE, sha256
 from isthmus.progress import Tell, untold
 
 if TYPE_CHECKING:
     import polars as pl
 
     from isthmus.results.collection import Results
-
-__all__ = [
-    "JOURNAL",
-    "RESULT",
-    "identity",
-    "keep_provenance",
-    "keep_result",
-    "keep_scenario",
-    "memory_of",
-    "opened_for",
-    "output_key",
-    "parquet",
-    "result_key",
-    "write_report",
-    "write_results",
-    "write_tables",
-]
 
 REPORT = "report.html"
 PROVENANCE = "provenance.json"

@@ -42,7 +42,7 @@ def grid_of(found: Interference) -> Grid:
     across = (numeric or axes)[-1]
     columns = list(dict.fromkeys(v.at(across) for v in variants))
     if len(columns) > WIDE:
-        return Grid([""], [v.words for v in variants], _stacked(variants))
+        return Grid([""], [v.words for v in variants], {(n, 0): v for n, v in enumerate(variants)})
     rest = [i for i in axes if i != across]
     rows = list(dict.fromkeys(tuple(v.at(i) for i in rest) for v in variants))
     at, row_words, column_words = {}, [""] * len(rows), [""] * len(columns)
@@ -53,10 +53,6 @@ def grid_of(found: Interference) -> Grid:
         row_words[row] = ", ".join(_words(run, variant, i) for i in rest)
         column_words[column] = _words(run, variant, across)
     return Grid(column_words, row_words, at)
-
-
-def _stacked(variants: list[Variant]) -> dict[tuple[int, int], Variant]:
-    return {(n, 0): variant for n, variant in enumerate(variants)}
 
 
 def _axes(run: RunResult, found: Interference) -> list[int]:

@@ -323,7 +323,8 @@ def interference_table(found: Interference) -> pl.DataFrame:
     schema = {**dict.fromkeys(run.columns(schema, axes), pl.String), **schema}
     rows = []
     for c in found.cells:
-        means = [m.mean if (m := p.measure(f"{c.job}.accepted")) else None for p in _both(c)]
+        both = (p.measure(f"{c.job}.accepted") for p in (c.alone, c.together))
+        means = [m.mean if m else None for m in both]
         ends = [_ends(each) for each in (c.accepted, c.mean, c.tail)]
         loss = c.felt
         slower = (*_ends(loss.mean if loss else None), *_ends(loss.tail if loss else None))
@@ -338,7 +339,3 @@ def interference_table(found: Interference) -> pl.DataFrame:
 
 def _ends(change: Change | None) -> tuple[float | None, float | None, float | None]:
     return (change.value, change.low, change.high) if change else (None, None, None)
-
-
-def _both(cell: Cell) -> tuple[PointResult, PointResult]:
-    return cell.alone, cell.together

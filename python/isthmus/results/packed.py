@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from isthmus import _core
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -71,8 +73,6 @@ def bin_columns(
     Columns: ``lower`` and ``upper`` in the unit of each distribution's step, ``count``, and
     ``lengths``, the number of bins of each distribution.
     """
-    from isthmus import _core
-
     columns = _core.BinColumns()
     unpack(columns, packed)
     return columns.take(steps)
@@ -85,8 +85,6 @@ def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str,
     ``to`` are -1, and numbers NaN, instead of None. ``lengths`` is the number of channels of each
     point.
     """
-    from isthmus import _core
-
     columns = _core.ChannelColumns()
     unpack(columns, packed)
     return columns.kinds(), columns.take()

@@ -26,29 +26,6 @@ from isthmus.wording import unit_label
 if TYPE_CHECKING:
     from isthmus.files import Bytes
 
-__all__ = [
-    "SCHEMA",
-    "Axis",
-    "AxisValue",
-    "Bins",
-    "Bottleneck",
-    "ChannelUse",
-    "Collapse",
-    "FieldChange",
-    "Histogram",
-    "JobSummary",
-    "Load",
-    "Measure",
-    "NodeUse",
-    "Outside",
-    "Percentile",
-    "PointResult",
-    "RunResult",
-    "SearchResult",
-    "Trial",
-    "VerdictSummary",
-]
-
 Verdict = Literal["stable", "saturated", "undecided", "collapsed", "completed", "incomplete"]
 """Whether a point carries its load; `collapsed` if messages no longer arrive."""
 Origin = Literal["simulation", "model"]

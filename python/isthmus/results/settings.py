@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _core
 from isthmus.core import ask, ask_json, parse_toml
 from isthmus.errors import IsthmusError
 from isthmus.scenario_fields import toml_value
@@ -60,8 +61,6 @@ class Column:
 
 def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
     """Parse lists of values as numbers, in the unit of each list's first value, by the core."""
-    from isthmus import _core
-
     answer = ask(_core.quantities, json.dumps({"texts": texts}))
     return [Column(**each) for each in json.loads(answer)]
 
@@ -108,10 +107,10 @@ class Sweep:
             raise _foreign()
         return places[: len(self.run.points)]
 
-    def pinned(self, place: Sequence[int | None]) -> list[str]:
-        """Return overrides that keep one value of each axis, except axes with position None."""
+    def _pinned(self, place: Sequence[int]) -> list[str]:
+        """Return overrides that keep one value of each axis."""
         axes = zip(self.values.items(), place, strict=True)
-        return [_override(key, [of[at]]) for (key, of), at in axes if at is not None]
+        return [_override(key, [of[at]]) for (key, of), at in axes]
 
     def settings(self) -> Settings:
         """Ask the core for every setting at every point.
@@ -121,7 +120,7 @@ class Sweep:
 
         """
         try:
-            answer = self._asked([self.pinned(place) for place in self.places])
+            answer = self._asked([self._pinned(place) for place in self.places])
         except IsthmusError:
             # The core refuses settings that have an effect only at points that were removed.
             answer = self._asked([self._rotated(place) for place in self.places])
@@ -134,14 +133,6 @@ class Sweep:
         # An axis of variants is not a field, so add the axes of the result.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
-    def allows(self, points: list[list[str]]) -> bool:
-        """Whether the scenario is valid with each of these lists of overrides by itself."""
-        try:
-            self._asked(points)
-        except IsthmusError:
-            return False
-        return True
-
     def _rotated(self, place: Sequence[int]) -> list[str]:
         """Return overrides with all values, those of one point first: the core reports that
         point.
@@ -150,8 +141,6 @@ class Sweep:
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]
 
     def _asked(self, points: list[list[str]]) -> dict[str, Any]:
-        from isthmus import _core
-
         question = {"scenario": self.canonical, "file": "scenario.toml", "points": points}
         return ask_json(_core.settings, question)
 

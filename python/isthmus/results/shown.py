@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from isthmus.answer import answer, bracket, judged, ranked
+from isthmus.answer import answer, judged, ranked
+from isthmus.answer.grounds import bracket
 from isthmus.results.schema import STEADY, Histogram, PointResult
 from isthmus.results.series import Series, View
 

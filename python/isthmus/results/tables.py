@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from isthmus.results.packed import bin_columns, channel_columns
 from isthmus.results.schema import AxisValue, Bottleneck, Measure, RunResult
 from isthmus.results.settings import Settings, columns
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def _numeric_axes(run: RunResult) -> list[bool]:
@@ -27,8 +26,6 @@ def _numeric_axes(run: RunResult) -> list[bool]:
 
 def _schema(run: RunResult, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a table, with the axes between its own columns."""
-    import polars as pl
-
     names = run.columns({*before, *after})
     types = [pl.Float64 if is_number else pl.String for is_number in _numeric_axes(run)]
     return {**before, **dict(zip(names, types, strict=True)), **after}
@@ -43,8 +40,6 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
 
 def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
     """Return one row per point, one column per setting; see `isthmus.Results.settings`."""
-    import polars as pl
-
     # Axes are columns as in all tables.
     axes = zip(run.axes, run.columns({"point"}), _numeric_axes(run), strict=True)
     table: dict[str, pl.Series] = {"point": pl.Series(range(len(run.points)), dtype=pl.Int64)}
@@ -72,8 +67,6 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
     ``unended`` (observations that the end of the run cut off), ``converged``, ``origin`` (of the
     verdict: simulation or model). A point without measures has one row, with an empty measure.
     """
-    import polars as pl
-
     after = {
         run.load.column: pl.Float64,
         "verdict": pl.String,
@@ -156,8 +149,6 @@ _NONE = Measure("", "", None, None, None, 0, 0, [], None, None, None, 0.0)
 
 def _of_points(run: RunResult, schema: Mapping[str, Any]) -> pl.DataFrame:
     """Return one row per point with the first columns of a table: its position and its axes."""
-    import polars as pl
-
     of_axes = zip(list(schema.items())[1 : 1 + len(run.axes)], _numeric_axes(run), strict=True)
     columns = [pl.Series("point", [p.index for p in run.points], dtype=pl.Int64)]
     for at, ((name, kind), is_number) in enumerate(of_axes):
@@ -176,8 +167,6 @@ def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
 
 def histograms_table(run: RunResult) -> pl.DataFrame:
     """Return one row per point, measure and occupied bin: ``lower``, ``upper``, ``unit``, count."""
-    import polars as pl
-
     after = {
         "measure": pl.String,
         "unit": pl.String,
@@ -207,8 +196,6 @@ def channels_table(run: RunResult) -> pl.DataFrame:
     point. ``from`` and ``to`` of a fat tree are nodes and, above them, switches. If several rings
     join the same two nodes, each link has its row.
     """
-    import polars as pl
-
     after = {
         "kind": pl.String,
         "from": pl.Int64,
@@ -256,8 +243,6 @@ def nodes_table(run: RunResult) -> pl.DataFrame:
     ``offered [UNIT]`` and ``accepted [UNIT]`` are of this node alone, in the unit of the run's
     load. The table is empty for kinds of machine that do not record it.
     """
-    import polars as pl
-
     after = {
         "verdict": pl.String,
         "node": pl.Int64,
@@ -290,8 +275,6 @@ def jobs_table(run: RunResult) -> pl.DataFrame:
     last row, ``I/O servers``, has their bandwidth per server. The table is empty for kinds of
     machine without jobs.
     """
-    import polars as pl
-
     after = {
         "verdict": pl.String,
         "job": pl.String,
@@ -325,8 +308,6 @@ def searches_table(run: RunResult) -> pl.DataFrame:
     undecided loads in the bracket, empty if none) and ``analytic`` are in ``unit``. ``reached``
     says whether the bracket is as narrow as the requested ``resolution``, relative to its middle.
     """
-    import polars as pl
-
     after = {
         "over": pl.String,
         "unit": pl.String,

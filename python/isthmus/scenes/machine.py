@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from isthmus.machines import MachineSummary
-from isthmus.results.schema import ChannelUse, PointResult
+from isthmus.results.packed import ChannelUse
+from isthmus.results.schema import PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import compared_point
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from isthmus.machines import FatTreeSummary
-from isthmus.results.schema import ChannelUse, PointResult
+from isthmus.results.packed import ChannelUse
+from isthmus.results.schema import PointResult
 
 DRAWN_NODES = 128
 """The maximum number of nodes of a tree that is drawn link by link."""

@@ -22,12 +22,11 @@ import numpy as np
 from isthmus.arguments import whole
 from isthmus.arrays.elements import empty
 from isthmus.streams.amounts import as_json, seconds
-from isthmus.streams.arrival import Arrival
+from isthmus.streams.arrival import open_to_peer
 from isthmus.streams.buffers import to_fill
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     IncompleteError,
-    RefusedError,
     SessionOverError,
     StreamFailedError,
     StreamsError,
@@ -194,32 +193,10 @@ class AsyncNic:
         if wait is None:
             number = int((await self._ask(request))["connection"]["connection"])
         else:
-            number = await self._arrive(Arrival(request, seconds("wait", wait)))
+            limit = seconds("wait", wait)
+            number = await open_to_peer(self._ask, asyncio.sleep, request, limit)
         made = Connection(self.nic._ask, number, destination, self.nic, checksum)
         return AsyncConnection(self, made)
-
-    async def _arrive(self, arrival: Arrival) -> int:
-        steps = arrival.steps()
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, float):
-                    await asyncio.sleep(step)
-                    step = next(steps)
-                    continue
-                try:
-                    answer = await self._ask(step)
-                except RefusedError as refused:
-                    step = steps.throw(refused)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as end:
-            return int(end.value)
-        except BaseException:
-            if arrival.number is not None:
-                with suppress(StreamsError):
-                    await self._ask(arrival.close())
-            raise
 
     async def stream(
         self, connection: AsyncConnection, adu: int | str, **settings: Any

@@ -1,14 +1,16 @@
-"""Waiting until the peer of a connection exists."""
+"""Opening a connection and waiting until its peer exists."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
 
-from isthmus.streams.errors import RefusedError, TimedOutError
+from isthmus.streams.errors import RefusedError, StreamsError, TimedOutError
 
+R = TypeVar("R")
 PAUSES = (0.01, 0.5)
 """Seconds between two attempts, and between two status requests: at first, and at most."""
 KINDS = ("raw:", "tcp:", "udp:")
@@ -17,63 +19,87 @@ KINDS = ("raw:", "tcp:", "udp:")
 Request = dict[str, object]
 
 
-class Arrival:
-    """The requests and pauses that open a connection, as a generator without input or output."""
+async def open_to_peer(
+    ask: Callable[[Request], Awaitable[dict[str, Any]]],
+    sleep: Callable[[float], Awaitable[object]],
+    request: Request,
+    limit: float | None,
+) -> int:
+    """Open a connection and wait for its peer; errors and cancellation close the connection.
 
-    def __init__(self, request: Request, limit: float | None) -> None:
-        self.number: int | None = None
-        """Number of the connection that is being opened."""
-        self._request = request
-        self._limit = math.inf if limit is None else limit
+    Args:
+        ask: sends a request to the daemon and returns the reply.
+        sleep: waits for some seconds.
+        request: the request that opens the connection.
+        limit: maximum time in seconds; None has no limit.
 
-    def steps(self) -> Generator[Request | float, Any, int]:
-        """Yield requests to the daemon, and pauses in seconds; the caller sends replies or throws
-        refusals.
+    Returns:
+        The number of the open connection.
 
-        Returns:
-            The number of the open connection.
+    Raises:
+        RefusedError: the daemon refuses to open it.
+        TimedOutError: no peer connected in time; the connection is closed.
 
-        Raises:
-            RefusedError: the daemon refuses to open it.
-            TimedOutError: no peer connected in time; the connection is closed.
-
-        """
-        until = time.monotonic() + self._limit
-        destination = str(self._request["destination"])
-        why, retry = "it has not connected", PAUSES[0]
+    """
+    limit = math.inf if limit is None else limit
+    until = time.monotonic() + limit
+    destination = str(request["destination"])
+    why, retry = "it has not connected", PAUSES[0]
+    number: int | None = None
+    try:
         while True:
             try:
-                reply = yield self._request
+                reply = await ask(request)
             except RefusedError as refused:
                 # The socket or host name may not exist yet.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)
             else:
-                number = self.number = int(reply["connection"]["connection"])
+                number = int(reply["connection"]["connection"])
                 look = PAUSES[0]
                 while True:
-                    reply = yield {"ask": "connection", "connection": number}
+                    reply = await ask({"ask": "connection", "connection": number})
                     status = reply["connection-status"]["connection"]
                     if status["open"]:
                         return number
                     left = until - time.monotonic()
                     if status.get("gone") is not None or left <= 0:
                         break
-                    yield min(look, left)
+                    await sleep(min(look, left))
                     look = min(2 * look, PAUSES[1])
                 why = status.get("gone") or why
-                yield self.close()
-                self.number = None
+                await ask({"ask": "close", "connection": number})
+                number = None
             left = until - time.monotonic()
             if left <= 0:
                 raise TimedOutError(
-                    f"{destination}: no peer within {self._limit:g} s ({why}); start the peer, or "
+                    f"{destination}: no peer within {limit:g} s ({why}); start the peer, or "
                     "raise wait="
                 )
-            yield min(retry, left)
+            await sleep(min(retry, left))
             retry = min(2 * retry, PAUSES[1])
+    except BaseException:
+        if number is not None:
+            with suppress(StreamsError):
+                await ask({"ask": "close", "connection": number})
+        raise
 
-    def close(self) -> Request:
-        """Return the request that closes the unfinished connection."""
-        return {"ask": "close", "connection": self.number}
+
+def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
+    """Return a coroutine function that makes a blocking call."""
+
+    async def made(argument: Any) -> R:
+        return call(argument)
+
+    return made
+
+
+def completed(steps: Coroutine[Any, Any, R]) -> R:
+    """Run a coroutine that makes only blocking calls, and return its result."""
+    try:
+        steps.send(None)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    raise AssertionError("the coroutine waits for an event loop")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from isthmus.arrays import Layout, Plan, memory
 from isthmus.errors import IsthmusError
@@ -16,33 +16,6 @@ if TYPE_CHECKING:
 
     from isthmus.arrays.mpi import Ranks
     from isthmus.streams.stream import Stream
-
-
-class Movers(Protocol):
-    """Redistributes pieces of an array."""
-
-    def own(self, links: int) -> list[int]:
-        """Return the links of this process, out of `links`."""
-
-    def owners(self, links: int) -> list[list[int]]:
-        """Return the links of each rank."""
-
-    def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the common type of the elements.
-
-        Raises:
-            IsthmusError: the arrays have several types, or none.
-
-        """
-
-    def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Move a piece from the user's arrays to the parts for the interface."""
-
-    def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Move a piece from the parts for the interface to the user's arrays."""
-
-    def agree(self, problem: BaseException | None) -> None:
-        """Raise an error that any process has."""
 
 
 class Threads:
@@ -60,7 +33,12 @@ class Threads:
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the type of all arrays."""
+        """Return the common type of the elements.
+
+        Raises:
+            IsthmusError: the arrays have several types, or none.
+
+        """
         if not isinstance(held, (list, tuple)) or len(held) != len(layout.ranks):
             count = len(layout.ranks)
             raise IsthmusError(f"{what}: a list of what each of the layout's {count} ranks holds")
@@ -71,11 +49,11 @@ class Threads:
         return found
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Move by threads."""
+        """Move a piece from the user's arrays to the parts for the interface."""
         plan.redistribute(held, out=[parts], threads=self._threads)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Move by threads."""
+        """Move a piece from the parts for the interface to the user's arrays."""
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
@@ -118,6 +96,10 @@ class MpiMovers:
             self._ranks.agree(0, "" if problem is None else str(problem))
         except IsthmusError as error:
             raise (problem or error) from None
+
+
+Movers = Threads | MpiMovers
+"""Redistributes pieces of an array between the user's arrays and the parts for the interface."""
 
 
 class CancelOnError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from isthmus.arguments import whole
 from isthmus.arrays import IoDistribution, Layout, io_distribution
@@ -111,7 +112,7 @@ class Cut:
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces in the order on the wire."""
         before = [range(extent) for extent in self.shape[: self.along]]
-        for at in _all(before):
+        for at in product(*before):
             for low in range(0, self.shape[self.along], self.step):
                 high = min(low + self.step, self.shape[self.along])
                 fixed = [(index, index + 1) for index in at]
@@ -161,13 +162,3 @@ class Cut:
                 boxes.append(tuple(slice(*each) for each in box))
             ranks.append(boxes)
         return Layout.boxes(self.shape, ranks, partial=True)
-
-
-def _all(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """Yield all combinations; the last index varies fastest."""
-    if not ranges:
-        yield ()
-        return
-    for first in ranges[0]:
-        for rest in _all(ranges[1:]):
-            yield (first, *rest)

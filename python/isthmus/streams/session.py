@@ -8,21 +8,17 @@ import sys
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _core
 from isthmus.arguments import flag, one_of, path, shown, text, whole
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, meant
 from isthmus.streams.amounts import as_json, seconds, size
-from isthmus.streams.arrival import Arrival
+from isthmus.streams.arrival import blocking, completed, open_to_peer
 from isthmus.streams.connection import Connection
-from isthmus.streams.errors import (
-    RefusedError,
-    SessionOverError,
-    StreamsError,
-    ask,
-)
+from isthmus.streams.errors import SessionOverError, StreamsError, ask
 from isthmus.streams.movers import Movers, Threads
 from isthmus.streams.specs import LINK_MAX, StreamSpec
 from isthmus.streams.status import Event
@@ -31,7 +27,6 @@ from isthmus.streams.stream import Stream
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from isthmus import _core
     from isthmus.streams.stream import Timeout
 
 CHECKSUMS = ("none", "internet", "crc32c")
@@ -78,8 +73,6 @@ def connect(
         IsthmusError: an argument is invalid.
 
     """
-    from isthmus import _core
-
     needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     if token is not None:
@@ -106,8 +99,6 @@ def join(
     The session has links of its own, and may use everything that the application has. The
     application ends with the session that created it. Arguments and errors are those of `connect`.
     """
-    from isthmus import _core
-
     needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     text("ticket", ticket, "0123abcd")
@@ -124,8 +115,6 @@ def needs_linux() -> None:
         StreamsError: on systems other than Linux.
 
     """
-    from isthmus import _core
-
     if not hasattr(_core, "NicSession"):
         raise StreamsError("isthmus.streams: links to the manager need Linux; run it there")
 
@@ -216,31 +205,10 @@ class Nic:
         if wait is None:
             number = int(self._ask(request)["connection"]["connection"])
         else:
-            number = self._arrive(Arrival(request, seconds("wait", wait)))
+            limit = seconds("wait", wait)
+            steps = open_to_peer(blocking(self._ask), blocking(time.sleep), request, limit)
+            number = completed(steps)
         return Connection(self._ask, number, destination, self, checksum)
-
-    def _arrive(self, arrival: Arrival) -> int:
-        steps = arrival.steps()
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, float):
-                    time.sleep(step)
-                    step = next(steps)
-                    continue
-                try:
-                    answer = self._ask(step)
-                except RefusedError as refused:
-                    step = steps.throw(refused)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as end:
-            return int(end.value)
-        except BaseException:
-            if arrival.number is not None:
-                with suppress(StreamsError):
-                    self._ask(arrival.close())
-            raise
 
     def link(
         self,
@@ -476,8 +444,6 @@ class Nic:
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in words:
-        from isthmus.errors import meant
-
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")
 

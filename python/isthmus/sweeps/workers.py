@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from isthmus import _core
 from isthmus.core import ask
 from isthmus.files import telling_of
 from isthmus.owned.mark import is_worker
@@ -146,8 +147,6 @@ class Lease:
 
 def leases_on(entries: Iterable[str], journal: Path) -> list[Lease]:
     """Return the leases on these entries that still exist."""
-    from isthmus import _core
-
     return [Lease(*fields) for fields in ask(_core.claims_on, str(journal), list(entries))]
 
 
@@ -159,8 +158,6 @@ def now_in(journal: Path, leases: list[Lease]) -> float:
     heartbeat. If that is long ago by this machine's clock, either no worker lives or the clocks
     differ; then this function waits for one file to become younger.
     """
-    from isthmus import _core
-
     youngest, here = _youngest(journal), time.time()
     doubtful = [
         lease.expiry_s

@@ -19,7 +19,7 @@ pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
         AscentTable::Source => (Ascent::Source, Adaptive::default()),
         AscentTable::Random => (Ascent::Random, Adaptive::default()),
     };
-    // The shape first: what is wrong with it is told before what is wrong with links.
+    // The shape comes first: its errors are reported before those of links.
     let shape = shape(settings, table.tree)?;
     Ok(FatTreeSpec {
         shape,

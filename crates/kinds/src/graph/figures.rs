@@ -111,7 +111,7 @@ fn routing(shape: &Shape) -> &'static str {
         Shape::Dragonfly { routing, .. } => match routing {
             DragonflyRouting::Minimal => "over a link between the two groups",
             DragonflyRouting::Valiant => "by a third group, drawn by lot",
-            DragonflyRouting::Ugal => "by a third group where queues promise that it is quicker",
+            DragonflyRouting::Ugal => "by a third group where queues promise that it is faster",
         },
     }
 }

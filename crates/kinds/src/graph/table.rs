@@ -72,7 +72,7 @@ pub(super) enum GraphTable {
         #[describe(label = "delay of global links", holds = Span::or_zero("ns"), default = "0 s")]
         global_delay: Time,
         /// Which ways packets take through a dragonfly: over a link between the two groups; by a third
-        /// group, drawn by lot; by that if its queues promise to be quicker (UGAL-L).
+        /// group, drawn by lot; by that if its queues promise to be faster (UGAL-L).
         #[describe(words, label = "routing of groups", default = "minimal")]
         group_routing: DragonflyRouting,
     },

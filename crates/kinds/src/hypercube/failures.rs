@@ -33,7 +33,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         return None;
     }
     let Ok(machine) = Machine::new(spec) else {
-        // Why not is told when its points are built.
+        // The build of its points reports the error.
         let left = |_: &[Part]| Left {
             live: 0,
             runs: true,

@@ -197,11 +197,11 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
             }
         }));
     }
-    told(channels(counted, machine), disks, overlay)
+    uses_of(channels(counted, machine), disks, overlay)
 }
 
-/// What is told of channels and devices.
-pub(super) fn told(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay) -> Uses {
+/// Return the rows of channels and devices, and the bottleneck among them.
+pub(super) fn uses_of(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay) -> Uses {
     let listed = channels.len() <= CHANNELS_LISTED_MAX;
     let mut parts = channels;
     parts.extend(devices);

@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Tells `watch` of those of the lanes.
+/// Report to `watch` the fields of lanes that have no effect.
 pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     let unused = [
         ("machine.lanes.io_source", cube.lanes.io_source),
@@ -25,7 +25,7 @@ pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Tells `watch` of those of disks that nothing comes from.
+/// Report to `watch` the fields of disks, if no block comes from a disk.
 fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     for key in [
         "machine.device.disk.seek",
@@ -45,8 +45,8 @@ fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Tells `watch` of those of the cache and the disk of an I/O node, where another device may have been put
-/// in their place, and jobs may make no use of them.
+/// Report to `watch` the fields of the cache and the disk of I/O nodes that have no effect. Another device may have
+/// replaced both, and jobs may not use them.
 pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: bool, used: bool) {
     if used && !replaced {
         return disks(watch, cube);
@@ -82,7 +82,7 @@ pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: 
     }
 }
 
-/// Tells `watch` of all with what PEs ask for.
+/// Report to `watch` all fields that have no effect under this traffic of PEs.
 pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
     lanes(watch, cube);
     disks(watch, cube);

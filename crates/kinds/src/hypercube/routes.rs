@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Most pairs of a PE and an I/O node whose routes are walked; larger machines are averaged over.
 const PAIRS_MAX: u64 = 1 << 14;
-/// Largest cube whose links are told apart.
+/// Dimension of the largest cube whose links are distinguished.
 const DIMENSION_MAX: u32 = 10;
 
 // Kinds of length, by their position in the network's list.

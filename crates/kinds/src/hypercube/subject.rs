@@ -220,7 +220,7 @@ struct Running {
 
 impl Simulated for Running {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let ran = self.simulation.run_until(&mut Told(recorders), until);
+        let ran = self.simulation.run_until(&mut Recording(recorders), until);
         ran.goes_on() || recorders.finished()
     }
 
@@ -263,10 +263,10 @@ impl Simulated for Running {
     }
 }
 
-/// What a simulation tells, to recorders.
-struct Told<'r>(&'r mut Recorders);
+/// Passes the events of a simulation on to recorders.
+struct Recording<'r>(&'r mut Recorders);
 
-impl Observer for Told<'_> {
+impl Observer for Recording<'_> {
     #[inline]
     fn offered(&mut self, flow: Flow, _time: Cycles) {
         self.0.offer(flow as usize);

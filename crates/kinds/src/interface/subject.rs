@@ -164,20 +164,20 @@ impl Subject for Point {
 
 struct Running {
     simulation: Simulation,
-    /// ADUs that the recorders were told of.
+    /// ADUs that were reported to the recorders.
     offered: u64,
     work: Work,
 }
 
 impl Running {
-    /// When the next ADU is made that the recorders were not told of.
+    /// Return when the first ADU is made that is not reported yet.
     fn next_offer(&self) -> Cycles {
         let gap = self.work.gap_ns().filter(|_| self.offered < self.work.adus);
         gap.map_or(Cycles::MAX, |gap| gap.saturating_mul(self.offered))
     }
 
-    /// Tells of the ADUs that are made by now. Without a load nothing is offered: it follows from
-    /// what is accepted.
+    /// Report the ADUs that are made by now. Without a load none is offered: the offered load follows from the
+    /// accepted load.
     fn offer(&mut self, recorders: &mut Recorders) {
         while self.next_offer() <= self.simulation.now() {
             recorders.offer(0);
@@ -237,28 +237,32 @@ impl Simulated for Running {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let Some(told) = self.simulation.figures() else {
+        let Some(found) = self.simulation.figures() else {
             return Vec::new();
         };
         let figure = |name, unit, value| Figure { name, unit, value };
         let mut figures = vec![
-            figure("accepted", "MB/s", told.mb_per_s),
-            figure("adu", "us", told.elapsed_ns as f64 / told.adus as f64 / 1e3),
-            figure("cycles_per_word", "cycles", told.cycles_per_word),
+            figure("accepted", "MB/s", found.mb_per_s),
+            figure(
+                "adu",
+                "us",
+                found.elapsed_ns as f64 / found.adus as f64 / 1e3,
+            ),
+            figure("cycles_per_word", "cycles", found.cycles_per_word),
         ];
         if self.work.from == From::Cells {
-            figures.push(figure("reshuffle", "us", told.last_row.reshuffle_ns / 1e3));
+            figures.push(figure("reshuffle", "us", found.last_row.reshuffle_ns / 1e3));
             if self.work.to != To::Cells {
-                figures.push(figure("wait", "us", told.last_row.wait_ns / 1e3));
-                figures.push(figure("send", "us", told.last_row.send_ns / 1e3));
+                figures.push(figure("wait", "us", found.last_row.wait_ns / 1e3));
+                figures.push(figure("send", "us", found.last_row.send_ns / 1e3));
             }
         }
         if self.work.to != To::Cells {
-            figures.push(figure("idle", "%", 100.0 * told.idle));
+            figures.push(figure("idle", "%", 100.0 * found.idle));
         }
         if self.work.to == To::Network {
-            figures.push(figure("packets", "1/s", told.packets_per_s));
-            figures.push(figure("per_packet", "us", told.per_packet_ns / 1e3));
+            figures.push(figure("packets", "1/s", found.packets_per_s));
+            figures.push(figure("per_packet", "us", found.per_packet_ns / 1e3));
         }
         figures
     }

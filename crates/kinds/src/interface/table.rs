@@ -37,8 +37,7 @@ pub(super) struct MachineTable {
 /// `[machine.cell]`.
 #[derive(Describe)]
 pub(super) struct CellTable {
-    /// A cycle of a cell's processor, of which costs per word are told: 20 MHz, which the paper does
-    /// not give.
+    /// A cycle of a cell's processor, the unit of costs per word: 20 MHz, which the paper does not give.
     #[describe(label = "processor cycle", holds = PERIOD, default = "50 ns")]
     pub(super) cycle: Time,
     /// A word (Figure 11: 4 B).

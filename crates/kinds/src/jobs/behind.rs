@@ -374,7 +374,7 @@ pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     of_jobs.chain(of_all).collect()
 }
 
-/// Tells `watch` of fields of devices that have no effect on a machine of so many nodes.
+/// Report to `watch` the fields of devices that have no effect on a machine of so many nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     devices::watch(watch, &traffic.storage, DEVICE_TABLE);
     let causes = causes(watch);

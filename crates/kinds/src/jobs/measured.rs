@@ -143,12 +143,12 @@ pub(crate) struct Measured {
     names: Vec<String>,
     /// One for each job, then that of the I/O servers.
     flows: Vec<FlowInfo>,
-    told: Told,
+    properties: Properties,
 }
 
-/// What observers must know of jobs.
+/// Properties of jobs that their observers need.
 #[derive(Debug, Clone)]
-struct Told {
+struct Properties {
     /// Where the data of each job go to and come from.
     data: Vec<Data>,
     /// Which jobs ask for messages however many wait.
@@ -186,7 +186,7 @@ impl Measured {
             tick_us,
             names: names(traffic),
             flows: flows.chain([servers]).collect(),
-            told: Told {
+            properties: Properties {
                 data: (traffic.jobs.iter())
                     .map(|job| Data::of(traffic, &layout, job))
                     .collect(),
@@ -200,13 +200,13 @@ impl Measured {
 
     /// Whether any job's data go to devices or come from there.
     pub fn is_stored_behind(&self) -> bool {
-        self.told.data.contains(&Data::Devices)
+        self.properties.data.contains(&Data::Devices)
     }
 
-    /// What a simulation tells of them, to be put into recorders.
-    pub fn ears(&self, nodes: u32) -> Ears {
-        Ears {
-            told: self.told.clone(),
+    /// Return the state of a new observer of these jobs.
+    pub fn observer_state(&self, nodes: u32) -> ObserverState {
+        ObserverState {
+            properties: self.properties.clone(),
             sent: vec![0; nodes as usize],
         }
     }
@@ -233,7 +233,12 @@ impl Measured {
     }
 
     pub fn occurs(&self, measure: usize) -> bool {
-        let of_phases = || self.told.phases.iter().position(|&at| at == Some(measure));
+        let of_phases = || {
+            self.properties
+                .phases
+                .iter()
+                .position(|&at| at == Some(measure))
+        };
         let job = match measure / QUANTITIES.len() {
             job if job < self.traffic.jobs.len() => Some(job),
             _ => of_phases(),
@@ -246,7 +251,7 @@ impl Measured {
     }
 
     pub fn limits_itself(&self) -> bool {
-        let mut jobs = self.traffic.jobs.iter().zip(&self.told.open);
+        let mut jobs = self.traffic.jobs.iter().zip(&self.properties.open);
         !jobs.any(|(job, open)| job.active && *open)
     }
 
@@ -341,25 +346,25 @@ impl Measured {
     }
 }
 
-/// Takes what a simulation tells of jobs.
+/// The state that an observer of jobs keeps between the parts of a run.
 #[derive(Debug)]
-pub(crate) struct Ears {
-    told: Told,
+pub(crate) struct ObserverState {
+    properties: Properties,
     /// Bytes that have arrived for the processes of each node.
     sent: Vec<u64>,
 }
 
-impl Ears {
-    /// What puts it into recorders.
-    pub fn with<'a>(&'a mut self, recorders: &'a mut Recorders) -> Seen<'a> {
-        Seen {
+impl ObserverState {
+    /// Return an observer that passes events on to `recorders`.
+    pub fn with<'a>(&'a mut self, recorders: &'a mut Recorders) -> Recording<'a> {
+        Recording {
             recorders,
-            told: &self.told,
+            properties: &self.properties,
             sent: &mut self.sent,
         }
     }
 
-    /// Counts anew what has arrived.
+    /// Reset the counts of arrived bytes.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
     }
@@ -369,7 +374,7 @@ impl Ears {
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
-                measure: self.told.phases[phase.job as usize]?,
+                measure: self.properties.phases[phase.job as usize]?,
                 age: phase.end - phase.start,
             })
         });
@@ -386,30 +391,30 @@ impl Ears {
     }
 }
 
-/// What a simulation tells, to recorders.
-pub(crate) struct Seen<'a> {
+/// Passes the events of jobs on to recorders.
+pub(crate) struct Recording<'a> {
     recorders: &'a mut Recorders,
-    told: &'a Told,
+    properties: &'a Properties,
     sent: &'a mut [u64],
 }
 
-impl Seen<'_> {
+impl Recording<'_> {
     /// Data of a job have arrived for a process of this node.
     #[inline]
     fn carry(&mut self, job: usize, client: u32, bytes: u64) {
         let flows = &mut self.recorders.flows;
         flows[job].carry(bytes);
-        if self.told.data[job] != Data::Nodes {
-            flows[self.told.data.len()].carry(bytes);
+        if self.properties.data[job] != Data::Nodes {
+            flows[self.properties.data.len()].carry(bytes);
         }
         self.sent[client as usize] += bytes;
     }
 }
 
-impl Observer for Seen<'_> {
+impl Observer for Recording<'_> {
     fn offered(&mut self, job: u32) {
         // A closed loop has no backlog that could grow.
-        if self.told.open[job as usize] {
+        if self.properties.open[job as usize] {
             self.recorders.offer(job as usize);
         }
     }
@@ -417,7 +422,7 @@ impl Observer for Seen<'_> {
     #[inline]
     fn packet(&mut self, packet: &Packet) {
         let job = packet.job as usize;
-        let data = self.told.data[job];
+        let data = self.properties.data[job];
         if data == Data::Devices && packet.answer {
             return;
         }
@@ -438,13 +443,13 @@ impl Observer for Seen<'_> {
         recorders.delivered += 1;
         recorders.latencies[QUANTITIES.len() * job].push(completed.response);
         recorders.latencies[QUANTITIES.len() * job + 1].push(completed.network);
-        if self.told.open[job] {
+        if self.properties.open[job] {
             recorders.flows[job].complete();
         }
     }
 
     fn phase(&mut self, phase: &Phase) {
-        if let Some(at) = self.told.phases[phase.job as usize] {
+        if let Some(at) = self.properties.phases[phase.job as usize] {
             self.recorders.latencies[at].push(phase.end - phase.start);
         }
     }

@@ -16,7 +16,7 @@ mod table;
 use figures::nodes;
 pub(crate) use format::{tables, workload};
 pub use measured::names;
-pub(crate) use measured::{Ears, Measured, is_io, stores};
+pub(crate) use measured::{Measured, ObserverState, is_io, stores};
 pub(crate) use message::{Message, ns};
 pub(crate) use no_effect::watch;
 pub(crate) use read::{Nodes, check_live, jobs};

@@ -2,7 +2,7 @@
 
 use super::behind::Devices;
 use super::capacity::{Foretold, foretold};
-use super::{Ears, Measured, nodes};
+use super::{Measured, ObserverState, nodes};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
@@ -179,7 +179,7 @@ impl<M: Runs> Subject for Point<M> {
 /// A replication of jobs on a machine of one kind.
 pub(crate) struct Running<S> {
     pub simulation: S,
-    pub ears: Ears,
+    pub observer: ObserverState,
     /// What channels and devices have done; of nodes nothing.
     pub counts: fn(&S) -> Counts,
     /// How it has collapsed, if it has.
@@ -188,9 +188,9 @@ pub(crate) struct Running<S> {
 
 impl<S: Replication + Send> Simulated for Running<S> {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        let mut seen = self.ears.with(recorders);
-        let left = self.simulation.run_until(&mut seen, until);
-        left || seen.finished()
+        let mut recording = self.observer.with(recorders);
+        let left = self.simulation.run_until(&mut recording, until);
+        left || recording.finished()
     }
 
     fn now(&self) -> Cycles {
@@ -203,12 +203,12 @@ impl<S: Replication + Send> Simulated for Running<S> {
 
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
-        self.ears.restart_counts();
+        self.observer.restart_counts();
     }
 
     fn counts(&self) -> Counts {
         Counts {
-            nodes: self.ears.nodes(),
+            nodes: self.observer.nodes(),
             ..(self.counts)(&self.simulation)
         }
     }
@@ -218,7 +218,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 
     fn unended(&self) -> Vec<Unended> {
-        self.ears.unended(&self.simulation.open())
+        self.observer.unended(&self.simulation.open())
     }
 }
 

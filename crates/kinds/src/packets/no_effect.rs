@@ -18,7 +18,7 @@ pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
     reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
 }
 
-/// Tells `watch` of them in a network of so many nodes.
+/// Report these fields to `watch`, for a network of so many nodes.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);

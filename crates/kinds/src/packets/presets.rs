@@ -91,7 +91,7 @@ presets! {
             "below 600 ns: NVIDIA ConnectX-6 user manual, Introduction";
     } tree {
         ascent = "\"destination\"":
-            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+            "assumption: static routing, the default of subnet managers";
         virtual_channels = "1":
             "assumption: one data virtual lane in use, as subnet managers set it up";
     } graph {
@@ -120,7 +120,7 @@ presets! {
         nic.software_latency = "\"600 ns\"": "assumption: as ConnectX-6";
     } tree {
         ascent = "\"destination\"":
-            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+            "assumption: static routing, the default of subnet managers";
         virtual_channels = "1":
             "assumption: one data virtual lane in use, as subnet managers set it up";
     } graph {
@@ -172,7 +172,7 @@ presets! {
         nic.request = "\"16 B\"":
             "InfiniBand Architecture Specification: RDMA extended transport header";
         nic.dma_period = "\"5 ns\"":
-            "assumption: 200 million messages per second, as told of ConnectX-5";
+            "assumption: 200 million messages per second, as reported for ConnectX-5";
         nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
         nic.software_latency = "\"600 ns\"": "below 600 ns: Mellanox ConnectX-5 EN product brief";
     } tree {

@@ -63,7 +63,7 @@ impl<F: Fabric> Runs for On<F> {
         );
         Box::new(Running {
             simulation: simulation.expect("a node has fewer jobs than its interface has queues"),
-            ears: jobs.ears(self.node_count()),
+            observer: jobs.observer_state(self.node_count()),
             counts,
             collapse: jobs::never,
         })

@@ -103,7 +103,7 @@ pub(crate) enum AgeTable {
     PerSwitch,
 }
 
-/// Of ages that do not begin anew at each switch.
+/// The start of ages that do not restart at each switch.
 #[derive(Describe)]
 pub(crate) struct Since {
     /// Since when the age of a packet counts: its start on the link of its node; its message being

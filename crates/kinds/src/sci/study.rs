@@ -115,8 +115,8 @@ struct Found {
 /// failures are drawn in each fabric, or all.
 ///
 /// # Errors
-/// No scenario, one that is not of rings, or that asks for what a study does otherwise; fabrics that
-/// cannot be told apart.
+/// No scenario, one that is not of rings, or that asks for what a study does otherwise; fabrics
+/// that cannot be distinguished.
 pub fn study(scenarios: &[Scenario], doubles: u64, seed: Option<u64>) -> Result<Study, StudyError> {
     let Some(first) = scenarios.first() else {
         return Err(StudyError("no scenario; give one or more".to_owned()));
@@ -125,12 +125,12 @@ pub fn study(scenarios: &[Scenario], doubles: u64, seed: Option<u64>) -> Result<
     for scenario in scenarios {
         check(scenario)?;
         for variant in scenario.variants()? {
-            let told = if scenarios.len() > 1 {
+            let title = if scenarios.len() > 1 {
                 scenario.title.as_str()
             } else {
                 ""
             };
-            found.push(fabric(scenario, variant, told)?);
+            found.push(fabric(scenario, variant, title)?);
         }
     }
     let left_out = left_out(scenarios, seed.is_some());
@@ -210,7 +210,7 @@ fn check(scenario: &Scenario) -> Result<(), StudyError> {
     Ok(())
 }
 
-fn fabric(scenario: &Scenario, variant: Variant, told: &str) -> Result<Found, StudyError> {
+fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, StudyError> {
     if let Some(field) = variant.given(NODE_FIELDS) {
         let at = match variant.label.as_str() {
             "" => String::new(),
@@ -227,7 +227,7 @@ fn fabric(scenario: &Scenario, variant: Variant, told: &str) -> Result<Found, St
     let variant = variant.with(key, value);
     let machine = variant.machine()?;
     let spec: &SciSpec = machine.expect();
-    let words = [told, &variant.label];
+    let words = [title, &variant.label];
     let words: Vec<&str> = words
         .into_iter()
         .filter(|words| !words.is_empty())

@@ -279,7 +279,7 @@ struct Running {
 
 impl Simulated for Running {
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
-        self.simulation.advance(&mut Told(recorders), until);
+        self.simulation.advance(&mut Recording(recorders), until);
         true
     }
 
@@ -324,10 +324,10 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     }
 }
 
-/// What a simulation tells, to recorders.
-struct Told<'r>(&'r mut Recorders);
+/// Passes the events of a simulation on to recorders.
+struct Recording<'r>(&'r mut Recorders);
 
-impl Observer for Told<'_> {
+impl Observer for Recording<'_> {
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);

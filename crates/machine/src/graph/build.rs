@@ -131,15 +131,15 @@ impl Built {
     }
 }
 
-/// A table, and why it is free of deadlock.
-type Told = (Table, String);
+/// A table, and the reason why it is free of deadlock.
+type Proven = (Table, String);
 
 fn minimal(
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
     channels: u32,
-) -> Result<Told, MachineError> {
+) -> Result<Proven, MachineError> {
     let ways = Shortest::new(form, wiring)?;
     let layers = ways.layers(channels);
     if channels < u32::from(layers.count) {
@@ -165,7 +165,7 @@ fn minimal(
     Ok((table, free(layers.count, layers.reason())))
 }
 
-fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Told, MachineError> {
+fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Proven, MachineError> {
     let ways = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
@@ -189,7 +189,7 @@ fn listed(
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
-) -> Result<Told, MachineError> {
+) -> Result<Proven, MachineError> {
     let ways = routes.ways(form, wiring)?;
     let rule = Rule {
         classes: ways.layers(),

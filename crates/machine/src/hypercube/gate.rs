@@ -32,7 +32,7 @@ impl Gate {
         }
     }
 
-    /// Whether it is to be told of demands that end.
+    /// Return whether the gate needs a call of [`end`](Self::end) for every demand that ends.
     #[inline]
     pub fn counts(&self) -> bool {
         !self.doors.is_empty()

@@ -32,7 +32,7 @@ id! {
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Transfer units that have not begun, and their data.
+    /// Transfer units that have not started, and their data.
     unsent: u64,
     left: u64,
     /// Units that have not ended.
@@ -69,8 +69,8 @@ struct Errand {
     leg: Leg,
     /// Its data, which a request asks for.
     bytes: u64,
-    /// When the first worm with its data began.
-    begun: Cycles,
+    /// When the first worm with its data started.
+    started: Cycles,
 }
 
 /// One replication: a machine, its jobs and every message under way.
@@ -91,7 +91,7 @@ struct State {
     errands: Slab<ErrandId, Errand>,
     path: Vec<ChannelId>,
     /// Messages on their way to the engine.
-    begun: Vec<Demand>,
+    starting: Vec<Demand>,
 }
 
 impl JobsSimulation {
@@ -139,7 +139,7 @@ impl JobsSimulation {
                 messages: Slab::new(),
                 errands: Slab::new(),
                 path: Vec::new(),
-                begun: Vec::new(),
+                starting: Vec::new(),
             },
             counted_from: 0,
         };
@@ -176,7 +176,7 @@ impl Replication for JobsSimulation {
             .run_until(until, &mut Driver { state, observer });
         if !observer.finished() {
             let now = self.engine.now();
-            self.state.jobs.tell_all_offered(now, observer);
+            self.state.jobs.report_all_offered(now, observer);
         }
         self.under_way() > 0
     }
@@ -202,11 +202,11 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Takes up the messages that the jobs have given.
+    /// Start the messages that the jobs have given.
     fn begin(&mut self, engine: &mut Engine<ErrandId>) {
-        let mut begun = std::mem::take(&mut self.begun);
-        self.jobs.pass_on(|&demand| begun.push(demand));
-        for demand in begun.drain(..) {
+        let mut starting = std::mem::take(&mut self.starting);
+        self.jobs.pass_on(|&demand| starting.push(demand));
+        for demand in starting.drain(..) {
             let units = demand.bytes.div_ceil(self.transfer.unit.get()).max(1);
             let message = self.messages.insert(Message {
                 demand,
@@ -223,7 +223,7 @@ impl State {
                         stage: Stage::Hand,
                         leg: self.first(&demand),
                         bytes: 0,
-                        begun: 0,
+                        started: 0,
                     },
                 );
             }
@@ -231,7 +231,7 @@ impl State {
                 self.next_unit(engine, message, demand.time);
             }
         }
-        self.begun = begun;
+        self.starting = starting;
     }
 
     /// The first worm for a message.
@@ -251,16 +251,16 @@ impl State {
         message.unsent -= 1;
         message.left -= bytes;
         let demand = message.demand;
-        let begun = time + self.machine.startup();
+        let started = time + self.machine.startup();
         let leg = self.first(&demand);
         let errand = Errand {
             message: number,
             stage: Stage::Send,
             leg,
             bytes,
-            begun,
+            started,
         };
-        self.wait(engine, begun, errand);
+        self.wait(engine, started, errand);
     }
 
     /// Lets a worm follow what has ended at `time`, a start-up later.
@@ -268,14 +268,14 @@ impl State {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
         // Where data are read their way begins.
-        let begun = match leg {
+        let started = match leg {
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => at,
-            Leg::Io(_) => errand.begun,
+            Leg::Io(_) => errand.started,
         };
         let next = Errand {
             stage,
             leg,
-            begun,
+            started,
             ..errand
         };
         self.wait(engine, at, next);
@@ -347,7 +347,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
             Stage::Hand => {
                 let demand = self.state.demand(&errand);
                 self.state.jobs.handed(engine.now(), &demand);
-                self.tell_and_begin(engine);
+                self.report_and_begin(engine);
             }
             Stage::Arrive => self.arrived(engine, errand),
             Stage::Store => {
@@ -385,7 +385,7 @@ impl<O: Observer> Driver<'_, O> {
         match errand.leg {
             Leg::Between { from, to } if from == demand.from => match demand.operation {
                 Operation::Write => {
-                    self.tell_packet(engine, &errand);
+                    self.report_packet(engine, &errand);
                     self.ended(engine, &errand);
                 }
                 Operation::Read => {
@@ -394,7 +394,7 @@ impl<O: Observer> Driver<'_, O> {
                 }
             },
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => {
-                self.tell_packet(engine, &errand);
+                self.report_packet(engine, &errand);
                 self.ended(engine, &errand);
             }
             Leg::Io(Step::Ask { pe }) => {
@@ -452,17 +452,17 @@ impl<O: Observer> Driver<'_, O> {
             (Operation::Write, Some(done)) => {
                 let stage = Stage::Store;
                 state.wait(engine, done, Errand { stage, ..errand });
-                self.tell_packet(engine, &errand);
+                self.report_packet(engine, &errand);
             }
             (Operation::Write, None) => {
-                self.tell_packet(engine, &errand);
+                self.report_packet(engine, &errand);
                 self.ended(engine, &errand);
             }
         }
     }
 
-    /// Tells of the data of a unit, all of which are where they go.
-    fn tell_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
+    /// Report a unit whose data have all arrived.
+    fn report_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
         let demand = self.state.demand(errand);
         let (from, to) = match demand.operation {
             Operation::Write => (demand.from, demand.to),
@@ -474,7 +474,7 @@ impl<O: Observer> Driver<'_, O> {
             from,
             to,
             bytes: errand.bytes,
-            latency: engine.now() - errand.begun,
+            latency: engine.now() - errand.started,
             answer: false,
         });
     }
@@ -498,7 +498,9 @@ impl<O: Observer> Driver<'_, O> {
             return;
         }
         state.messages.remove(errand.message);
-        state.jobs.tell_offered(demand.process, now, self.observer);
+        state
+            .jobs
+            .report_offered(demand.process, now, self.observer);
         self.observer.completed(&Completed {
             job: demand.job,
             response: now - demand.asked,
@@ -506,12 +508,12 @@ impl<O: Observer> Driver<'_, O> {
         });
         state.jobs.arrived(now, &demand);
         state.jobs.completed(now, &demand);
-        self.tell_and_begin(engine);
+        self.report_and_begin(engine);
     }
 
-    /// Tells of the phases that have ended and takes up the messages that follow.
-    fn tell_and_begin(&mut self, engine: &mut Engine<ErrandId>) {
-        self.state.jobs.tell_phases(self.observer);
+    /// Report the phases that have ended, and start the messages that follow.
+    fn report_and_begin(&mut self, engine: &mut Engine<ErrandId>) {
+        self.state.jobs.report_phases(self.observer);
         self.state.begin(engine);
     }
 }

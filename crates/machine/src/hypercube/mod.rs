@@ -1,8 +1,8 @@
 //! Binary hypercubes with I/O nodes and, if wanted, an I/O network of their own.
 //!
 //! [`Machine`] is what was built from a [`spec::HypercubeSpec`]: placement, routes, channels. A
-//! [`Simulation`] lets a workload run on it, one message at a time, and tells an [`Observer`] what
-//! happens; a [`JobsSimulation`] lets jobs run on it ([`crate::jobs`]).
+//! [`Simulation`] lets a workload run on it, one message at a time, and reports events to an
+//! [`Observer`]; a [`JobsSimulation`] lets jobs run on it ([`crate::jobs`]).
 
 mod build;
 mod faulted;

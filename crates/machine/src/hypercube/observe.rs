@@ -1,4 +1,4 @@
-//! What a simulation tells about itself.
+//! The events that a simulation reports to its observer.
 
 use isthmus_kernel::Cycles;
 use isthmus_wormhole::ChannelId;
@@ -91,7 +91,7 @@ impl Operation {
     }
 }
 
-/// The two flows whose backlog tells saturation.
+/// The two flows whose backlog shows saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Flow {

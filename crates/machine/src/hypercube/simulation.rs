@@ -209,7 +209,7 @@ impl Simulation {
         self.engine.run_until(until, &mut driver)
     }
 
-    /// Messages that have begun and not arrived.
+    /// Messages that have started and not arrived.
     pub fn under_way(&self) -> u64 {
         self.engine.under_way()
     }

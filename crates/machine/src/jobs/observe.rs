@@ -1,4 +1,4 @@
-//! What a simulation tells about itself.
+//! The events that a simulation reports to its observer.
 
 use isthmus_kernel::Cycles;
 use isthmus_workload::jobs::Phase;
@@ -22,7 +22,7 @@ pub struct Packet {
     pub answer: bool,
 }
 
-/// Data of a message that the device behind a server has taken, as its client has been told.
+/// Data of a message that the device behind a server has taken and confirmed to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// The job whose message that was.

@@ -56,12 +56,12 @@ pub struct Open {
     pub messages: Vec<(u32, Cycles)>,
 }
 
-/// What jobs ask for, and what has been told of it.
+/// The messages that jobs ask for, and how many of them have been reported.
 ///
 /// Calling contract: [`begin`](Self::begin) once. Whatever carries messages calls
 /// [`handed`](Self::handed), [`arrived`](Self::arrived) and [`completed`](Self::completed) as
-/// [`JobsSource`] asks for, then [`tell_phases`](Self::tell_phases), and offers what
-/// [`take`](Self::take) gives.
+/// [`JobsSource`] asks for, then [`report_phases`](Self::report_phases), and offers
+/// the messages of [`pass_on`](Self::pass_on).
 #[derive(Debug)]
 pub(crate) struct Jobs {
     source: JobsSource,
@@ -114,19 +114,19 @@ impl Jobs {
         self.demands.clear();
     }
 
-    /// Whether the source is to be told of each message of this one's process that is handed over.
+    /// Return whether the source needs [`handed`](Self::handed) for each message of this one's process.
     #[inline]
     pub fn several(&self, demand: &Demand) -> bool {
         self.several && self.source.several(demand.process)
     }
 
-    /// Whether the source is to be told in order of those that are complete.
+    /// Return whether the source needs the completions of this one's process in the order of time.
     #[inline]
     pub fn in_order(&self, demand: &Demand) -> bool {
         self.several && self.source.in_order(demand.process)
     }
 
-    /// A message has been handed over. To be told of those of [`several`](Self::several).
+    /// Handle a message that has been handed over. Required where [`several`](Self::several) is true.
     #[inline]
     pub fn handed(&mut self, time: Cycles, demand: &Demand) {
         self.source.handed(time, demand, &mut self.demands);
@@ -146,9 +146,9 @@ impl Jobs {
         self.source.completed(time, demand, &mut self.demands);
     }
 
-    /// Tells of the phases that have ended.
+    /// Report the phases that have ended.
     #[inline]
-    pub fn tell_phases<O: Observer>(&mut self, observer: &mut O) {
+    pub fn report_phases<O: Observer>(&mut self, observer: &mut O) {
         for phase in self.source.ended_phases() {
             observer.phase(&phase);
         }
@@ -156,7 +156,7 @@ impl Jobs {
 
     /// Report the messages that this process and all open loops have asked for by now.
     #[inline]
-    pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
+    pub fn report_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         if self.asking.peek().is_some_and(|first| first.time <= now) {
             self.report_open_loops(now, observer);
         }
@@ -166,7 +166,7 @@ impl Jobs {
     }
 
     /// The same of all processes, at the end of a run that has not been finished.
-    pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
+    pub fn report_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.report_open_loops(now, observer);
         for process in 0..self.reported.len() as u32 {
             self.report_process(process, now, observer);
@@ -209,7 +209,7 @@ impl Jobs {
         true
     }
 
-    /// Return what has started by `now` and not ended. Call [`tell_all_offered`](Self::tell_all_offered) first.
+    /// Return what has started by `now` and not ended. Call [`report_all_offered`](Self::report_all_offered) first.
     pub fn open(&self, now: Cycles) -> Open {
         Open {
             phases: self.source.open_phases(now),
@@ -292,7 +292,7 @@ mod tests {
             (0, 2_001),
             (5, 9_999),
         ] {
-            jobs.tell_offered(at, now, &mut seen);
+            jobs.report_offered(at, now, &mut seen);
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");

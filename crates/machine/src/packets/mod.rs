@@ -1,7 +1,7 @@
 //! Networks of packets, whatever their form, with the jobs that run on them.
 //!
 //! A [`Network`] is what links, switches and interfaces are like. With the ways of a machine
-//! ([`isthmus_packet::ways`]) a [`Simulation`] lets jobs run on it and tells an [`Observer`] what happens.
+//! ([`isthmus_packet::ways`]) a [`Simulation`] lets jobs run on it and reports events to an [`Observer`].
 //! [`Routed`] is all of that but the jobs, for machines without another form of their own.
 
 mod network;

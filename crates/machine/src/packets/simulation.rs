@@ -35,7 +35,7 @@ struct State {
     acknowledged: bool,
 }
 
-/// Devices behind servers, and how these tell that one has taken what was written.
+/// Devices behind servers, and the answers of servers when a device has taken the data of a write.
 #[derive(Debug)]
 struct Behind {
     stores: JobStores,
@@ -46,7 +46,7 @@ struct Behind {
 }
 
 impl Behind {
-    /// What the server of a write tells its client.
+    /// Return the answer of a write's server to its client.
     fn answer(&self, demand: Demand) -> Message<Demand> {
         Message {
             from: demand.to,
@@ -135,7 +135,7 @@ impl<W: Ways> Replication for Simulation<W> {
         self.engine.run_until(until, &mut driver);
         if !observer.finished() {
             let now = self.engine.now();
-            self.state.jobs.tell_all_offered(now, observer);
+            self.state.jobs.report_all_offered(now, observer);
         }
         self.under_way() > 0
     }
@@ -192,7 +192,7 @@ impl<O: Observer> Driver<'_, O> {
             return false;
         };
         if is_answer(delivery.message.from, &demand) {
-            (state.jobs).tell_offered(demand.process, now, self.observer);
+            (state.jobs).report_offered(demand.process, now, self.observer);
             self.observer.stored(&Stored {
                 job: demand.job,
                 client: demand.from,
@@ -223,13 +223,13 @@ impl<O: Observer> Driver<'_, O> {
             self.state.serve_next(time, demand.to, offers);
         }
         self.state.jobs.completed(time, demand);
-        self.tell_and_offer(time, offers);
+        self.report_and_offer(time, offers);
     }
 
-    /// Tells of the phases that have ended and offers the messages that follow.
+    /// Report the phases that have ended, and offer the messages that follow.
     #[inline]
-    fn tell_and_offer(&mut self, now: Cycles, offers: &mut Offers<Demand>) {
-        self.state.jobs.tell_phases(self.observer);
+    fn report_and_offer(&mut self, now: Cycles, offers: &mut Offers<Demand>) {
+        self.state.jobs.report_phases(self.observer);
         self.state.offer(now, offers);
     }
 }
@@ -362,7 +362,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         } else {
             delivery.arrived
         };
-        jobs.tell_offered(demand.process, delivery.arrived, self.observer);
+        jobs.report_offered(demand.process, delivery.arrived, self.observer);
         self.observer.completed(&Completed {
             job: demand.job,
             response: completed - demand.asked,
@@ -374,7 +374,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
             // Reminders at a client are of messages to be handed over, where these wait for a turn.
             let node = if waits { demand.to } else { demand.from };
             offers.remind(completed, node, *demand);
-            self.tell_and_offer(delivery.arrived, offers);
+            self.report_and_offer(delivery.arrived, offers);
         } else {
             self.complete(completed, demand, offers);
         }
@@ -395,7 +395,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         let waits = self.state.is_in_turn(&demand);
         if waits && node == demand.from {
             self.state.ask(time, demand, offers);
-            return self.tell_and_offer(time, offers);
+            return self.report_and_offer(time, offers);
         }
         self.state.apart -= u64::from(waits);
         self.complete(time, &demand, offers);

@@ -13,10 +13,10 @@ struct Door {
     next_known: bool,
     /// Requests that have been drawn and are not with the engine.
     drawn: VecDeque<Request>,
-    /// When the last request was asked for that is with the engine and not told as asked for.
+    /// The time of the newest request with the engine, if it is not reported as offered.
     given: Option<Cycles>,
-    /// How many of those drawn have been told as asked for.
-    told: usize,
+    /// How many of `drawn` have been reported as offered.
+    reported: usize,
 }
 
 /// What stands between what nodes ask for and their interfaces.
@@ -42,9 +42,9 @@ impl Gate {
             Some(request) => request,
             None => source.next(node),
         };
-        match door.told {
+        match door.reported {
             0 => door.given = Some(request.time),
-            _ => door.told -= 1,
+            _ => door.reported -= 1,
         }
         request
     }
@@ -75,11 +75,11 @@ impl Gate {
         }
         door.given = None;
         loop {
-            while let Some(request) = door.drawn.get(door.told) {
+            while let Some(request) = door.drawn.get(door.reported) {
                 if request.time > now {
                     return asked;
                 }
-                door.told += 1;
+                door.reported += 1;
                 asked += 1;
             }
             door.drawn.push_back(source.next(node));

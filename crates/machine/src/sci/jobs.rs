@@ -60,7 +60,7 @@ enum What {
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Transactions that have not begun, and the data that is left for them.
+    /// Transactions that have not started, and the data that is left for them.
     unsent: u64,
     left: u64,
     /// Transactions whose requests have not come in.
@@ -89,7 +89,7 @@ struct State {
     turnaround: Cycles,
     messages: Slab<MessageId, Message>,
     /// Messages on their way to the engine.
-    begun: Vec<Demand>,
+    starting: Vec<Demand>,
     /// What stands behind the servers.
     stores: Option<JobStores>,
     /// Requests that are at a server in this cycle.
@@ -153,7 +153,7 @@ impl JobsSimulation {
             transfer,
             router: Router::new(machine, streams),
             messages: Slab::new(),
-            begun: Vec::new(),
+            starting: Vec::new(),
             stores: JobStores::new(traffic, layout, cycle_us, nodes, streams),
             at_servers: Vec::new(),
         };
@@ -199,7 +199,7 @@ impl Replication for JobsSimulation {
             self.rings.advance(&mut driver, until);
         }
         if !observer.finished() {
-            self.state.jobs.tell_all_offered(self.now(), observer);
+            self.state.jobs.report_all_offered(self.now(), observer);
         }
         self.under_way() > 0
     }
@@ -226,9 +226,9 @@ impl State {
     /// Hands on the messages that the jobs have given, each with as many transactions as may be
     /// under way.
     fn offer(&mut self, mut offer: impl FnMut(Cycles, Packet<'_, Tag>)) {
-        let mut begun = std::mem::take(&mut self.begun);
-        self.jobs.pass_on(|&demand| begun.push(demand));
-        for demand in begun.drain(..) {
+        let mut starting = std::mem::take(&mut self.starting);
+        self.jobs.pass_on(|&demand| starting.push(demand));
+        for demand in starting.drain(..) {
             let parts = demand.bytes.div_ceil(self.transfer.payload.get()).max(1);
             let message = self.messages.insert(Message {
                 demand,
@@ -245,7 +245,7 @@ impl State {
                 offer(demand.time, self.request(message, What::Request));
             }
         }
-        self.begun = begun;
+        self.starting = starting;
     }
 
     /// The next request of a message.
@@ -292,14 +292,14 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Tells of the phases that have ended and offers the messages that follow.
-    fn tell_and_offer(&mut self, offers: &mut Offers<Tag>) {
-        self.state.jobs.tell_phases(self.observer);
+    /// Report the phases that have ended, and offer the messages that follow.
+    fn report_and_offer(&mut self, offers: &mut Offers<Tag>) {
+        self.state.jobs.report_phases(self.observer);
         self.state.offer(|time, packet| offers.offer(time, packet));
     }
 
-    /// Tells of a packet with data.
-    fn tell_packet(&mut self, delivery: &Delivery<Tag>, from: u32) {
+    /// Report a packet with data.
+    fn report_packet(&mut self, delivery: &Delivery<Tag>, from: u32) {
         let demand = &self.state.messages[delivery.tag.message].demand;
         self.observer.packet(&PacketSeen {
             job: demand.job,
@@ -329,7 +329,7 @@ impl<O: Observer> Driver<'_, O> {
             };
             offers.remind(delivery.tail, delivery.node, tag);
             if demand.operation == Operation::Write {
-                self.tell_packet(delivery, demand.from);
+                self.report_packet(delivery, demand.from);
             }
             return;
         }
@@ -352,8 +352,8 @@ impl<O: Observer> Driver<'_, O> {
                 state.jobs.arrived(time, &demand);
             }
         }
-        self.tell_packet(delivery, demand.from);
-        self.tell_and_offer(offers);
+        self.report_packet(delivery, demand.from);
+        self.report_and_offer(offers);
     }
 
     /// All requests that have come to a server with a device in this cycle are known.
@@ -417,7 +417,7 @@ impl<O: Observer> Driver<'_, O> {
             offers.offer(delivery.tail, request);
         }
         if demand.operation == Operation::Read {
-            self.tell_packet(delivery, demand.to);
+            self.report_packet(delivery, demand.to);
         }
         if unanswered > 0 {
             return;
@@ -425,7 +425,7 @@ impl<O: Observer> Driver<'_, O> {
         let stores = self.state.stores.as_ref();
         let stored = stores.is_some_and(|stores| stores.serve(&demand));
         let jobs = &mut self.state.jobs;
-        jobs.tell_offered(demand.process, delivery.header, self.observer);
+        jobs.report_offered(demand.process, delivery.header, self.observer);
         if stored && demand.operation == Operation::Write {
             self.observer.stored(&Stored {
                 job: demand.job,
@@ -447,7 +447,7 @@ impl<O: Observer> Driver<'_, O> {
         }
         jobs.completed(completed, &demand);
         self.state.messages.remove(delivery.tag.message);
-        self.tell_and_offer(offers);
+        self.report_and_offer(offers);
     }
 }
 
@@ -498,7 +498,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
                 state.messages.remove(tag.message);
             }
         }
-        self.tell_and_offer(offers);
+        self.report_and_offer(offers);
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Fabrics of SCI rings joined by switch nodes.
 //!
 //! [`Machine`] is what was built from a [`spec::SciSpec`]: rings, routes, the rules of the engine.
-//! A [`Simulation`] lets packets run on it and tells an [`Observer`] what happens; a
+//! A [`Simulation`] lets packets run on it and reports events to an [`Observer`]; a
 //! [`JobsSimulation`] lets jobs run on it ([`crate::jobs`]).
 
 mod build;

@@ -1,4 +1,4 @@
-//! What a simulation tells about itself.
+//! The events that a simulation reports to its observer.
 
 use isthmus_kernel::Cycles;
 

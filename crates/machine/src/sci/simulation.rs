@@ -135,7 +135,7 @@ impl Simulation {
         if !observer.finished() && self.state.gate.is_some() {
             let now = self.now();
             for node in self.state.source.senders().to_vec() {
-                self.state.tell_offered(node, now, observer);
+                self.state.report_offered(node, now, observer);
             }
         }
     }
@@ -181,8 +181,8 @@ impl State {
         (request.time.max(now), packet)
     }
 
-    /// Tells of the requests that a node with a limit has asked for by `now`.
-    fn tell_offered<O: Observer>(&mut self, node: u32, now: Cycles, observer: &mut O) {
+    /// Report the requests that a node with a limit has asked for by `now`.
+    fn report_offered<O: Observer>(&mut self, node: u32, now: Cycles, observer: &mut O) {
         let Some(gate) = &mut self.gate else {
             return;
         };
@@ -202,7 +202,7 @@ impl<O: Observer> Driver<'_, O> {
     /// A request of a node with a limit has been handed to its interface.
     fn handed(&mut self, node: u32, now: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
-        state.tell_offered(node, now, self.observer);
+        state.report_offered(node, now, self.observer);
         if state.gate.as_mut().is_some_and(|gate| gate.handed(node)) {
             let (time, packet) = state.next_request(node, now);
             offers.offer(time, packet);

@@ -172,7 +172,7 @@ fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error>
     if kind == "tls" {
         address = address.trusting(&fixture("cert.pem"))?;
     }
-    let session = Session::connect(&address, None, "rank", soon)?;
+    let session = Session::connect(&address, None, "rank", false, soon)?;
     let carrier = match job.carrier.as_str() {
         "rings" => Carrier::Rings {
             from_rank_bytes: 256 << 10,

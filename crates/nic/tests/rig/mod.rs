@@ -241,7 +241,7 @@ impl Client {
     pub fn hello(&mut self, name: &str) -> String {
         let rest = format!(r#""ask":"hello","version":2,"name":"{name}","watch":true"#);
         match self.ask(&rest).unwrap() {
-            Answer::Welcome { ticket, .. } => ticket,
+            Answer::Welcome(welcome) => welcome.ticket,
             other => panic!("{other:?}"),
         }
     }

@@ -2,12 +2,13 @@
 //! module paces them. The manager repairs losses or reports them, according to the connection's
 //! protocol.
 
+use super::Incoming;
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream::{ConnectionId, Manager, Offer, OrderId, PacketId};
+use isthmus_stream::{Offer, OrderId, PacketId};
 use isthmus_wire::connect_udp;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sockopt};
@@ -201,13 +202,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// The reason for which the connection is lost.
-    pub fn read(
-        &mut self,
-        now: isthmus_stream::Instant,
-        id: ConnectionId,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> Result<bool, String> {
+    pub fn read(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         for turn in 0..TURN {
             let len = match rustix::net::recv(&self.socket, &mut self.room, RecvFlags::DONTWAIT) {
                 Ok((len, _)) => len,
@@ -223,14 +218,14 @@ impl Datagrams {
                 continue;
             };
             self.first = First::PeerActive;
-            if let Offer::Take(packet) = manager.offer(now, id, &header) {
+            if let Offer::Take(packet) = incoming.offer(&header) {
                 let mut sum = Sum::new(self.checksum);
-                memory.allocate(packet, data.len());
-                if let Some(block) = memory.packet_mut(packet) {
+                incoming.memory.allocate(packet, data.len());
+                if let Some(block) = incoming.memory.packet_mut(packet) {
                     block.bytes[..data.len()].copy_from_slice(data);
                     sum.add(&block.bytes[..data.len()]);
                 }
-                manager.handle_arrived(now, packet, Some(sum.word()));
+                incoming.arrived(packet, sum.word());
             }
         }
         Ok(true)

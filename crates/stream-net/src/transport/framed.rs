@@ -1,11 +1,12 @@
 //! Packets over a stream socket, to the peer's manager or a sink.
 
+use super::Incoming;
 use crate::claims::{Claims, write_claim};
 use crate::memory::{Data, Memory};
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream::{ConnectionId, Instant, Manager, Offer, OrderId, PacketId};
+use isthmus_stream::{Offer, OrderId, PacketId};
 use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -179,13 +180,7 @@ impl Framed {
     ///
     /// # Errors
     /// The reason for which the connection is lost.
-    pub fn read(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> Result<bool, String> {
+    pub fn read(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         if self.skipped > 0 {
             self.skipped -= 1;
             return Ok(false);
@@ -196,9 +191,9 @@ impl Framed {
             let moved = if self.skip > 0 {
                 self.skip_bytes()?
             } else if self.reading.is_some() {
-                self.read_data(now, manager, memory)?
+                self.read_data(incoming)?
             } else if let Some(header) = self.waiting.take() {
-                if !self.offer(now, id, header, manager, memory) {
+                if !self.offer(header, incoming) {
                     return Ok(any);
                 }
                 any = true;
@@ -225,18 +220,11 @@ impl Framed {
     }
 
     /// Offers a packet to the manager. Returns false if it has to wait.
-    fn offer(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        header: Header,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> bool {
-        match manager.offer(now, id, &header) {
+    fn offer(&mut self, header: Header, incoming: &mut Incoming<'_>) -> bool {
+        match incoming.offer(&header) {
             Offer::Take(packet) => {
                 let bytes = header.bytes as usize;
-                memory.allocate(packet, bytes);
+                incoming.memory.allocate(packet, bytes);
                 self.reading = Some(Reading {
                     packet,
                     bytes,
@@ -270,16 +258,11 @@ impl Framed {
         Ok(moved)
     }
 
-    fn read_data(
-        &mut self,
-        now: Instant,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> Result<Moved, String> {
+    fn read_data(&mut self, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
         };
-        let Some(block) = memory.packet_mut(it.packet) else {
+        let Some(block) = incoming.memory.packet_mut(it.packet) else {
             // The manager released the packet while it came.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
@@ -298,7 +281,7 @@ impl Framed {
         if it.done == it.bytes {
             let (packet, sum) = (it.packet, it.sum.word());
             self.reading = None;
-            manager.handle_arrived(now, packet, Some(sum));
+            incoming.arrived(packet, sum);
         }
         Ok(moved)
     }

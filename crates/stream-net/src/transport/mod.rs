@@ -20,9 +20,32 @@ pub(crate) use plain_receive::{Expected, refused as refused_by_plain};
 pub(crate) use screen::Drawing;
 pub(crate) use writers::Writers;
 
+use crate::memory::Memory;
 use isthmus_stream::checksum::Checksum;
+use isthmus_stream::wire::Header;
+use isthmus_stream::{ConnectionId, Manager, Offer, PacketId};
 use isthmus_wire::Socket;
 use std::time::Instant;
+
+/// The receiver of the packets of a connection, in one round.
+pub(crate) struct Incoming<'a> {
+    pub now: isthmus_stream::Instant,
+    pub id: ConnectionId,
+    pub manager: &'a mut Manager,
+    pub memory: &'a mut Memory,
+}
+
+impl Incoming<'_> {
+    /// Offers a packet to the manager.
+    pub fn offer(&mut self, header: &Header) -> Offer {
+        self.manager.offer(self.now, self.id, header)
+    }
+
+    /// Reports that the data of a packet is in its slot.
+    pub fn arrived(&mut self, packet: PacketId, sum: u32) {
+        self.manager.handle_arrived(self.now, packet, Some(sum));
+    }
+}
 
 /// The transport that uses a socket once it is connected.
 #[derive(Clone, Copy, Debug)]

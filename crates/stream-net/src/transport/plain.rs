@@ -8,10 +8,11 @@
 //! No packet is reported as done while it is in the memory of this machine. Unacknowledged packets
 //! fail when the connection is lost.
 
+use super::Incoming;
 use super::plain_receive::{Expected, PlainReceive};
 use crate::claims::write_claim;
 use crate::memory::{Data, Memory};
-use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
+use isthmus_stream::{OrderId, PacketId, StreamId};
 use isthmus_wire::{Moved, Socket, Unacknowledged};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
@@ -225,14 +226,12 @@ impl Plain {
     /// The reason for which the connection is lost.
     pub fn read(
         &mut self,
-        at: (Instant, ConnectionId),
-        manager: &mut Manager,
-        memory: &mut Memory,
+        incoming: &mut Incoming<'_>,
         expects: &mut VecDeque<Expected>,
         moved: &dyn Fn(StreamId) -> Option<u64>,
     ) -> Result<bool, String> {
         if let Some(receive) = &mut self.receive {
-            return receive.read(&self.socket, at, manager, memory, expects, moved);
+            return receive.read(&self.socket, incoming, expects, moved);
         }
         let mut waste = [0; 16 << 10];
         match self

@@ -6,11 +6,9 @@
 //! stream are skipped, so that the next stream begins at its own first byte. A stream without a
 //! number of ADUs ends when the peer closes the connection.
 
-use crate::memory::Memory;
+use super::Incoming;
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream::{
-    Adu, ConnectionId, Direction, Format, Instant, Manager, Offer, PacketId, StreamId, StreamSpec,
-};
+use isthmus_stream::{Adu, Direction, Format, Offer, PacketId, StreamId, StreamSpec};
 use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 
@@ -110,7 +108,7 @@ struct Reading {
 }
 
 /// State of dividing the bytes of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PlainReceive {
     channel: u32,
     /// The number of the next stream on the connection, and that of the next packet.
@@ -130,13 +128,7 @@ impl PlainReceive {
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
-            ordinal: 0,
-            sequence: 0,
-            current: None,
-            first: None,
-            reading: None,
-            skip: 0,
-            over: None,
+            ..Self::default()
         }
     }
 
@@ -154,9 +146,7 @@ impl PlainReceive {
     pub fn read(
         &mut self,
         socket: &Socket,
-        (now, id): (Instant, ConnectionId),
-        manager: &mut Manager,
-        memory: &mut Memory,
+        incoming: &mut Incoming<'_>,
         expects: &mut VecDeque<Expected>,
         moved: &dyn Fn(StreamId) -> Option<u64>,
     ) -> Result<bool, String> {
@@ -179,14 +169,14 @@ impl PlainReceive {
                 if !self.is_moved(moved) {
                     return Ok(any);
                 }
-                return self.end(now, id, manager).map(|moved| moved | any);
+                return self.end(incoming).map(|moved| moved | any);
             }
             let moved = if self.skip > 0 {
                 self.skip_bytes(socket)?
             } else if self.reading.is_some() {
-                self.read_data(socket, now, manager, memory)?
+                self.read_data(socket, incoming)?
             } else if self.first.is_some() {
-                if !self.request_slot(now, id, manager, memory) {
+                if !self.request_slot(incoming) {
                     return Ok(any);
                 }
                 any = true;
@@ -214,13 +204,7 @@ impl PlainReceive {
     }
 
     /// Requests a slot for the next packet. Returns false if it has to wait.
-    fn request_slot(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> bool {
+    fn request_slot(&mut self, incoming: &mut Incoming<'_>) -> bool {
         let Some(current) = &mut self.current else {
             return false;
         };
@@ -231,9 +215,9 @@ impl PlainReceive {
         (header.stream, header.sequence) = (self.ordinal, self.sequence);
         (header.adu, header.adu_bytes) = (adu, current.expected.adu_bytes);
         (header.offset, header.bytes, header.end) = (offset, bytes, last);
-        match manager.offer(now, id, &header) {
+        match incoming.offer(&header) {
             Offer::Take(packet) => {
-                memory.allocate(packet, bytes as usize);
+                incoming.memory.allocate(packet, bytes as usize);
                 self.reading = Some(Reading {
                     packet,
                     bytes: bytes as usize,
@@ -261,17 +245,11 @@ impl PlainReceive {
         }
     }
 
-    fn read_data(
-        &mut self,
-        socket: &Socket,
-        now: Instant,
-        manager: &mut Manager,
-        memory: &mut Memory,
-    ) -> Result<Moved, String> {
+    fn read_data(&mut self, socket: &Socket, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
         };
-        let Some(block) = memory.packet_mut(it.packet) else {
+        let Some(block) = incoming.memory.packet_mut(it.packet) else {
             // The manager released the packet while it came.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
@@ -293,7 +271,7 @@ impl PlainReceive {
             self.reading = None;
             self.packet_done();
             // Plain bytes carry no checksum to compare with.
-            manager.handle_arrived(now, packet, Some(0));
+            incoming.arrived(packet, 0);
         }
         Ok(moved)
     }
@@ -348,12 +326,7 @@ impl PlainReceive {
     }
 
     /// Ends the stream without a number of ADUs, if there is one, and then the connection.
-    fn end(
-        &mut self,
-        now: Instant,
-        id: ConnectionId,
-        manager: &mut Manager,
-    ) -> Result<bool, String> {
+    fn end(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         let why = self.over.clone().unwrap_or_default();
         let whole = self.reading.is_none() && self.skip == 0;
         if let Some(current) = self.current.as_ref().filter(|_| whole)
@@ -363,7 +336,7 @@ impl PlainReceive {
             let mut header = Header::new(Kind::Data, self.channel);
             (header.stream, header.sequence) = (self.ordinal, self.sequence);
             (header.adu, header.end) = (current.adu, true);
-            if manager.offer(now, id, &header) == Offer::Later {
+            if incoming.offer(&header) == Offer::Later {
                 return Ok(false);
             }
         }

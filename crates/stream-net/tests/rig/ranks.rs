@@ -2,12 +2,13 @@
 
 use super::memory::adu_bytes;
 use super::{Had, content};
-use isthmus_ring::{Handles, Producer, ring};
+use isthmus_ring::{Consumer, Handles, Producer, ring};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
-use isthmus_stream_net::rank::{Pipe, Receiver, Sender};
+use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::{Ends, Socket};
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -56,6 +57,32 @@ pub fn tcp_pair() -> (TcpStream, TcpStream) {
     (rank_end, listener.accept().unwrap().0)
 }
 
+/// The end of a link from which a rank reads.
+pub enum Source {
+    Ring(Consumer),
+    Socket(Box<dyn Read + Send>),
+}
+
+impl Source {
+    /// Fills `bytes`. Returns none if the link ends before that.
+    fn fill(&mut self, bytes: &mut [u8]) -> Option<()> {
+        match self {
+            Self::Ring(ring) => ring.read_exact(bytes, soon()).ok(),
+            Self::Socket(socket) => socket.read_exact(bytes).ok(),
+        }
+    }
+
+    /// Reads a frame and its data. Returns none at the end of the link.
+    pub fn next(&mut self) -> Option<(Frame, Vec<u8>)> {
+        let mut head = [0; Frame::BYTES];
+        self.fill(&mut head)?;
+        let frame = Frame::decode(&head).ok()?;
+        let mut data = vec![0; frame.bytes as usize];
+        self.fill(&mut data)?;
+        Some((frame, data))
+    }
+}
+
 /// One ADU to write: the manager's and the script's number of the stream, the ADU, and the first
 /// byte of the stream on this link to write.
 pub struct Job {
@@ -81,11 +108,11 @@ impl Writer {
                 let (producer, consumer) = ring(links.capacity()).unwrap();
                 let (to, from) = ring(4096).unwrap();
                 let ends = Ends::rings(Some(consumer), Some(to));
-                (Pipe::Producer(producer), Pipe::Consumer(from), ends)
+                (Pipe::Producer(producer), Source::Ring(from), ends)
             }
             Links::Unix => {
                 let (rank_end, driver_end) = UnixStream::pair().unwrap();
-                let reading = Pipe::Unix(rank_end.try_clone().unwrap());
+                let reading = Source::Socket(Box::new(rank_end.try_clone().unwrap()));
                 (
                     Pipe::Unix(rank_end),
                     reading,
@@ -94,7 +121,7 @@ impl Writer {
             }
             Links::Tcp => {
                 let (rank_end, driver_end) = tcp_pair();
-                let reading = Pipe::Tcp(rank_end.try_clone().unwrap());
+                let reading = Source::Socket(Box::new(rank_end.try_clone().unwrap()));
                 (
                     Pipe::Tcp(rank_end),
                     reading,
@@ -105,8 +132,8 @@ impl Writer {
         let (jobs, work) = channel::<Job>();
         let (send_frame, frames) = channel();
         std::thread::spawn(move || {
-            let mut receiver = Receiver::new(reading);
-            while let Ok(Some(frame)) = receiver.next(&mut Vec::new(), soon()) {
+            let mut reading = reading;
+            while let Some((frame, _)) = reading.next() {
                 let _ = send_frame.send(frame);
             }
         });
@@ -145,12 +172,12 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
             let (producer, consumer) = ring(links.capacity()).unwrap();
             let (to, from) = ring(4096).unwrap();
             let ends = Ends::rings(Some(from), Some(producer));
-            (Pipe::Consumer(consumer), Some(to), ends)
+            (Source::Ring(consumer), Some(to), ends)
         }
         Links::Unix => {
             let (rank_end, driver_end) = UnixStream::pair().unwrap();
             (
-                Pipe::Unix(rank_end),
+                Source::Socket(Box::new(rank_end)),
                 None,
                 Ends::socket(Socket::from(driver_end)),
             )
@@ -158,7 +185,7 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
         Links::Tcp => {
             let (rank_end, driver_end) = tcp_pair();
             (
-                Pipe::Tcp(rank_end),
+                Source::Socket(Box::new(rank_end)),
                 None,
                 Ends::socket(Socket::from(driver_end)),
             )
@@ -168,17 +195,16 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
     let written = Arc::clone(&log);
     std::thread::spawn(move || {
         let _writes = writes;
-        let mut receiver = Receiver::new(pipe);
-        let mut data = Vec::new();
+        let mut pipe = pipe;
         let mut sus = 0;
         while sus < most
-            && let Ok(Some(frame)) = receiver.next(&mut data, soon())
+            && let Some((frame, data)) = pipe.next()
         {
             let had = (!data.is_empty()).then(|| Had {
                 adu: frame.adu,
                 offset: frame.offset,
                 good: frame.kind == Kind::Data,
-                data: data.clone(),
+                data,
             });
             sus += usize::from(had.is_some());
             written
@@ -249,7 +275,7 @@ fn a_doomed_rank() {
     let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin())
         .try_clone_to_owned()
         .unwrap();
-    let pipe = match words[0] {
+    let mut pipe = match words[0] {
         "Ring" | "Roomy" => {
             let handles = Handles::receive(&stdin, soon()).unwrap();
             Pipe::Producer(Producer::attach(handles, ROOMY).unwrap())
@@ -263,14 +289,17 @@ fn a_doomed_rank() {
         .split(',')
         .map(|link| LinkId(link.parse().unwrap()));
     let format = Format::fixed(adu, number(5), &links.collect::<Vec<_>>());
-    let mut sender = Sender::new(link, pipe);
     let first = content(key, 0, adu);
-    sender
-        .send_adu(stream, &format, (0, &first), (0, 0), soon())
-        .unwrap();
+    for tu in (0..format.tus(adu)).filter_map(|index| format.tu(0, adu, index)) {
+        for su in format.sus(tu.bytes).filter(|su| su.link == link) {
+            let head = Frame::su(Kind::Data, stream, &tu, &su).encode();
+            let data = &first[(tu.offset + su.offset) as usize..][..su.bytes as usize];
+            pipe.write_all(&head, soon()).unwrap();
+            pipe.write_all(data, soon()).unwrap();
+        }
+    }
     let tu = format.tu(1, adu, 0).unwrap();
     let su = format.sus(tu.bytes).find(|su| su.link == link).unwrap();
-    let mut pipe = sender.into_pipe();
     let head = Frame::su(Kind::Data, stream, &tu, &su).encode();
     pipe.write_all(&head, soon()).unwrap();
     pipe.write_all(&content(key, 1, su.bytes / 2), soon())

@@ -1,7 +1,7 @@
 //! Reports of drivers on orders, and their effects on streams: ADUs moved, ADUs done.
 
 use super::{Manager, Task};
-use crate::control::stream::Stage;
+use crate::control::stream::{Stage, live, live_mut};
 use crate::format::{Adu, Su};
 use crate::ids::{Direction, Instant, OrderId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, State};
@@ -239,11 +239,7 @@ impl Manager {
 
     /// Reports completed ADUs, in order.
     fn settle_ledger(&mut self, id: StreamId) {
-        while let Some(stream) = self
-            .streams
-            .get_mut(&id)
-            .filter(|stream| stream.end.is_none())
-        {
+        while let Some(stream) = live_mut(&mut self.streams, id) {
             let first = stream.ledger.front();
             let Some(first) = first.filter(|first| first.moved && first.packets == 0) else {
                 return;
@@ -260,7 +256,7 @@ impl Manager {
     /// Ends a stream whose ADUs are done, or removes one from the execution module that has moved
     /// all its data. Returns whether it did.
     pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
-        let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+        let Some(stream) = live(&self.streams, id) else {
             return false;
         };
         let Some(connection) = self.connections.get(&stream.connection) else {

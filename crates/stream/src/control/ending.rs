@@ -1,6 +1,6 @@
 //! The ends of streams: done, failed, cancelled, and the clean-up after them.
 
-use super::stream::Stage;
+use super::stream::{Stage, live_mut};
 use super::{Gone, Manager, Task};
 use crate::error::{Error, Result};
 use crate::ids::{Direction, Instant, LinkId, OrderId, StreamId};
@@ -35,11 +35,7 @@ impl Manager {
     /// Sets the end of a stream, and waits for operations that are under way.
     pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
         let now = self.now;
-        let Some(stream) = self
-            .streams
-            .get_mut(&id)
-            .filter(|stream| stream.end.is_none())
-        else {
+        let Some(stream) = live_mut(&mut self.streams, id) else {
             return;
         };
         let state = match &end {

@@ -1,5 +1,6 @@
 //! Reports of drivers on links: offered data, cuts and restores.
 
+use super::stream::live;
 use super::{Manager, Task};
 use crate::error::{Error, Result};
 use crate::ids::{Instant, LinkId, StreamId};
@@ -51,12 +52,8 @@ impl Manager {
                 continue;
             };
             self.orders.retain(|waiting| waiting.id != order);
-            let live = self
-                .streams
-                .get(&stream)
-                .is_some_and(|stream| stream.end.is_none());
-            let repeated = live.then(|| self.work_to_repeat(&task)).flatten();
-            match repeated {
+            let live = live(&self.streams, stream).is_some();
+            match live.then(|| self.work_to_repeat(&task)).flatten() {
                 Some(work) => {
                     if let Some(waiting) = self.cut.get_mut(&link) {
                         waiting.push((stream, slot, work));

@@ -25,7 +25,7 @@ pub(crate) enum Stage {
     Emptying,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Buffer {
     pub id: BufferId,
     pub stage: Stage,
@@ -49,13 +49,6 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Removes all data of a TU.
-    pub fn clear(&mut self) {
-        (self.covered, self.void, self.taken, self.left) = (0, false, 0, 0);
-        (self.early, self.storing) = (0, 0);
-        self.beyond.clear();
-    }
-
     /// Records an SU in the buffer.
     pub fn cover(&mut self, offset: u64, bytes: u64) {
         self.beyond.insert(offset, bytes);
@@ -87,6 +80,19 @@ pub(crate) struct Ledger {
     pub packets: u64,
     pub moved: bool,
     pub lost: bool,
+}
+
+/// Returns a stream that has not ended.
+pub(crate) fn live(streams: &BTreeMap<StreamId, Stream>, id: StreamId) -> Option<&Stream> {
+    streams.get(&id).filter(|stream| stream.end.is_none())
+}
+
+/// Returns a stream that has not ended.
+pub(crate) fn live_mut(
+    streams: &mut BTreeMap<StreamId, Stream>,
+    id: StreamId,
+) -> Option<&mut Stream> {
+    streams.get_mut(&id).filter(|stream| stream.end.is_none())
 }
 
 #[derive(Debug)]

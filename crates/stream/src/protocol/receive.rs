@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
 }
 
 /// State of the receive half.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Receive {
     pub window: u64,
     /// All packets below came, or were given up.
@@ -52,18 +52,7 @@ impl Receive {
     pub fn new(window: u64) -> Self {
         Self {
             window,
-            expected: 0,
-            early: BTreeMap::new(),
-            arriving: BTreeMap::new(),
-            held: VecDeque::new(),
-            cost: 0,
-            freed: 0,
-            latest: 0,
-            taken: 0,
-            delivered: 0,
-            buffered: 0,
-            discarded: DiscardedStreams::default(),
-            last: None,
+            ..Self::default()
         }
     }
 

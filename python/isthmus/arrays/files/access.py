@@ -11,7 +11,7 @@ from isthmus.arrays.files.domains import Chunks, Domains, Rules, Stretches, slab
 from isthmus.arrays.files.formats import Described, Format, Given
 from isthmus.arrays.files.mapped import Mapped, is_in_memory
 from isthmus.arrays.files.rounds import Rounds
-from isthmus.arrays.files.team import SingleProcess, Team
+from isthmus.arrays.files.team import Team
 from isthmus.arrays.layouts import Layout
 from isthmus.errors import IsthmusError
 
@@ -52,7 +52,7 @@ class Access:
 
         """
         ranks = layout.ranks
-        if isinstance(self.team, SingleProcess):
+        if self.team.alone:
             return ranks
         if max(ranks) >= self.team.size:
             raise IsthmusError(

@@ -16,7 +16,7 @@ from isthmus.arrays.files.access import Access
 from isthmus.arrays.files.amounts import bytes_of
 from isthmus.arrays.files.formats import Described, Given, format_of
 from isthmus.arrays.files.reading import Source
-from isthmus.arrays.files.team import SingleProcess, aggregators_of, team_of
+from isthmus.arrays.files.team import aggregators_of, team_of
 from isthmus.arrays.files.writing import write
 from isthmus.arrays.layouts import Layout
 from isthmus.errors import IsthmusError
@@ -93,7 +93,7 @@ class ArrayFile:
         if self._source is not None:
             raise IsthmusError(f'{self.path}: opened to be read; open it with mode "w" to write')
         if layout is None:
-            if not isinstance(self._access.team, SingleProcess):
+            if not self._access.team.alone:
                 raise IsthmusError("layout: ranks of a communicator write with one")
             whole = elements.array_of("held", held)
             layout, held = Layout.whole(whole.shape), [whole]
@@ -128,7 +128,7 @@ class ArrayFile:
         source = self._readable()
         elements.refuse_order("order", order)
         if layout is None:
-            if not isinstance(self._access.team, SingleProcess) or out is not None:
+            if not self._access.team.alone or out is not None:
                 raise IsthmusError("layout: it is left out by one process alone, without out")
             return source.part(...)
         _refuse_unless_layout(layout)

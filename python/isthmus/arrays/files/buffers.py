@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus import _core
 from isthmus.arrays import memory
 from isthmus.arrays.elements import empty
 from isthmus.arrays.files.domains import extents
@@ -135,8 +136,6 @@ class InSharedMemory(Buffers):
         return own[turn * self._room : (turn + 1) * self._room]
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
-        from isthmus import _core
-
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
@@ -151,8 +150,6 @@ class InSharedMemory(Buffers):
             _call(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
-        from isthmus import _core
-
         if self.rank not in layout.ranks:
             return
         plan = Plan(self.aggregated(boxes), layout)

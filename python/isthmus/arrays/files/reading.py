@@ -15,7 +15,6 @@ from isthmus.arrays.files.domains import Box, Domains, slices
 from isthmus.arrays.files.formats import Described, LibraryFormat, same_shape
 from isthmus.arrays.files.region import Reader, identity
 from isthmus.arrays.files.selection import selected
-from isthmus.arrays.files.team import SingleProcess
 from isthmus.arrays.files.temporary import recover
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, telling_of
@@ -147,7 +146,7 @@ class Source:
     def _outputs(self, layout: Layout, out: Any, order: Any) -> list[Any]:
         access, array = self._access, self.array
         same_shape(access.path, "the layout", layout.shape, array.shape)
-        alone = isinstance(access.team, SingleProcess)
+        alone = access.team.alone
         ranks = access.ranks(layout)
         if out is None:
             fastest: Any = order or layout.order or array.order

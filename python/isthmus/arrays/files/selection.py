@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,20 +56,11 @@ class Selection:
         more = np.zeros(-(-element * math.prod(shape) // block) + 1, np.int64)
         inner, stride = (ranges[tail - 1], strides[tail - 1]) if tail else (range(1), 0)
         steps = stride * np.arange(inner.start, inner.stop, inner.step, dtype=np.int64) + start
-        for outer in _sums(ranges[: max(0, tail - 1)], strides):
+        for at in product(*ranges[: max(0, tail - 1)]):
+            outer = sum(map(operator.mul, at, strides))
             np.add.at(more, (steps + outer) // block, 1)
             np.add.at(more, (steps + outer + length - 1) // block + 1, -1)
         return [int(number) for number in np.flatnonzero(np.cumsum(more))]
-
-
-def _sums(ranges: Sequence[range], strides: Sequence[int]) -> Iterator[int]:
-    """Yield the sum of strides for each combination of indices."""
-    if not ranges:
-        yield 0
-        return
-    for index in ranges[0]:
-        for rest in _sums(ranges[1:], strides[1:]):
-            yield index * strides[0] + rest
 
 
 def selected(key: Any, shape: Sequence[int]) -> Selection:

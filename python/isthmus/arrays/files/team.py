@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isthmus.arguments import refuse
 from isthmus.arrays.agreed import AgreedError, error_text
-from isthmus.arrays.files.buffers import (
-    BUFFERS,
-    Buffers,
-    ByMessages,
-    InOneProcess,
-    InSharedMemory,
-)
+from isthmus.arrays.files.buffers import BUFFERS, Buffers, ByMessages, InOneProcess, InSharedMemory
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
@@ -26,15 +19,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Team(ABC):
-    """All processes that open a file. Each calls the methods in the same order."""
+class Team:
+    """All processes that open a file; each calls the methods in the same order.
 
-    rank: int
-    size: int
-    is_one_node: bool
-    """Whether all ranks can share memory."""
+    This class is a single process that holds the data of all ranks; threads move them.
+    """
 
-    @abstractmethod
+    alone = True
+    """Whether a single process holds the data of all ranks."""
+    rank = 0
+    size = 1
+    is_one_node = False
+    """Whether several ranks can share memory."""
+
     def on_all(self, function: Callable[[], T]) -> T:
         """Call a function on each rank.
 
@@ -42,8 +39,8 @@ class Team(ABC):
             IsthmusError: on all ranks, if it fails on one; the message names the rank.
 
         """
+        return function()
 
-    @abstractmethod
     def on_first(self, function: Callable[[], T]) -> T:
         """Call a function on rank 0 and return its result on all ranks.
 
@@ -51,62 +48,36 @@ class Team(ABC):
             IsthmusError: on all ranks, if it fails.
 
         """
+        return function()
 
-    @abstractmethod
     def all_ready(self, ready: bool) -> bool:
         """Whether all ranks are ready."""
-
-    @abstractmethod
-    def allgather(self, value: T) -> list[T]:
-        """Return the values of all ranks."""
-
-    @abstractmethod
-    def gather(self, value: T) -> list[T]:
-        """Return the values of all ranks on rank 0; an empty list on the others."""
-
-    @abstractmethod
-    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:
-        """Allocate buffers of `room` bytes for the aggregators."""
-
-    @abstractmethod
-    def nodes(self) -> list[tuple[list[int], int]]:
-        """Return the ranks of each node and the number of usable processors."""
-
-    def close(self) -> None:  # noqa: B027
-        """Release the buffers."""
-
-
-class SingleProcess(Team):
-    """A single process that holds the data of all ranks; threads move them."""
-
-    rank = 0
-    size = 1
-    is_one_node = False
-
-    def on_all(self, function: Callable[[], T]) -> T:  # noqa: D102
-        return function()
-
-    def on_first(self, function: Callable[[], T]) -> T:  # noqa: D102
-        return function()
-
-    def all_ready(self, ready: bool) -> bool:  # noqa: D102
         return ready
 
-    def allgather(self, value: T) -> list[T]:  # noqa: D102
+    def allgather(self, value: T) -> list[T]:
+        """Return the values of all ranks."""
         return [value]
 
-    def gather(self, value: T) -> list[T]:  # noqa: D102
+    def gather(self, value: T) -> list[T]:
+        """Return the values of all ranks on rank 0; an empty list on the others."""
         return [value]
 
-    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
+    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:
+        """Allocate buffers of `room` bytes for the aggregators."""
         return InOneProcess(array, aggregators, self.rank, room)
 
-    def nodes(self) -> list[tuple[list[int], int]]:  # noqa: D102
+    def nodes(self) -> list[tuple[list[int], int]]:
+        """Return the ranks of each node and the number of usable processors."""
         return [([0], processors())]
+
+    def close(self) -> None:
+        """Release the buffers."""
 
 
 class RankTeam(Team):
     """The ranks of a communicator of mpi4py."""
+
+    alone = False
 
     def __init__(self, ranks: Ranks, *, owned: bool) -> None:
         ranks.watch.refuse_closed()
@@ -191,7 +162,7 @@ def team_of(comm: Any) -> Team:
 
     """
     if comm is None:
-        return SingleProcess()
+        return Team()
     from isthmus.arrays.mpi import Ranks
 
     if isinstance(comm, Ranks):

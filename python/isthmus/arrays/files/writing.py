@@ -15,7 +15,6 @@ from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
-from isthmus.arrays.files.team import SingleProcess
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_one, sync_tree
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
@@ -80,7 +79,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
         same_shape(access.path, "shape=", given.shape, layout.shape)
         layout.refuse_missing("layout")
         ranks = access.ranks(layout)
-        if isinstance(team, SingleProcess):
+        if team.alone:
             memory.refuse_unless_ranks(held, "held")
             by_rank = [memory.parts_of(of_one, "held") for of_one in held]
             if len(by_rank) != len(ranks):
@@ -120,7 +119,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
                 "all are of one"
             )
     array = Described(layout.shape, dtype, given.order or "C")
-    return by_rank if isinstance(team, SingleProcess) else by_rank[0], array
+    return by_rank if team.alone else by_rank[0], array
 
 
 def _with_positive_strides(part: Part) -> Part:

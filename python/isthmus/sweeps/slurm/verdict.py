@@ -55,7 +55,8 @@ class EndedArray:
         All tasks did their points or reported failures, but a network file system may show files of
         other nodes later.
         """
-        return self.all_known and not self.explained and all(map(_did_its_points, self.bad))
+        did_points = all(not task.lost and task.status == FAILED_POINTS for task in self.bad)
+        return self.all_known and not self.explained and did_points
 
     @property
     def ended_well(self) -> bool:
@@ -91,10 +92,6 @@ class EndedArray:
         except OSError as error:
             return f", and {log} cannot be read ({error.strerror})"
         return f": {lines[-1][-SAID:]} ({log})" if lines else f" and said nothing ({log})"
-
-
-def _did_its_points(task: Ended) -> bool:
-    return not task.lost and task.status == FAILED_POINTS
 
 
 def names(selection: Selection) -> list[str]:

@@ -72,7 +72,7 @@ impl Runs for On {
                 seed,
                 replication,
             ),
-            ears: jobs.ears(self.node_count()),
+            observer: jobs.observer_state(self.node_count()),
             counts,
             collapse: jobs::never,
         })
@@ -123,7 +123,7 @@ impl Runs for On {
                 behind::parts(counted, 0, &io_nodes, self.cycle_us(), storage)
             }
         };
-        figures::told(figures::channels(counted, self.machine()), devices, overlay)
+        figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
     /// The PEs at which they are.

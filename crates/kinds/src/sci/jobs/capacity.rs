@@ -1,7 +1,7 @@
 //! What jobs ask of the links of a fabric of rings, and what these can carry.
 //!
-//! Data of a message takes its blocks of 16 bytes, and for each transaction two headers, the idles behind
-//! both packets, and two echoes with theirs. The share of a pair's packets that a link carries, sends and
+//! Data of a message takes its blocks of 16 bytes. Each transaction adds two headers and two echoes, each with the
+//! idles behind its packet. The share of a pair's packets that a link carries, sends and
 //! echoes, is that of the routes ([`Routes::averages`]); the fabric is full when the busiest link is.
 //!
 //! [`Routes::averages`]: isthmus_topology::rings::Routes::averages

@@ -54,7 +54,7 @@ impl Runs for On {
                 seed,
                 replication,
             ),
-            ears: jobs.ears(self.node_count()),
+            observer: jobs.observer_state(self.node_count()),
             counts,
             collapse: |simulation| {
                 let cycle_us = simulation.machine().clock().cycle_us();

@@ -4,7 +4,7 @@ use crate::jobs::WorkloadTable;
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bytes, Time};
 
-/// Transactions that the 6 bits of a transaction's number tell apart (IEEE 1596).
+/// Transactions that the 6 bits of a transaction's number distinguish (IEEE 1596).
 const TRANSACTIONS_MAX: u64 = 64;
 
 /// `[workload]` with jobs.
@@ -21,7 +21,7 @@ pub(super) struct JobsTable {
     #[describe(holds = Span::or_zero("ns"), default = "0 s")]
     pub(super) turnaround: Time,
     /// Transactions of one message that may be under way, from being handed to the interface until the
-    /// tail of the response is there (IEEE 1596 tells 64 of a node apart).
+    /// tail of the response is there (IEEE 1596 distinguishes 64 of a node).
     #[describe(
         label = "transactions of a message under way",
         holds = Whole::new(1, TRANSACTIONS_MAX),

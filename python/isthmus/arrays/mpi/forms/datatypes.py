@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mpi4py import MPI
+
 from isthmus.arrays.mpi.forms.packed import Collective
 from isthmus.arrays.mpi.forms.transport import OVERLAPS, Transfer, Transport
 
@@ -67,8 +69,6 @@ class _DatatypeTransfer(Transfer):
 
     def _alltoallw_arguments(self, parts: list[memory.Given], *, sent: bool) -> list[Any]:
         """Return the ``Alltoallw`` arguments: counts, offsets and types by rank."""
-        from mpi4py import MPI
-
         size = self.ranks.comm.size
         counts, types = [0] * size, [MPI.BYTE] * size
         for number, (peer, _) in enumerate(self.share.sends if sent else self.share.receives):
@@ -76,8 +76,6 @@ class _DatatypeTransfer(Transfer):
         return [MPI.BOTTOM, counts, [0] * size, types]
 
     def _message(self, number: int, parts: list[memory.Given], *, sent: bool) -> Any:
-        from mpi4py import MPI
-
         item, columns = self.share.dtype.itemsize, self.share.order == "F"
         sections = []
         for part, dims in self.share.core.places(sent, number):
@@ -122,8 +120,6 @@ def _repeated(inner: Any, count: int, stride: int) -> Any:
 
 def _struct(placed: list[tuple[int, Any]]) -> Any:
     """Return a struct of types at byte offsets, and free its members."""
-    from mpi4py import MPI
-
     places, types = zip(*placed, strict=True)
     datatype = MPI.Datatype.Create_struct([1] * len(placed), places, types)
     for one in types:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from mpi4py import MPI
 
 from isthmus.arrays.mpi.forms.transport import OVERLAPS, Transfer, Transport
 from isthmus.arrays.mpi.share import Pieces, aligned
@@ -87,8 +88,6 @@ class _PackedTransfer(Transfer):
 
     def _move_in_place(self, operands: Operands) -> None:
         """Pack all data before any are written, as target arrays overlap source arrays."""
-        from mpi4py import MPI
-
         share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
         # These buffers may be as large as the arrays, so they are not kept.
@@ -144,8 +143,6 @@ class _CollectiveTransfer(_PackedTransfer):
     """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
 
     def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
-        from mpi4py import MPI
-
         share, transport, comm = self.share, self.transport, self.ranks.comm
         share.pack([(piece, memory) for _, piece, memory in sends], operands)
         comm.Alltoallv(
@@ -172,8 +169,6 @@ class _PairwiseTransfer(_PackedTransfer):
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 
     def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
-        from mpi4py import MPI
-
         share, comm = self.share, self.ranks.comm
         requests = [comm.Irecv(memory, peer) for peer, _, memory in recvs]
         # The send buffer is free once its previous sends have completed.
@@ -190,8 +185,6 @@ class _PairwiseTransfer(_PackedTransfer):
             share.unpack([(piece, memory)], operands)
 
     def _wait_sends(self) -> None:
-        from mpi4py import MPI
-
         for posted in self.posted_by_turn:
             MPI.Request.Waitall(posted)
             posted.clear()

@@ -1,4 +1,0 @@
-//! The body is `isthmus_fuzz_bodies::rank`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| isthmus_fuzz_bodies::rank(data));
