@@ -1,7 +1,7 @@
 //! Networks of nodes and switches, packet by packet.
 //!
 //! Nodes send messages to one another over links and switches. Their interfaces cut messages into
-//! packets; switches pass these on by the links that [`Ways`] says, of which there may be several.
+//! packets; switches pass these on by the links that [`Routes`] says, of which there may be several.
 //! Two ways of holding links are known: circuits with virtual channels, as in QsNET (Coll, Petrini,
 //! Frachtenberg and Hoisie, the QsNET paper of the topology crate; sections 2.1 and 2.2), and
 //! cut-through with credits and finite buffers, as in InfiniBand and Ethernet fabrics.
@@ -89,7 +89,7 @@
 //!
 //! Knows nothing of devices, workloads and files, and never decides when to stop.
 //!
-//! [`Ways`]: ways::Ways
+//! [`Routes`]: routes::Routes
 
 mod counters;
 mod engine;
@@ -98,7 +98,7 @@ mod limits;
 mod readings;
 mod rules;
 mod traffic;
-pub mod ways;
+pub mod routes;
 
 pub use counters::Counters;
 pub use engine::Engine;

@@ -4,7 +4,7 @@
 //! the packet's length on the wire and B the bandwidth, or its engine makes it, E = P / D, or circuits come
 //! back, min(v, n) P / T with T from the packet's start to its acknowledgement (section 4.1 of the QsNET
 //! paper; [`Rules::one_way`]). A server takes in what its link carries, and gives what a node can send.
-//! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
+//! What a job asks of a link is what its nodes ask for, times the share of their routes that leads
 //! over it.
 
 use super::credits::Credits;
@@ -17,7 +17,7 @@ use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};
 use isthmus_analytic::packets::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
@@ -32,7 +32,7 @@ pub(crate) fn capacity(
     devices: Option<&Devices>,
 ) -> Capacity {
     let spec = fabric.network().spec();
-    let classes = fabric.ways().classes();
+    let classes = fabric.routes().classes();
     let Ok(rules) = rules(spec, classes).checked() else {
         return Capacity::default();
     };
@@ -201,7 +201,7 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
         Time::ZERO => "A link".to_owned(),
         delay => format!("A link of {delay}"),
     };
-    let layer = match fabric.ways().classes() {
+    let layer = match fabric.routes().classes() {
         0 | 1 => "",
         _ => " with packets of one layer",
     };
@@ -225,7 +225,7 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
 fn unused(fabric: &impl Fabric) -> Option<String> {
     let (channels, classes) = (
         fabric.network().spec().virtual_channels,
-        fabric.ways().classes().max(1),
+        fabric.routes().classes().max(1),
     );
     let left = channels % classes;
     (left > 0).then(|| {

@@ -10,7 +10,7 @@ use super::rules::sending;
 use super::{Fabric, Link, rules};
 use crate::jobs::capacity::left_out;
 use isthmus_machine::packets::spec::Switching;
-use isthmus_machine::packets::ways::Ways as _;
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -45,7 +45,7 @@ impl Credits {
             false => spec.switch_latency.ps(),
         };
         Some(Self {
-            lanes: channels / fabric.ways().classes().max(1),
+            lanes: channels / fabric.routes().classes().max(1),
             lane_ps: f64::from(buffer / channels) * full_ps,
             way_ps: (switch_ps + credit.ps()) as f64 + 2.0 * delay.ps() as f64,
         })
@@ -82,7 +82,7 @@ impl Spread {
     /// As the routes of the jobs that send on their own have it. Nothing is known where these are not all jobs, and
     /// where a network is too large for its routes to be followed.
     pub fn of(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Self {
-        let classes = fabric.ways().classes();
+        let classes = fabric.routes().classes();
         let rules = rules(fabric.network().spec(), classes);
         let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
         let mut of_links = BTreeMap::new();

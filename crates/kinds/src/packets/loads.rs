@@ -4,7 +4,7 @@ use super::{Bundle, Fabric};
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold};
 use crate::jobs::is_io;
 use isthmus_machine::packets::follow_all;
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,15 +26,15 @@ pub struct Crossed {
     pub share: f64,
 }
 
-/// The runs of links that packets of `from` to any of `to` take by the engine's own ways, each destination as likely as
+/// The runs of links that packets of `from` to any of `to` take by the engine's own routes, each destination as likely as
 /// the others, among so many `choices`. Its first link identifies a run.
-pub(crate) fn routed(ways: &impl Ways, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
+pub(crate) fn routed(routes: &impl Routes, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
     let others = || to.iter().copied().filter(|&other| other != from);
     let ways_of_each = f64::from(choices[0]) * f64::from(choices[1]);
     let each = 1.0 / (others().count().max(1) as f64 * ways_of_each);
     let mut shares = BTreeMap::new();
     for other in others() {
-        for way in follow_all(ways, from, other, choices) {
+        for route in follow_all(routes, from, other, choices) {
             let mut before = None;
             for (run, class) in way {
                 *shares.entry((run.first, before, class)).or_insert(0.0) += each;

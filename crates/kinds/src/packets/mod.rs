@@ -42,7 +42,7 @@ use crate::jobs::{Nodes, WorkloadTable, check_start};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_scenario::format::{Describe as _, Problem, Settings};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
@@ -78,17 +78,17 @@ pub fn jobs(
 /// The form of a network: where links lead, which packets take, and how far it is.
 pub trait Fabric: Debug + Send + Sync + 'static {
     /// Where packets may go.
-    type Ways: Ways + Debug + Send + Sync + 'static;
+    type Routes: Routes + Debug + Send + Sync + 'static;
 
     /// The same, shared by simulations.
-    fn ways(&self) -> &Arc<Self::Ways>;
+    fn routes(&self) -> &Arc<Self::Routes>;
 
     /// Links, switches and interfaces.
     fn network(&self) -> &Network;
 
     /// Number of nodes.
     fn node_count(&self) -> u32 {
-        self.ways().node_count()
+        self.routes().node_count()
     }
 
     /// All links, in the order of their numbers.
@@ -100,9 +100,9 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// The most of them.
     fn switches_at_most(&self) -> u32;
 
-    /// Among how many ways chance decides at the injection, and at a link: see
+    /// Among how many routes chance decides at the injection, and at a link: see
     /// [`follow_all`](isthmus_machine::packets::follow_all). `None` where packets follow what links hold. By default
-    /// there is one way, up to links that do alike.
+    /// there is one route, up to links that do alike.
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }

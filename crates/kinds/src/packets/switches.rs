@@ -4,7 +4,7 @@ use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::{Network, Routed, RoutedError, follow};
 use isthmus_topology::Wiring;
 use isthmus_units::Time;
@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A network of switches: a [`Fabric`] by its wiring and its ways.
+/// A network of switches: a [`Fabric`] by its wiring and its routes.
 pub trait Switches: Debug + Send + Sync + 'static {
     /// Where packets may go.
-    type Ways: Ways + Debug + Send + Sync + 'static;
+    type Routes: Routes + Debug + Send + Sync + 'static;
 
-    /// The network and its ways.
-    fn routed(&self) -> &Routed<Self::Ways>;
+    /// The network and its routes.
+    fn routed(&self) -> &Routed<Self::Routes>;
 
     /// The kind of the links from one switch to another, as results name it, and its place among the
     /// others in the order in which packets cross them, from 1.
@@ -50,12 +50,12 @@ pub trait Switches: Debug + Send + Sync + 'static {
 
     /// Classes of channels that packets take at most on a link from one switch to another. All by default.
     fn classes(&self, _from: u32, _to: u32) -> u32 {
-        self.routed().ways().classes()
+        self.routed().routes().classes()
     }
 }
 
-impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
-    type Ways = W;
+impl<W: Routes + Debug + Send + Sync + 'static> Switches for Routed<W> {
+    type Routes = W;
 
     fn routed(&self) -> &Self {
         self
@@ -63,10 +63,10 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
 }
 
 impl<S: Switches> Fabric for S {
-    type Ways = S::Ways;
+    type Routes = S::Routes;
 
-    fn ways(&self) -> &Arc<S::Ways> {
-        self.routed().ways()
+    fn routes(&self) -> &Arc<S::Routes> {
+        self.routed().routes()
     }
 
     fn network(&self) -> &Network {
@@ -85,17 +85,17 @@ impl<S: Switches> Fabric for S {
                 order: (rank, 0),
                 out_of_node: from < wiring.node_count(),
                 delay: between(self, from, to, Time::ZERO, S::delay),
-                classes: between(self, from, to, self.routed().ways().classes(), S::classes),
+                classes: between(self, from, to, self.routed().routes().classes(), S::classes),
             }
         })
     }
 
     fn switches_between(&self, from: u32, to: u32) -> u32 {
-        follow(&**self.routed().ways(), from, to).len() as u32 - 1
+        follow(&**self.routed().routes(), from, to).len() as u32 - 1
     }
 
     fn switches_at_most(&self) -> u32 {
-        self.routed().ways().longest() - 1
+        self.routed().routes().longest() - 1
     }
 
     fn choices(&self) -> Option<[u32; 2]> {
@@ -112,11 +112,11 @@ impl<S: Switches> Fabric for S {
 
     /// Where routes depend on queues, or are too many to follow: the links of nodes, and those between groups together.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
-        let ways = &**self.routed().ways();
+        let routes = &**self.routed().routes();
         match followed(self) {
-            Some(choices) => routed(ways, from, to, choices),
+            Some(choices) => routed(routes, from, to, choices),
             None => {
-                let mut links = routed(ways, from, to, [1, 1]);
+                let mut links = routed(routes, from, to, [1, 1]);
                 let wiring = self.routed().wiring();
                 let nodes = wiring.node_count();
                 links.retain(|of| {
@@ -159,7 +159,7 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// The choices on all ways, if they are known and not too many.
+/// The choices on all routes, if they are known and not too many.
 fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {

@@ -14,7 +14,7 @@ use super::links::{Links, Look};
 use super::messages::MessageId;
 use super::packets::{Packet, PacketId, Step};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::ways::{Header, Run, Ways, drawn};
+use crate::routes::{Header, Run, Routes, drawn};
 use isthmus_kernel::{Cycles, Id};
 use std::hint::black_box;
 
@@ -156,19 +156,19 @@ impl Holding for Circuits {
     const LANES: bool = true;
 
     #[inline]
-    fn links_free<T: Copy, W: Ways>(
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
         _message: MessageId,
         now: Cycles,
     ) -> Option<Cycles> {
-        let all = core.ways.of_node(header.from);
+        let all = core.routes.of_node(header.from);
         let class = class_of::<W>(header);
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
-    fn inject<T: Copy, W: Ways>(
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
@@ -181,7 +181,7 @@ impl Holding for Circuits {
     /// If it is not alone in this tick, others may still ask for the same: it is served when the tick
     /// ends.
     #[inline]
-    fn arrive<T: Copy, W: Ways>(
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         alone: bool,
@@ -206,7 +206,7 @@ impl Holding for Circuits {
     }
 
     #[inline]
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
+    fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let look = &mut core.links.get_mut(group).look;
         // If it is to be checked later, the waiting header has been served since.
         if *look == Look::at(now) {
@@ -219,13 +219,13 @@ impl Holding for Circuits {
         }
     }
 
-    fn send<T: Copy, W: Ways>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
+    fn send<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
 
     /// Headers that have asked while nobody waited are served, or wait beside those that have asked
     /// for the same; then lanes that have come free are given away.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles) {
+    fn settle<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let mut asking = std::mem::take(&mut core.asking);
         for packet in asking.drain(..) {
             let group = core.packets.get(packet).run.first;
@@ -241,7 +241,7 @@ impl Holding for Circuits {
         }
     }
 
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+    fn taken<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
@@ -257,11 +257,11 @@ impl Holding for Circuits {
 
 /// The class of channels that a packet may take, if there are several.
 #[inline]
-fn class_of<W: Ways>(header: &Header) -> Option<u16> {
+fn class_of<W: Routes>(header: &Header) -> Option<u16> {
     (!W::PLAIN).then_some(header.class)
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Circuits> {
+impl<T: Copy, W: Routes> Core<T, W, Circuits> {
     /// The lane of one of these links that a packet gets now, or when one comes free, as far as
     /// known.
     #[inline]

@@ -12,7 +12,7 @@ use super::queue::Queue;
 use crate::Rules;
 use crate::rules::tie;
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
-use crate::ways::{End, Header, LocalView, Run, Ways};
+use crate::routes::{End, Header, LocalView, Run, Routes};
 use isthmus_kernel::{Cycles, Ran, Slab};
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -29,7 +29,7 @@ pub(super) const SET_OUT: u32 = 1 << 17;
 
 /// What the lot of a network's choice of links depends on, apart from that of a choice among equals. A
 /// plain network does not make both.
-pub(super) fn way_link<W: Ways>(link: u32) -> u32 {
+pub(super) fn way_link<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
         false => link | 1 << 16,
@@ -43,7 +43,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
 
     /// When one of these links of its node can take the next packet of the message, or should be asked
     /// again, as far as known.
-    fn links_free<T: Copy, W: Ways>(
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
@@ -53,7 +53,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
 
     /// Gives a new packet a lane of one of these links, of which one can be had. Answers when it
     /// starts.
-    fn inject<T: Copy, W: Ways>(
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
@@ -61,7 +61,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     ) -> Cycles;
 
     /// A header asks for its next links. `alone`: nothing else happens in this tick.
-    fn arrive<T: Copy, W: Ways>(
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         alone: bool,
@@ -69,16 +69,16 @@ pub(super) trait Holding: Clone + Debug + Sized {
     );
 
     /// Something comes free for which a header may wait.
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
+    fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
 
     /// Something comes free for which an output buffer may wait.
-    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
+    fn send<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
 
     /// At the end of a tick: gives links to those who wait.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles);
+    fn settle<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles);
 
     /// See [`LocalView::taken`].
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64;
+    fn taken<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
     /// How much a packet counts that waits: see [`LocalView::waiting`].
     fn weight(packet: &Packet) -> u64;
@@ -90,7 +90,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
 /// The engine for one way of holding links.
 #[derive(Debug, Clone)]
 pub(super) struct Core<T, W, H> {
-    pub(super) ways: Arc<W>,
+    pub(super) routes: Arc<W>,
     pub(super) rules: Rules,
     pub(super) seed: u64,
     pub(super) now: Cycles,
@@ -124,7 +124,7 @@ pub(super) struct Core<T, W, H> {
     pub(super) large: bool,
 }
 
-impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
+impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
     fn taken(&self, link: u32) -> u64 {
         S::taken(self, link)
     }
@@ -137,30 +137,30 @@ impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
     }
 }
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     /// An idle engine at time 0, of rules that can be followed.
-    pub fn new(ways: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
-        let count = ways.link_count();
+    pub fn new(routes: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
+        let count = routes.link_count();
         let mut groups = vec![Group::NONE; count as usize];
-        for (run, ports) in ways.runs() {
+        for (run, ports) in routes.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * lanes.channels();
             group.links = run.links;
         }
-        let ends = (0..count).map(|link| ways.end(link));
+        let ends = (0..count).map(|link| routes.end(link));
         let links = Links::new(ends, &groups, lanes, S::LANES);
         let large = count >= LARGE;
         // What a packet brings about lies a few of its lengths ahead. Where little happens at a
         // time, slots of the queue may be longer.
         let lengths = if large { 4 } else { 16 };
         let packet = rules.byte * rules.wire_bytes(u64::from(rules.payload));
-        let longest = (0..count).map(|link| ways.length(link)).max();
+        let longest = (0..count).map(|link| routes.length(link)).max();
         let span = lengths * packet + longest.unwrap_or(0);
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Self {
-            nics: vec![nic; ways.node_count() as usize],
-            packets: Packets::new(ways.longest()),
+            nics: vec![nic; routes.node_count() as usize],
+            packets: Packets::new(routes.longest()),
             messages: Slab::new(),
             to_come: 0,
             queue: Queue::new(span),
@@ -172,10 +172,10 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             reminders: Vec::new(),
             lengths: match W::PLAIN {
                 true => Vec::new(),
-                false => (0..count).map(|link| ways.length(link)).collect(),
+                false => (0..count).map(|link| routes.length(link)).collect(),
             },
             large,
-            ways,
+            routes,
             now: 0,
             lanes,
             holding,
@@ -330,7 +330,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                     let nic = &self.nics[about as usize];
                     let message = nic.turns.front();
                     let message = message.map_or(0, |&message| self.messages[message].call());
-                    message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                    message ^ nic.sent ^ self.links.call(self.routes.of_node(about))
                 }
                 Kind::Generate => {
                     let message = self.nics[event.rank() as usize].next_to_come();
@@ -419,9 +419,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let Header { from, links, .. } = state.header;
         let link = way_link::<W>(u32::from(links));
         let lot = || tie(self.seed, from, state.number, link);
-        state.run = self.ways.next(&mut state.header, end, lot);
+        state.run = self.routes.next(&mut state.header, end, lot);
         debug_assert_eq!(self.groups[state.run.first as usize].links, state.run.links);
-        debug_assert!(W::PLAIN || u32::from(state.header.class) < self.ways.classes());
+        debug_assert!(W::PLAIN || u32::from(state.header.class) < self.routes.classes());
         state.input = end.port * self.lanes.channels() + channel;
     }
 

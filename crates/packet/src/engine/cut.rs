@@ -12,7 +12,7 @@ use super::packets::{Packet, PacketId, Step};
 use super::returns::{Later, Returns};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
 use crate::rules::Outputs;
-use crate::ways::{Header, Run, Ways, drawn};
+use crate::routes::{Header, Run, Routes, drawn};
 use isthmus_kernel::{Cycles, Id, Table};
 
 /// A virtual channel of a link and the buffer behind it: 32 bytes, so that two are one line of the
@@ -298,7 +298,7 @@ impl Holding for Buffers {
     const LANES: bool = false;
 
     #[inline]
-    fn links_free<T: Copy, W: Ways>(
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
@@ -311,7 +311,7 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
-    fn inject<T: Copy, W: Ways>(
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
@@ -326,7 +326,7 @@ impl Holding for Buffers {
     }
 
     /// Only the first packet of its buffer may ask for an output, once the one before has left.
-    fn arrive<T: Copy, W: Ways>(
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         _alone: bool,
@@ -362,7 +362,7 @@ impl Holding for Buffers {
         core.cut_look(group);
     }
 
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, _alone: bool, now: Cycles) {
+    fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, _alone: bool, now: Cycles) {
         let look = &mut core.links.get_mut(group).look;
         // If it is to be checked later, the waiting header has been served since.
         if *look == Look::at(now) {
@@ -371,12 +371,12 @@ impl Holding for Buffers {
         }
     }
 
-    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
+    fn send<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
 
     /// Groups are looked at, then packets start from output buffers.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles) {
+    fn settle<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let outputs = core.holding.outputs.is_some();
         while let Some(group) = core.dirty_groups.pop() {
             if outputs {
@@ -390,7 +390,7 @@ impl Holding for Buffers {
         }
     }
 
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+    fn taken<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of(link);
         let spent = u64::from(buffers.buffer) * lanes.len() as u64 - buffers.credits(link);
@@ -420,7 +420,7 @@ impl Holding for Buffers {
     }
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Buffers> {
+impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
     #[inline]
     fn cut_look(&mut self, group: u32) {

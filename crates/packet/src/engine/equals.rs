@@ -1,7 +1,7 @@
 //! Choices among links that are equally good.
 
 use crate::readings::LinkTie;
-use crate::ways::drawn;
+use crate::routes::drawn;
 use isthmus_kernel::Cycles;
 
 /// Returns one of several equally good links for a packet. `free` returns the time from which the

@@ -4,7 +4,7 @@ use super::group::Group;
 use super::lanes::{LaneId, Lanes, NEVER};
 use super::packets::Step;
 use crate::limits::CHANNELS_MAX;
-use crate::ways::{End, Run};
+use crate::routes::{End, Run};
 use isthmus_kernel::Cycles;
 use std::ops::Range;
 

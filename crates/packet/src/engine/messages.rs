@@ -26,7 +26,7 @@ pub(super) struct State<T> {
     pub arrived: u64,
     /// When the last acknowledgement known so far comes back.
     pub completed: Cycles,
-    /// What the headers of its packets say to begin with: see [`Ways::state`](crate::ways::Ways::state).
+    /// What the headers of its packets say to begin with: see [`Routes::state`](crate::routes::Routes::state).
     pub state: u16,
 }
 

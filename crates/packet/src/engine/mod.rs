@@ -46,7 +46,7 @@ use crate::Offers;
 use crate::readings::AgeFrom;
 use crate::rules::Switching;
 use crate::traffic::{Handler, Message};
-use crate::ways::Ways;
+use crate::routes::Routes;
 use crate::{Counters, Error, Rules};
 use circuit::Circuits;
 use core::Core;
@@ -81,18 +81,18 @@ macro_rules! core_of {
     };
 }
 
-impl<T: Copy, W: Ways> Engine<T, W> {
+impl<T: Copy, W: Routes> Engine<T, W> {
     /// An idle engine at time 0. The seed decides between equally good links.
     ///
     /// # Errors
     /// If the rules cannot be followed, or what the network says contradicts itself.
-    pub fn new(ways: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
-        rules.check_on(&*ways)?;
-        let lanes = Lanes::new(ways.classes(), rules.channels);
+    pub fn new(routes: Arc<W>, rules: Rules, seed: u64) -> Result<Self, Error> {
+        rules.check_on(&*routes)?;
+        let lanes = Lanes::new(routes.classes(), rules.channels);
         Ok(Self(match rules.switching {
             Switching::Circuit { in_flight } => {
                 let circuits = Circuits { in_flight };
-                Network::Circuits(Core::new(ways, rules, seed, lanes, circuits))
+                Network::Circuits(Core::new(routes, rules, seed, lanes, circuits))
             }
             Switching::CutThrough {
                 buffer,
@@ -100,10 +100,10 @@ impl<T: Copy, W: Ways> Engine<T, W> {
                 outputs,
             } => {
                 let arrivals = rules.age.from == AgeFrom::Arrival;
-                let mut buffers = Buffers::new(ways.link_count(), lanes, buffer, credit, outputs);
+                let mut buffers = Buffers::new(routes.link_count(), lanes, buffer, credit, outputs);
                 buffers.heads = (arrivals || outputs.is_some()).then(Vec::new);
                 buffers.adaptive = rules.adaptive;
-                Network::CutThrough(Core::new(ways, rules, seed, lanes, buffers))
+                Network::CutThrough(Core::new(routes, rules, seed, lanes, buffers))
             }
         }))
     }
@@ -137,7 +137,7 @@ impl<T: Copy, W: Ways> Engine<T, W> {
     }
 }
 
-impl<T: Copy, W: Ways> isthmus_kernel::Engine for Engine<T, W> {
+impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
     type Message<'a> = Message<T>;
 
     fn now(&self) -> Cycles {
@@ -154,7 +154,7 @@ impl<T: Copy, W: Ways> isthmus_kernel::Engine for Engine<T, W> {
 }
 
 /// The handler is asked whether it has finished after each tick in which something happened.
-impl<T: Copy, W: Ways, H: Handler<Tag = T>> RunUntil<H> for Engine<T, W> {
+impl<T: Copy, W: Routes, H: Handler<Tag = T>> RunUntil<H> for Engine<T, W> {
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         core_of!(&mut self.0, core => core.run_until(limit, handler))
     }

@@ -7,7 +7,7 @@ use super::messages::{MessageId, State};
 use super::packets::Packet;
 use crate::rules::tie;
 use crate::traffic::Message;
-use crate::ways::{Header, Run, Ways};
+use crate::routes::{Header, Run, Routes};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ impl Nic {
     }
 }
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     /// Takes a message in for later.
     pub(super) fn accept(&mut self, time: Cycles, message: Message<T>) {
         let read = message.kind == crate::Kind::Read;
@@ -95,7 +95,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             packets: self.rules.packets(bytes),
             arrived: 0,
             completed: 0,
-            state: self.ways.state(message.from, message.to),
+            state: self.routes.state(message.from, message.to),
         });
         let to_come = &mut self.nics[message.from as usize].to_come;
         let at = to_come.partition_point(|&(earlier, _)| earlier <= time);
@@ -133,7 +133,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         let state = &mut self.messages[message];
         state.data = true;
         // Its packets go the other way.
-        state.state = self.ways.state(state.message.to, state.message.from);
+        state.state = self.routes.state(state.message.to, state.message.from);
         state.bytes = state.message.bytes;
         state.left = state.bytes;
         state.packets = packets.packets(state.bytes);
@@ -207,7 +207,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             class: 0,
         };
         let lot = || tie(self.seed, node, number, way_link::<W>(0));
-        let run = self.ways.first(&mut header, lot);
+        let run = self.routes.first(&mut header, lot);
         (header, run)
     }
 
@@ -216,7 +216,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         if !W::PLAIN {
             let number = self.nics[node as usize].number;
             let lot = || tie(self.seed, node, number, SET_OUT);
-            header.state = self.ways.set_out(&header, self, lot);
+            header.state = self.routes.set_out(&header, self, lot);
         }
         let rules = &self.rules;
         let state = &mut self.messages[message];

@@ -10,7 +10,7 @@ use super::packets::{Packet, PacketId};
 use super::returns::{Later, Returns};
 use crate::readings::LinkLoad;
 use crate::rules::Outputs;
-use crate::ways::{Run, Ways};
+use crate::routes::{Run, Routes};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ impl OutputBuffers {
     }
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Buffers> {
+impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {

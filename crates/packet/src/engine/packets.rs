@@ -3,7 +3,7 @@
 use super::lanes::LaneId;
 use super::messages::MessageId;
 use crate::rules::tie;
-use crate::ways::{Header, Run};
+use crate::routes::{Header, Run};
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
 
 id! {

@@ -2,9 +2,9 @@
 
 use super::core::{Core, Holding, NEVER};
 use crate::Counters;
-use crate::ways::Ways;
+use crate::routes::Routes;
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     pub fn count_from_now(&mut self) {
         let left = self.beyond_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))

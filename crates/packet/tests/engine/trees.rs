@@ -4,7 +4,7 @@
 use crate::drive::{PARTS, both, by_engine, load, rules};
 use crate::reference::{Network, Report};
 use isthmus_packet::Switching;
-use isthmus_packet::ways::{End, FatTree, Header, Run, Ways};
+use isthmus_packet::routes::{End, FatTree, Header, Run, Routes};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -45,7 +45,7 @@ fn ascent() -> impl Strategy<Value = Ascent> {
 #[derive(Debug)]
 struct General(FatTree);
 
-impl Ways for General {
+impl Routes for General {
     fn node_count(&self) -> u32 {
         self.0.node_count()
     }
@@ -102,13 +102,13 @@ fn engine_and_reference_report_the_same() {
             |(shape, ascent, rules, load)| {
                 let tree = Tree::new(&shape).unwrap();
                 let network = (tree.clone(), ascent);
-                let ways = FatTree::new(&tree, ascent);
+                let routes = FatTree::new(&tree, ascent);
                 // What is left out for plain networks leaves the rest as it is.
                 if ascent != Ascent::Random {
-                    let general = by_engine(General(ways.clone()), rules, &load);
-                    prop_assert_eq!(general, by_engine(ways.clone(), rules, &load));
+                    let general = by_engine(General(routes.clone()), rules, &load);
+                    prop_assert_eq!(general, by_engine(routes.clone(), rules, &load));
                 }
-                let (fast, cases) = both(ways, &network, rules, &load)?;
+                let (fast, cases) = both(routes, &network, rules, &load)?;
                 add(&held, fast.2.held.iter().sum());
                 let count = |of: fn(&Report) -> bool| {
                     fast.0.iter().filter(|report| of(report)).count() as u64

@@ -1,6 +1,6 @@
 //! Ways through any network, by a table.
 
-use super::{End, Header, Run, Ways};
+use super::{End, Header, Run, Routes};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
 use std::sync::Arc;
@@ -307,7 +307,7 @@ fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
     })
 }
 
-impl Ways for Table {
+impl Routes for Table {
     fn node_count(&self) -> u32 {
         self.node_count
     }

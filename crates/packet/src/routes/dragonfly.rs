@@ -1,6 +1,6 @@
 //! Ways through a dragonfly.
 
-use super::{End, Header, LocalView, Run, Ways, drawn};
+use super::{End, Header, LocalView, Run, Routes, drawn};
 use isthmus_kernel::Cycles;
 use isthmus_topology::{self as topology, Wiring};
 use std::sync::Arc;
@@ -183,15 +183,15 @@ impl Dragonfly {
         let Some((&group, rest)) = groups.split_first() else {
             return u64::from(from != to);
         };
-        let ways = self
+        let routes = self
             .global(self.group(from), group)
             .iter()
             .map(|global| u64::from(global.from != from) + 1 + self.links(global.to, to, rest));
-        ways.min().unwrap_or(0)
+        routes.min().unwrap_or(0)
     }
 }
 
-impl Ways for Dragonfly {
+impl Routes for Dragonfly {
     fn node_count(&self) -> u32 {
         self.wiring.node_count()
     }
@@ -314,15 +314,15 @@ mod tests {
 
     /// All ways that lots can lead a packet, as links with their classes.
     fn walk(
-        ways: &Dragonfly,
+        routes: &Dragonfly,
         header: Header,
         link: u32,
         so_far: &mut Vec<(u32, u16)>,
         seen: &mut impl FnMut(&[(u32, u16)]),
     ) {
         so_far.push((link, header.class));
-        let at = ways.end(link);
-        if at.vertex < ways.node_count() {
+        let at = routes.end(link);
+        if at.vertex < routes.node_count() {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
@@ -330,11 +330,11 @@ mod tests {
             let mut tried = Vec::new();
             for lot in (0..4).map(|part| part << 62) {
                 let mut header = header;
-                let run = ways.next(&mut header, at, || lot);
+                let run = routes.next(&mut header, at, || lot);
                 assert_eq!(run.links, 1);
                 if !tried.contains(&run.first) {
                     tried.push(run.first);
-                    walk(ways, header, run.first, so_far, seen);
+                    walk(routes, header, run.first, so_far, seen);
                 }
             }
         }
@@ -356,14 +356,14 @@ mod tests {
         ] {
             let (nodes, routers, groups, links) = shape;
             let shape = topology::Dragonfly::new(nodes, routers, groups, links).unwrap();
-            let ways = Dragonfly::new(&shape, routing, 0, 0);
-            let classes = ways.classes();
+            let routes = Dragonfly::new(&shape, routing, 0, 0);
+            let classes = routes.classes();
             let channel = |&(link, class): &(u32, u16)| link * classes + u32::from(class);
-            let count = (ways.link_count() * classes) as usize;
+            let count = (routes.link_count() * classes) as usize;
             let mut dependencies = Dependencies::new(count);
             let (mut most, mut by_third) = (0, [0; 2]);
-            let pairs = (0..ways.node_count()).flat_map(|from| {
-                let to = 0..ways.node_count();
+            let pairs = (0..routes.node_count()).flat_map(|from| {
+                let to = 0..routes.node_count();
                 to.filter(move |&to| to != from).map(move |to| (from, to))
             });
             for (from, to) in pairs {
@@ -373,13 +373,13 @@ mod tests {
                         from,
                         to,
                         links: 0,
-                        state: ways.state(from, to),
+                        state: routes.state(from, to),
                         class: 0,
                     };
-                    let run = ways.first(&mut header, || lot);
-                    header.state = ways.set_out(&header, &SomeFull(case / groups), || lot);
+                    let run = routes.first(&mut header, || lot);
+                    header.state = routes.set_out(&header, &SomeFull(case / groups), || lot);
                     by_third[usize::from(header.state != NONE)] += 1;
-                    walk(&ways, header, run.first, &mut Vec::new(), &mut |way| {
+                    walk(&routes, header, run.first, &mut Vec::new(), &mut |way| {
                         most = most.max(way.len());
                         assert!(way.iter().all(|&(_, class)| u32::from(class) < classes));
                         dependencies.add_path(way.iter().map(|step| channel(step) as usize));

@@ -24,7 +24,7 @@ pub use tree::FatTree;
 /// that cross switch 0 begin the second class of channels, so that no circle of waiting can close:
 ///
 /// ```
-/// use isthmus_packet::ways::{End, Header, LocalView, Run, Ways};
+/// use isthmus_packet::routes::{End, Header, LocalView, Run, Routes};
 /// use isthmus_topology::Wiring;
 ///
 /// #[derive(Debug)]
@@ -45,7 +45,7 @@ pub use tree::FatTree;
 ///     }
 /// }
 ///
-/// impl Ways for Ring {
+/// impl Routes for Ring {
 ///     fn node_count(&self) -> u32 {
 ///         self.1
 ///     }
@@ -123,7 +123,7 @@ pub use tree::FatTree;
 ///
 /// The engine asks for a packet's next links when it has got a link, and for its first ones whenever
 /// its node tries to inject it; so answers depend on nothing but the arguments.
-pub trait Ways: Debug {
+pub trait Routes: Debug {
     /// Whether there is one class of channels, no link has a length, and no way is chosen at the
     /// injection: the engine then leaves out what serves those.
     const PLAIN: bool = false;
@@ -166,7 +166,7 @@ pub trait Ways: Debug {
     /// What the headers of all packets from one node to another have in common, to begin with.
     fn state(&self, from: u32, to: u32) -> u16;
 
-    /// The links that a packet may take from its node, of [`Ways::of_node`]. Asked again until the packet
+    /// The links that a packet may take from its node, of [`Routes::of_node`]. Asked again until the packet
     /// is injected. `lot` decides where chance does.
     fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run;
 
@@ -177,7 +177,7 @@ pub trait Ways: Debug {
     }
 
     /// The links that a packet may take from the switch to which its last one leads, one of
-    /// [`Ways::runs`]. `header.links` counts that last one; the class is that of its channel, and is to
+    /// [`Routes::runs`]. `header.links` counts that last one; the class is that of its channel, and is to
     /// be that of the returned links. `lot` decides where chance does.
     ///
     /// Packets hold a channel while they wait for the next. Classes must be such that they cannot wait
@@ -229,7 +229,7 @@ pub struct Header {
     pub to: u32,
     /// Links that it has got so far.
     pub links: u16,
-    /// What the network's own rule remembers: see [`Ways::state`].
+    /// What the network's own rule remembers: see [`Routes::state`].
     pub state: u16,
     /// The class of the channels that it may take, from 0.
     pub class: u16,
@@ -269,30 +269,30 @@ const LINKS_MAX: u32 = 1 << 28;
 pub const LENGTH_MAX: Cycles = 1 << 40;
 
 /// Checks what can be checked of a network beforehand.
-pub(crate) fn check<W: Ways>(ways: &W) -> Result<(), Error> {
+pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
     let wrong = |what, link| Err(Error::Network { what, link });
-    let links = ways.link_count();
+    let links = routes.link_count();
     if links >= LINKS_MAX {
         return wrong("2^28 links or more", links.into());
     }
-    if ways.longest() > u16::MAX.into() {
-        return wrong("a way of 2^16 links or more", ways.longest().into());
+    if routes.longest() > u16::MAX.into() {
+        return wrong("a way of 2^16 links or more", routes.longest().into());
     }
-    if W::PLAIN && ways.classes() != 1 {
+    if W::PLAIN && routes.classes() != 1 {
         return wrong(
             "a plain network with several classes",
-            ways.classes().into(),
+            routes.classes().into(),
         );
     }
     for link in 0..links {
-        let length = ways.length(link);
+        let length = routes.length(link);
         if length > LENGTH_MAX || W::PLAIN && length > 0 {
             return wrong("a link that is too long", link.into());
         }
     }
     let mut taken = vec![false; links as usize];
-    let nodes = (0..ways.node_count()).map(|node| ways.of_node(node));
-    let runs = ways.runs().map(|(run, _)| run).chain(nodes);
+    let nodes = (0..routes.node_count()).map(|node| routes.of_node(node));
+    let runs = routes.runs().map(|(run, _)| run).chain(nodes);
     for Run {
         first,
         links: count,

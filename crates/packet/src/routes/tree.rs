@@ -1,6 +1,6 @@
 //! Ways through a fat tree: up to a common ancestor of the two nodes, then down.
 
-use super::{End, Header, Run, Ways, drawn};
+use super::{End, Header, Run, Routes, drawn};
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
 /// A node's or a switch's links.
@@ -75,7 +75,7 @@ impl FatTree {
     }
 }
 
-impl Ways for FatTree {
+impl Routes for FatTree {
     const PLAIN: bool = true;
 
     fn node_count(&self) -> u32 {
