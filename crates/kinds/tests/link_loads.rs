@@ -6,7 +6,7 @@ use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
 use isthmus_machine::fattree;
 use isthmus_machine::graph;
-use isthmus_machine::packets::routes::{Header, Run, Routes};
+use isthmus_machine::packets::routes::{Header, Routes, Run};
 use isthmus_scenario::Scenario;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -30,7 +30,7 @@ fn walked(routes: &impl Routes, traffic: &JobsTraffic, layout: &Layout) -> Vec<f
                 from: pair.client,
                 to: pair.other,
                 links: 0,
-                state: routes.state(pair.client, pair.other),
+                state: routes.initial_state(pair.client, pair.other),
                 class: 0,
             };
             let rate = ASKED / pair.of as f64;
@@ -46,8 +46,8 @@ fn walk(routes: &impl Routes, header: Header, over: Option<u32>, rate: f64, load
         let lot = || (u64::MAX / LOTS) * lot + u64::MAX / LOTS / 2;
         let mut header = header;
         let Run { first, links } = match over {
-            None => routes.first(&mut header, lot),
-            Some(link) => routes.next(&mut header, routes.end(link), lot),
+            None => routes.first_links(&mut header, lot),
+            Some(link) => routes.next_links(&mut header, routes.end(link), lot),
         };
         let each = found.entry((first, links)).or_insert((header, 0.0));
         each.1 += rate / LOTS as f64;

@@ -2,8 +2,8 @@
 //! names it.
 
 use isthmus_machine::fattree::spec::FatTreeSpec;
-use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::routes::{Hop, Rule, Table};
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::{Network, Routed, RoutedError, follow};
 use isthmus_topology::Wiring;
 use isthmus_units::Time;

@@ -5,8 +5,8 @@ use super::credits::Spread;
 use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
-use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::routes::Routes;
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 

@@ -28,7 +28,12 @@ pub struct Crossed {
 
 /// The runs of links that packets of `from` to any of `to` take by the engine's own routes, each destination as likely as
 /// the others, among so many `choices`. Its first link identifies a run.
-pub(crate) fn routed(routes: &impl Routes, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
+pub(crate) fn routed(
+    routes: &impl Routes,
+    from: u32,
+    to: &[u32],
+    choices: [u32; 2],
+) -> Vec<Crossed> {
     let others = || to.iter().copied().filter(|&other| other != from);
     let ways_of_each = f64::from(choices[0]) * f64::from(choices[1]);
     let each = 1.0 / (others().count().max(1) as f64 * ways_of_each);

@@ -3,8 +3,8 @@
 use super::Fabric;
 use crate::jobs::ns;
 use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
-use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::routes::Routes as _;
+use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 
 /// The rules where virtual channels are shared out among so many classes: a node uses those of one.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
@@ -45,7 +45,7 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
 
 /// Links of each node.
 pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
-    f64::from(fabric.routes().of_node(0).links)
+    f64::from(fabric.routes().node_links(0).links)
 }
 
 /// The most that a node can send to another over so many switches, over all its links at once.

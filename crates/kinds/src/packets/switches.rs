@@ -95,7 +95,7 @@ impl<S: Switches> Fabric for S {
     }
 
     fn switches_at_most(&self) -> u32 {
-        self.routed().routes().longest() - 1
+        self.routed().routes().longest_route() - 1
     }
 
     fn choices(&self) -> Option<[u32; 2]> {

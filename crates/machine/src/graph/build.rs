@@ -2,7 +2,7 @@
 
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
-use isthmus_packet::routes::{Dragonfly, Hop, Rule, Table, TableError, Routes};
+use isthmus_packet::routes::{Dragonfly, Hop, Routes, Rule, Table, TableError};
 use isthmus_topology::switches::{self, Apart, Form, RouteError, Shortest, UpDown, no_circle};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;

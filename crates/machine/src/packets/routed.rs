@@ -27,7 +27,7 @@ pub enum RoutedError {
         /// The switches at which they would, in the order of the circle.
         switches: Vec<u32>,
     },
-    /// A route that is longer than [`Routes::longest`].
+    /// A route that is longer than [`Routes::longest_route`].
     #[error("the way from node {from} to node {to} does not end")]
     Endless {
         /// Where it begins.
@@ -146,7 +146,7 @@ impl<W> Routed<W> {
 }
 
 /// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot;
-/// no further than [`Routes::longest`].
+/// no further than [`Routes::longest_route`].
 pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
@@ -176,19 +176,19 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
         from,
         to,
         links: 0,
-        state: routes.state(from, to),
+        state: routes.initial_state(from, to),
         class: 0,
     };
-    let run = routes.first(&mut header, || next);
-    header.state = routes.set_out(&header, &Idle, || first);
+    let run = routes.first_links(&mut header, || next);
+    header.state = routes.choose_route(&header, &Idle, || first);
     let mut route = vec![(run, header.class)];
     while let Some(&(run, _)) = route.last() {
         let end = routes.end(run.first);
-        if end.vertex == to || route.len() > routes.longest() as usize {
+        if end.vertex == to || route.len() > routes.longest_route() as usize {
             break;
         }
         header.links += 1;
-        let run = routes.next(&mut header, end, || next);
+        let run = routes.next_links(&mut header, end, || next);
         route.push((run, header.class));
     }
     route
@@ -198,7 +198,7 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
 struct Idle;
 
 impl LocalView for Idle {
-    fn taken(&self, _: u32) -> u64 {
+    fn occupied(&self, _: u32) -> u64 {
         0
     }
 

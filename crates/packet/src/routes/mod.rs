@@ -1,9 +1,9 @@
-//! Where packets may go.
+//! Routes of packets through a network.
 //!
 //! A network has nodes and switches, its vertices: the nodes come first, from 0, the switches after
-//! them. Its links are directed and numbered from 0, those out of one vertex one after another. What
-//! a packet may take on from a vertex is a [`Run`] of links beside one another; it waits for all of
-//! them together and takes the best when it is served.
+//! them. Its links are directed and numbered from 0. The links out of one vertex have consecutive
+//! numbers. A packet may leave a vertex over a [`Run`] of consecutive links: it waits for all of them
+//! together and takes the best when it is served.
 
 mod dragonfly;
 mod table;
@@ -18,10 +18,11 @@ pub use dragonfly::{Dragonfly, Routing};
 pub use table::{Hop, Rule, Table, TableError};
 pub use tree::FatTree;
 
-/// A network, and how packets find their way through it.
+/// A network and the routes that packets take through it.
 ///
-/// A ring of switches, a node at each, on which packets go the way whose first link is free sooner. Links
-/// that cross switch 0 begin the second class of channels, so that no circle of waiting can close:
+/// Example: a ring of switches, with a node at each. Packets take the direction whose first link is
+/// occupied less. Links that cross switch 0 start the second class of channels, so that no cycle of
+/// waiting can close:
 ///
 /// ```
 /// use isthmus_packet::routes::{End, Header, LocalView, Run, Routes};
@@ -52,8 +53,8 @@ pub use tree::FatTree;
 ///     fn link_count(&self) -> u32 {
 ///         self.0.link_count()
 ///     }
-///     fn longest(&self) -> u32 {
-///         self.1 + 1 // all but one link of the ring, and those of the two nodes
+///     fn longest_route(&self) -> u32 {
+///         self.1 + 1 // all but one link of the ring, plus a link at each node
 ///     }
 ///     fn classes(&self) -> u32 {
 ///         2
@@ -64,24 +65,24 @@ pub use tree::FatTree;
 ///     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
 ///         (self.1..2 * self.1).flat_map(|switch| self.0.out_of(switch)).map(|link| (Run::one(link), 3))
 ///     }
-///     fn of_node(&self, node: u32) -> Run {
+///     fn node_links(&self, node: u32) -> Run {
 ///         Run::one(node)
 ///     }
-///     fn state(&self, _: u32, _: u32) -> u16 {
-///         0 // set when it is known which way
+///     fn initial_state(&self, _: u32, _: u32) -> u16 {
+///         0 // set at injection
 ///     }
-///     fn first(&self, header: &mut Header, _: impl FnOnce() -> u64) -> Run {
-///         self.of_node(header.from)
+///     fn first_links(&self, header: &mut Header, _: impl FnOnce() -> u64) -> Run {
+///         self.node_links(header.from)
 ///     }
-///     fn set_out(&self, header: &Header, view: &impl LocalView, _: impl FnOnce() -> u64) -> u16 {
-///         let taken = |up| view.taken(self.around(header.from, up));
-///         u16::from(taken(true) <= taken(false))
+///     fn choose_route(&self, header: &Header, view: &impl LocalView, _: impl FnOnce() -> u64) -> u16 {
+///         let occupied = |up| view.occupied(self.around(header.from, up));
+///         u16::from(occupied(true) <= occupied(false))
 ///     }
-///     fn next(&self, header: &mut Header, at: End, _: impl FnOnce() -> u64) -> Run {
+///     fn next_links(&self, header: &mut Header, at: End, _: impl FnOnce() -> u64) -> Run {
 ///         let (switch, up) = (at.vertex - self.1, header.state == 1);
 ///         if switch == header.to {
 ///             header.class = 0;
-///             return Run::one(self.0.reverse(switch)); // node and cable have its number
+///             return Run::one(self.0.reverse(switch)); // node and cable have the number of the switch
 ///         }
 ///         if switch == 0 && header.from != 0 {
 ///             header.class = 1;
@@ -121,90 +122,97 @@ pub use tree::FatTree;
 /// # Ok::<(), isthmus_packet::Error>(())
 /// ```
 ///
-/// The engine asks for a packet's next links when it has got a link, and for its first ones whenever
-/// its node tries to inject it; so answers depend on nothing but the arguments.
+/// The engine calls for the next links of a packet when the packet has got a link. It calls for the
+/// first links whenever the node tries to inject the packet, so results must depend on the arguments
+/// only.
 pub trait Routes: Debug {
-    /// Whether there is one class of channels, no link has a length, and no way is chosen at the
-    /// injection: the engine then leaves out what serves those.
+    /// Whether the network has one class of channels, links without length, and no choice of route at
+    /// injection. The engine then omits the code for these.
     const PLAIN: bool = false;
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     fn node_count(&self) -> u32;
 
-    /// Number of links.
+    /// Return the number of links.
     fn link_count(&self) -> u32;
 
-    /// Links of the longest way, those out of the one node and into the other included.
-    fn longest(&self) -> u32;
+    /// Return the number of links of the longest route, including the links out of the source and into
+    /// the destination.
+    fn longest_route(&self) -> u32;
 
-    /// Where a link leads.
+    /// Return the end of a link.
     fn end(&self, link: u32) -> End;
 
-    /// Ticks that a signal takes from one end of a link to the other, beside [`Rules::hop`]. None by
-    /// default.
+    /// Return the propagation delay of a link in ticks, in addition to [`Rules::hop`]. 0 by default.
     ///
     /// [`Rules::hop`]: crate::Rules::hop
     fn length(&self, _link: u32) -> Cycles {
         0
     }
 
-    /// Classes of virtual channels, 1 or more, each of [`Rules::channels`] on every link. One by
-    /// default.
+    /// Return the number of classes of virtual channels, 1 or more. Every link has [`Rules::channels`]
+    /// of each class. 1 by default.
     ///
     /// [`Rules::channels`]: crate::Rules::channels
     fn classes(&self) -> u32 {
         1
     }
 
-    /// All runs that packets may wait for at a switch, those to its nodes included, and the ports of
-    /// that switch: [`End::port`] stays below. No link is in two of them, or in one and a node's.
+    /// Return all runs that packets may wait for at a switch, those to its nodes included, each with the
+    /// number of ports of that switch. Every [`End::port`] is below it. No link may be in two runs, or
+    /// in a run and in [`Routes::node_links`].
     fn runs(&self) -> impl Iterator<Item = (Run, u32)>;
 
-    /// All links of a node.
-    fn of_node(&self, node: u32) -> Run;
+    /// Return all links out of a node.
+    fn node_links(&self, node: u32) -> Run;
 
-    /// What the headers of all packets from one node to another have in common, to begin with.
-    fn state(&self, from: u32, to: u32) -> u16;
+    /// Return the state with which the headers of all packets from one node to another start.
+    fn initial_state(&self, from: u32, to: u32) -> u16;
 
-    /// The links that a packet may take from its node, of [`Routes::of_node`]. Asked again until the packet
-    /// is injected. `lot` decides where chance does.
-    fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run;
+    /// Return the links, of [`Routes::node_links`], over which a packet may leave its node. The engine
+    /// repeats the call until the packet is injected. `random` is for random choices.
+    fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run;
 
-    /// A packet is injected: its state, with what is left to decide about its way by a look at the
-    /// links of the switches beside its node. As it is by default.
-    fn set_out(&self, header: &Header, _view: &impl LocalView, _lot: impl FnOnce() -> u64) -> u16 {
+    /// Return the state of a packet that is injected, after the choices of a route that depend on the
+    /// load of the links of its switch. Unchanged by default.
+    fn choose_route(
+        &self,
+        header: &Header,
+        _view: &impl LocalView,
+        _random: impl FnOnce() -> u64,
+    ) -> u16 {
         header.state
     }
 
-    /// The links that a packet may take from the switch to which its last one leads, one of
-    /// [`Routes::runs`]. `header.links` counts that last one; the class is that of its channel, and is to
-    /// be that of the returned links. `lot` decides where chance does.
+    /// Return the links that a packet may take from the switch at `at`, one of [`Routes::runs`].
+    /// `header.links` counts the links so far. `header.class` is the class of the channel that it came
+    /// by; set it to the class for the returned links. `random` is for random choices.
     ///
-    /// Packets hold a channel while they wait for the next. Classes must be such that they cannot wait
-    /// in a circle; the engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).
-    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run;
+    /// Packets hold a channel while they wait for the next. The classes must exclude cycles of waiting
+    /// packets. The engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).
+    fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run;
 }
 
-/// Where a link leads.
+/// End of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// The vertex.
+    /// The vertex that the link leads to.
     pub vertex: u32,
-    /// The port of a switch at which it enters, from 0.
+    /// The port of the switch at which the link enters, from 0.
     pub port: u32,
 }
 
-/// Links beside one another, any of which leads on.
+/// Links with consecutive numbers, any of which leads towards the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The first of them.
+    /// The first link.
     pub first: u32,
-    /// How many.
+    /// The number of links.
     pub links: u32,
 }
 
 impl Run {
-    /// A run of one link.
+    /// Return a run of one link.
     #[inline]
     pub fn one(link: u32) -> Self {
         Self {
@@ -213,41 +221,42 @@ impl Run {
         }
     }
 
-    /// The links, in the order of their numbers.
+    /// Return the links in the order of their numbers.
     #[inline]
     pub fn iter(self) -> std::ops::Range<u32> {
         self.first..self.first + self.links
     }
 }
 
-/// What a packet's header says to the switches.
+/// Header of a packet, as the switches read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The node that it comes from.
+    /// The source node.
     pub from: u32,
-    /// The node that it goes to.
+    /// The destination node.
     pub to: u32,
-    /// Links that it has got so far.
+    /// Number of links that the packet has got so far.
     pub links: u16,
-    /// What the network's own rule remembers: see [`Routes::state`].
+    /// State of the route, as [`Routes`] defines it: see [`Routes::initial_state`].
     pub state: u16,
-    /// The class of the channels that it may take, from 0.
+    /// Class of the channels that the packet may take, from 0.
     pub class: u16,
 }
 
-/// What is known of a network when a packet is injected, before anything of that is done.
+/// Load of the links when a packet is injected, before the injection changes any of it.
 pub trait LocalView {
-    /// Bytes that were sent over a link and are not known to have left the buffer behind it: its credits
-    /// spent. With circuits, how many hold its lanes. What waits in an output buffer is not among it.
-    fn taken(&self, link: u32) -> u64;
+    /// Return the bytes that were sent over a link and are not known to have left the buffer behind it:
+    /// its spent credits. With circuits, return the number of its lanes in use. Packets in an output
+    /// buffer do not count.
+    fn occupied(&self, link: u32) -> u64;
 
-    /// Bytes of the packets whose headers wait for the run that begins with this link; with circuits,
-    /// how many wait.
+    /// Return the bytes of the packets whose headers wait for the run that starts with this link. With
+    /// circuits, return the number of packets.
     fn waiting(&self, first: u32) -> u64;
 }
 
 impl End {
-    /// Where a link of a wiring leads: its port is that of the link of the same cable which leads back.
+    /// Return the end of a link of a wiring. Its port is that of the reverse link of the same cable.
     pub fn of(wiring: &Wiring, link: u32) -> Self {
         let vertex = wiring.target(link);
         Self {
@@ -257,26 +266,26 @@ impl End {
     }
 }
 
-/// The one of `count` that a lot falls on: see [`crate::tie`].
+/// Return a choice below `count` for a random number: see [`crate::tie`].
 #[inline]
-pub fn drawn(count: u32, lot: u64) -> u32 {
-    ((u128::from(lot) * u128::from(count)) >> 64) as u32
+pub fn pick(count: u32, random: u64) -> u32 {
+    ((u128::from(random) * u128::from(count)) >> 64) as u32
 }
 
-/// Links that a network may have: events hold their numbers.
+/// Maximum number of links of a network: events hold link numbers.
 const LINKS_MAX: u32 = 1 << 28;
-/// Ticks that a signal may take along a link.
+/// Maximum propagation delay of a link in ticks.
 pub const LENGTH_MAX: Cycles = 1 << 40;
 
-/// Checks what can be checked of a network beforehand.
+/// Check the consistency of a network, as far as possible in advance.
 pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
     let wrong = |what, link| Err(Error::Network { what, link });
     let links = routes.link_count();
     if links >= LINKS_MAX {
         return wrong("2^28 links or more", links.into());
     }
-    if routes.longest() > u16::MAX.into() {
-        return wrong("a way of 2^16 links or more", routes.longest().into());
+    if routes.longest_route() > u16::MAX.into() {
+        return wrong("a way of 2^16 links or more", routes.longest_route().into());
     }
     if W::PLAIN && routes.classes() != 1 {
         return wrong(
@@ -290,8 +299,8 @@ pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
             return wrong("a link that is too long", link.into());
         }
     }
-    let mut taken = vec![false; links as usize];
-    let nodes = (0..routes.node_count()).map(|node| routes.of_node(node));
+    let mut used = vec![false; links as usize];
+    let nodes = (0..routes.node_count()).map(|node| routes.node_links(node));
     let runs = routes.runs().map(|(run, _)| run).chain(nodes);
     for Run {
         first,
@@ -305,7 +314,7 @@ pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
                 first.into(),
             );
         }
-        for link in &mut taken[first as usize..end as usize] {
+        for link in &mut used[first as usize..end as usize] {
             if std::mem::replace(link, true) {
                 return wrong("a link in two runs", first.into());
             }

@@ -4,7 +4,7 @@
 use crate::drive::{PARTS, both, by_engine, load, rules};
 use crate::reference::{Network, Report};
 use isthmus_packet::Switching;
-use isthmus_packet::routes::{End, FatTree, Header, Run, Routes};
+use isthmus_packet::routes::{End, FatTree, Header, Routes, Run};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -54,8 +54,8 @@ impl Routes for General {
         self.0.link_count()
     }
 
-    fn longest(&self) -> u32 {
-        self.0.longest()
+    fn longest_route(&self) -> u32 {
+        self.0.longest_route()
     }
 
     fn end(&self, link: u32) -> End {
@@ -66,20 +66,20 @@ impl Routes for General {
         self.0.runs()
     }
 
-    fn of_node(&self, node: u32) -> Run {
-        self.0.of_node(node)
+    fn node_links(&self, node: u32) -> Run {
+        self.0.node_links(node)
     }
 
-    fn state(&self, from: u32, to: u32) -> u16 {
-        self.0.state(from, to)
+    fn initial_state(&self, from: u32, to: u32) -> u16 {
+        self.0.initial_state(from, to)
     }
 
-    fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
-        self.0.first(header, lot)
+    fn first_links(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
+        self.0.first_links(header, lot)
     }
 
-    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
-        self.0.next(header, at, lot)
+    fn next_links(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+        self.0.next_links(header, at, lot)
     }
 }
 
