@@ -79,8 +79,9 @@ fn lag1_correlation(values: &[f64]) -> f64 {
     products / squares
 }
 
-/// Return whether values pass the one-sided von Neumann test: for independent normal values `r1 +
-/// ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance `(n - 2) / (n^2 - 1)`.
+/// Return whether values pass the one-sided von Neumann test: for independent normal values
+/// `r1 + ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance
+/// `(n - 2) / (n^2 - 1)`.
 fn passes_as_independent(values: &[f64]) -> Result<bool, Error> {
     let (mean, variance) = mean_and_variance(values);
     let count = values.len() as f64;

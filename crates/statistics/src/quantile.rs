@@ -4,8 +4,8 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 use crate::error::{Error, at_least, open_unit};
 
-/// Return the quantile of Student's t distribution: the value that is exceeded with probability `1
-/// - probability` at `degrees` degrees of freedom.
+/// Return the quantile of Student's t distribution: the value that is exceeded with probability
+/// `1 - probability` at `degrees` degrees of freedom.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.

@@ -103,8 +103,8 @@ impl Quantity {
 /// i of all share their random numbers. Otherwise they are compared by the ends of their intervals,
 /// for the largest possible errors.
 ///
-/// Comparing several alternatives with one base at an overall confidence `1 - a` needs each at `1 -
-/// a / comparisons` (Bonferroni).
+/// Comparing several alternatives with one base at an overall confidence `1 - a` needs each at
+/// `1 - a / comparisons` (Bonferroni).
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer operands than the operation needs, [`Error::NotFinite`], and
@@ -270,9 +270,9 @@ fn quotient(
 }
 
 /// Return the interval of the mean of the first over that of the second, which is positive, with
-/// paired replications. It consists of all quotients q for which the paired t interval of `first -
-/// q second` contains zero (Fieller, Journal of the Royal Statistical Society B 16(2), 1954). The
-/// ends are infinite if the interval of the second contains zero.
+/// paired replications. It consists of all quotients q for which the paired t interval of
+/// `first - q second` contains zero (Fieller, Journal of the Royal Statistical Society B 16(2),
+/// 1954). The ends are infinite if the interval of the second contains zero.
 fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64, f64), Error> {
     let half = |values: &[f64]| {
         Estimate::from_samples(values, confidence).map(|estimate| estimate.half_width)

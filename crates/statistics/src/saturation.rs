@@ -57,10 +57,10 @@ pub enum Verdict {
 /// `threshold` or ends. (Bonferroni; the two conditions for saturated form an intersection-union
 /// test, which keeps the level of each.) Both hold as far as the samples are normal.
 ///
-/// **Samples.** Ten or more replications give one sample each. Fewer are cut into `ceil(10 /
-/// replications)` sections per half, so that a single long run is enough. The increments of a
-/// saturated backlog are almost independent. Those of a stable one are negatively correlated, which
-/// makes the test conservative.
+/// **Samples.** Ten or more replications give one sample each. Fewer are cut into
+/// `ceil(10 / replications)` sections per half, so that a single long run is enough. The increments
+/// of a saturated backlog are almost independent. Those of a stable one are negatively correlated,
+/// which makes the test conservative.
 ///
 /// **Limits.** A run shorter than a delay that fills the system linearly (such as a disk access)
 /// looks saturated. A growth that starts only after the end of the run looks stable. A load whose

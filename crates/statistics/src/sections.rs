@@ -107,8 +107,9 @@ fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
 }
 
 /// Return whether replications differ no more than chance explains, by one-way analysis of
-/// variance: m sections in each of r replications, `F = m Var(replication means) / mean of
-/// Var(sections within)` with r - 1 and r (m - 1) degrees of freedom.
+/// variance: m sections in each of r replications,
+/// `F = m Var(replication means) / mean of Var(sections within)` with r - 1 and r (m - 1) degrees
+/// of freedom.
 fn replications_are_alike(sections: &[Vec<f64>]) -> Result<bool, Error> {
     let (count, each) = (sections.len(), sections[0].len());
     let moments: Vec<(f64, f64)> = sections
