@@ -199,10 +199,10 @@ impl Network {
             self.request();
             self.grant();
             let mut moved = false;
-            while self.cross() {
+            while self.move_flits() {
                 moved = true;
             }
-            self.follow_up();
+            self.ready_followers();
             self.cycle += 1;
             if !moved {
                 // Nothing can happen before the next message becomes ready: skip the idle cycles.
@@ -264,13 +264,13 @@ impl Network {
     }
 
     /// Move every flit that can move. Return whether one did.
-    fn cross(&mut self) -> bool {
+    fn move_flits(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.under_way.len() {
             let m = self.under_way[index];
             // From the head backwards, so that most worms move as a whole.
             for hop in (0..self.worms[m].lanes.len()).rev() {
-                any |= self.cross_one(m, hop);
+                any |= self.move_flit(m, hop);
             }
         }
         (self.under_way).retain(|&m| self.worms[m].tail.is_none());
@@ -279,7 +279,7 @@ impl Network {
 
     /// Move the next flit of message `m` over channel `hop` of its path, if possible. Return
     /// whether it moved.
-    fn cross_one(&mut self, m: usize, hop: usize) -> bool {
+    fn move_flit(&mut self, m: usize, hop: usize) -> bool {
         let has_arrived = self.has_arrived(m);
         let message = &self.messages[m];
         let worm = &mut self.worms[m];
@@ -334,7 +334,7 @@ impl Network {
     }
 
     /// Make messages ready that follow another message that has arrived.
-    fn follow_up(&mut self) {
+    fn ready_followers(&mut self) {
         for m in 0..self.worms.len() {
             if let Ready::After { of, delay } = self.messages[m].ready
                 && self.worms[of].tail == Some(self.cycle + 1)

@@ -63,8 +63,8 @@ impl Comb {
     }
 
     /// Return the same runs as at most two combs whose runs all have one length.
-    pub(crate) fn even(&self) -> [Even; 2] {
-        let at = |run: u64, len: u64, count: u64| Even {
+    pub(crate) fn uniform_parts(&self) -> [UniformRuns; 2] {
+        let at = |run: u64, len: u64, count: u64| UniformRuns {
             start: (self.start + run * self.stride) as i64,
             len: len as i64,
             stride: self.stride as i64,
@@ -82,7 +82,7 @@ impl Comb {
 
 /// Runs of one length, for the arithmetic of [`crate::family`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Even {
+pub(crate) struct UniformRuns {
     pub start: i64,
     pub len: i64,
     pub stride: i64,
@@ -92,9 +92,9 @@ pub(crate) struct Even {
     pub pitch: i64,
 }
 
-impl Even {
+impl UniformRuns {
     /// Return the runs that overlap the indices from `low` to before `high`.
-    pub fn within(mut self, low: i64, high: i64) -> Self {
+    pub fn clipped(mut self, low: i64, high: i64) -> Self {
         let skipped = (low - self.start - self.len).div_euclid(self.stride) + 1;
         let skipped = skipped.clamp(0, self.count);
         let kept = (high - 1 - self.start).div_euclid(self.stride) + 1;

@@ -6,7 +6,7 @@
 //! efficient array redistribution routines for distributed memory multicomputers", Frontiers '95). The number
 //! of families does not depend on the number of indices.
 
-use crate::comb::{Comb, Even};
+use crate::comb::{Comb, UniformRuns};
 
 /// An index and its positions in the memory of both sides; or the difference of two such.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -79,15 +79,15 @@ pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
 }
 
 fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
-    for from in from.even() {
-        for to in to.even() {
+    for from in from.uniform_parts() {
+        for to in to.uniform_parts() {
             if from.count == 0 || to.count == 0 {
                 continue;
             }
             let (low, high) = (from.start.max(to.start), from.end().min(to.end()));
-            let (from, to) = (from.within(low, high), to.within(low, high));
+            let (from, to) = (from.clipped(low, high), to.clipped(low, high));
             if from.count > 0 && to.count > 0 {
-                intersect_even(from, to, emit);
+                intersect_uniform(from, to, emit);
             }
         }
     }
@@ -96,8 +96,8 @@ fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
 /// A fine and a coarse comb, whose runs are intersected.
 #[derive(Clone, Copy)]
 struct Pair {
-    fine: Even,
-    coarse: Even,
+    fine: UniformRuns,
+    coarse: UniformRuns,
     /// Whether the fine comb is the source.
     fine_is_from: bool,
     /// Number of runs of each after which the pattern of both repeats.
@@ -105,11 +105,11 @@ struct Pair {
     coarse_period: i64,
 }
 
-fn intersect_even(from: Even, to: Even, emit: &mut impl FnMut(Family)) {
+fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(Family)) {
     // A single run counts as the coarsest comb: its window then selects among many runs of the other.
-    let reach = |even: &Even| match even.count {
+    let reach = |runs: &UniformRuns| match runs.count {
         1 => i64::MAX,
-        _ => even.stride,
+        _ => runs.stride,
     };
     let fine_is_from = reach(&from) <= reach(&to);
     let (fine, coarse) = if fine_is_from { (from, to) } else { (to, from) };

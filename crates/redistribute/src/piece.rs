@@ -17,11 +17,11 @@ impl Section {
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();
         let sizes: Vec<u64> = slowest_first.iter().map(|&dim| extents[dim]).collect();
-        blocks(&sizes, range, &mut Vec::new(), &mut |block| {
+        each_box(&sizes, range, &mut Vec::new(), &mut |block| {
             let mut piece = self.clone();
             for (&dim, along) in slowest_first.iter().zip(block) {
                 if *along != (0..extents[dim]) {
-                    piece.dims[dim] = within(&self.dims[dim], along);
+                    piece.dims[dim] = select(&self.dims[dim], along);
                 }
             }
             pieces.push(piece);
@@ -86,7 +86,7 @@ fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
 pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let mut found = Vec::new();
     if !range.is_empty() {
-        blocks(sizes, range, &mut Vec::new(), &mut |block| {
+        each_box(sizes, range, &mut Vec::new(), &mut |block| {
             found.push(block.to_vec());
         });
     }
@@ -94,7 +94,7 @@ pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> 
 }
 
 /// Call `emit` with each box of [`boxes_of_range`] that is not empty.
-fn blocks(
+fn each_box(
     sizes: &[u64],
     range: Range<u64>,
     at: &mut Vec<Range<u64>>,
@@ -117,14 +117,14 @@ fn blocks(
         }
         Covered::Part(within) => {
             at.push(number..number + 1);
-            blocks(sizes, within, at, emit);
+            each_box(sizes, within, at, emit);
             at.pop();
         }
     });
 }
 
 /// Return the indices of a dimension whose numbers, among the indices that both sides hold, are in `range`.
-fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
+fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     let mut found = Vec::new();
     let mut before = 0;
     for family in families {
@@ -133,7 +133,7 @@ fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
         let high = range.end.saturating_sub(before).min(size);
         before += size;
         if low < high {
-            cut(family, low..high, &mut found);
+            select_in_family(family, low..high, &mut found);
         }
     }
     found
@@ -141,7 +141,7 @@ fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
 
 /// Add the indices of a family whose numbers in it are in `range`: those of a partial group, whole groups, and
 /// those of another partial group. A partial group is cut into runs in the same way.
-fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
+fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
     cut_evenly(range, group, |number, covered| {
         let first = advance(family.first, family.outer.by, number);

@@ -95,7 +95,7 @@ impl Backlog {
     /// [`Error::TooFew`] with fewer samples than section ends or without demands,
     /// [`Error::OutOfRange`] if the number of demands offered ever decreases.
     pub(crate) fn growth(&self, sections: usize) -> Result<Vec<f64>, Error> {
-        let points = self.checked(sections)?;
+        let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         let section = (last - first) / sections as f64;
         let mut before = points[0].1;
@@ -120,7 +120,7 @@ impl Backlog {
     /// # Errors
     /// As [`Backlog::growth`].
     pub(crate) fn trends(&self, sections: usize) -> Result<Vec<f64>, Error> {
-        let points = self.checked(sections)?;
+        let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         let section = (last - first) / sections as f64;
         let ends = self.growth(sections)?;
@@ -140,7 +140,7 @@ impl Backlog {
     }
 
     /// Return the samples, if they are valid and enough for this number of sections.
-    fn checked(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
+    fn valid_samples(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
         at_least(
             sections + 1,

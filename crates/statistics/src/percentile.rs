@@ -53,7 +53,7 @@ pub struct PercentileEstimate {
 
 impl PercentileEstimate {
     /// Remove the upper end, unless the whole interval is a single value.
-    pub(crate) fn leave_open(&mut self) {
+    pub(crate) fn remove_upper_end(&mut self) {
         if self.low < self.high {
             self.high = f64::INFINITY;
         }
@@ -84,7 +84,7 @@ pub fn percentile_estimates(
     confidence: f64,
     steady: bool,
 ) -> Result<Vec<PercentileEstimate>, Error> {
-    let spread = Spread::new(replications, confidence, steady)?;
+    let spread = Distributions::new(replications, confidence, steady)?;
     let of = |&percentile: &f64| {
         if !(0.0..=100.0).contains(&percentile) {
             return Err(Error::OutOfRange {
@@ -105,7 +105,7 @@ pub fn percentile_estimates(
 }
 
 /// Distribution functions of all replications, by bucket.
-struct Spread {
+struct Distributions {
     /// All buckets that any of them uses, in ascending order.
     buckets: Vec<Bucket>,
     /// For each bucket, the share of each replication that is in or below it.
@@ -124,7 +124,7 @@ struct End {
     distance: f64,
 }
 
-impl Spread {
+impl Distributions {
     fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();

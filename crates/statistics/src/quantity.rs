@@ -68,7 +68,7 @@ impl Quantity {
 
     /// Create a quantity with the finite ones of these ends. A quantity without any other
     /// information gets a single replication, so that it does not count as exact.
-    fn of(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
+    fn with_ends(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
         let finite = |end: f64| end.is_finite().then_some(end);
         let (low, high) = (finite(low.min(value)), finite(high.max(value)));
         if low.is_none() && high.is_none() && each.is_empty() {
@@ -138,12 +138,12 @@ pub fn compare(
             let ratio = quotient(&operands[0], &operands[1], confidence)?;
             Ok(ratio.map(|ratio| percent(&ratio, -1.0)))
         }
-        Operation::Difference => linear(&operands[..2], &[1.0, -1.0], confidence).map(Some),
-        Operation::Sum => linear(&operands, &vec![1.0; operands.len()], confidence).map(Some),
+        Operation::Difference => weighted_sum(&operands[..2], &[1.0, -1.0], confidence).map(Some),
+        Operation::Sum => weighted_sum(&operands, &vec![1.0; operands.len()], confidence).map(Some),
         Operation::Mean(weights) => {
             let total: f64 = weights.iter().sum();
             let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-            linear(&operands, &weights, confidence).map(Some)
+            weighted_sum(&operands, &weights, confidence).map(Some)
         }
         Operation::GeometricMean => geometric_mean(&operands, confidence),
     }
@@ -180,7 +180,11 @@ fn replication_count(operands: &[Quantity]) -> usize {
 }
 
 /// Return the weighted sum.
-fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Quantity, Error> {
+fn weighted_sum(
+    operands: &[Quantity],
+    weights: &[f64],
+    confidence: f64,
+) -> Result<Quantity, Error> {
     let both = || operands.iter().zip(weights);
     let value = both().map(|(operand, weight)| weight * operand.value).sum();
     if operands.iter().all(Quantity::is_exact) {
@@ -212,7 +216,7 @@ fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Qua
         0 => 0.0,
         _ => Estimate::from_samples(&each, confidence)?.half_width,
     };
-    Ok(Quantity::of(
+    Ok(Quantity::with_ends(
         value,
         (value - half - down, value + half + up),
         each,
@@ -262,7 +266,7 @@ fn quotient(
     };
     let pairs = a.iter().zip(&b);
     let each = pairs.map(|(a, b)| value + (a - value * b) / second.value);
-    Ok(Some(Quantity::of(
+    Ok(Some(Quantity::with_ends(
         value,
         (low.max(0.0), high),
         each.collect(),
@@ -321,7 +325,7 @@ fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quant
             .collect(),
     };
     let logarithms: Vec<Quantity> = operands.iter().map(logarithm).collect();
-    let mean = linear(
+    let mean = weighted_sum(
         &logarithms,
         &vec![1.0 / operands.len() as f64; operands.len()],
         confidence,

@@ -161,7 +161,7 @@ impl Summary {
         if !steady && !means.warm_up_detected {
             // The distribution may still move upwards.
             for percentile in &mut percentiles {
-                percentile.leave_open();
+                percentile.remove_upper_end();
             }
         }
         Ok(Self {

@@ -203,7 +203,7 @@ impl Holding for Circuits {
             *next_check = NextCheck::TICK_ENDS;
             core.dirty_groups.push(group);
         }
-        core.wait(packet, now);
+        core.add_waiter(packet, now);
     }
 
     #[inline]
@@ -220,7 +220,7 @@ impl Holding for Circuits {
         }
     }
 
-    fn send<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
+    fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
 
@@ -233,7 +233,7 @@ impl Holding for Circuits {
             if core.links.get(group).next_check == NextCheck::ALONE {
                 core.request(packet, now);
             } else {
-                core.wait(packet, now);
+                core.add_waiter(packet, now);
             }
         }
         core.requesting = requesting;
@@ -282,19 +282,19 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         let (run, input) = (state.run, state.input);
         match self.lane(state, run, now) {
             Ok(lane) => {
-                self.links.serve(run.first, input);
+                self.links.set_served(run.first, input);
                 self.links.get_mut(run.first).next_check = NextCheck::NOBODY;
                 self.grant(packet, lane, run.first, now);
             }
             Err(next) => {
-                self.wait(packet, now);
+                self.add_waiter(packet, now);
                 self.check_at(run.first, next);
             }
         }
     }
 
     /// Add a header to the waiting headers of its group.
-    fn wait(&mut self, packet: PacketId, now: Cycles) {
+    fn add_waiter(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
             since: match self.rules.age.from {
@@ -362,7 +362,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
             let (class, random) = (class_of::<W>(&state.header), || state.random(self.seed));
             let choice = shared.unwrap_or_else(|| choice(packet));
             let lane = links.select_lane(choice, run, class, rule, now, random);
-            self.links.serve(group, input);
+            self.links.set_served(group, input);
             self.grant(packet, lane.expect("one is free"), group, now);
         }
     }
@@ -404,7 +404,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         for &Step { lane, group } in path[1..].iter().rev() {
             free += self.length(self.lanes.link(lane));
             self.links.release(lane, free);
-            if self.links.get_mut(group).next_check.sooner(free) {
+            if self.links.get_mut(group).next_check.advance_to(free) {
                 self.queue.push(free, Event::new(Kind::Wake, 0, group));
             }
             free += hop;
@@ -414,7 +414,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         let nic = &self.nics[node as usize];
         if !nic.turns.is_empty() {
             let time = nic.ready.max(free);
-            self.inject_at(node, time);
+            self.schedule_injection(node, time);
         }
     }
 }

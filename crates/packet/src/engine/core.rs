@@ -74,7 +74,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
 
     /// Handle a resource that becomes free and for which an output buffer may wait.
-    fn send<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
+    fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
 
     /// Grant links to waiting packets at the end of a tick.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles);
@@ -238,7 +238,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             }
             self.now = now;
             // Most ticks have one event only. Then its effects can follow at once.
-            let alone = !self.queue.more_now() && self.is_tick_done();
+            let alone = !self.queue.has_more_now() && self.is_tick_done();
             match event.kind() {
                 Kind::Arrive => S::arrive(self, event.packet(), alone, now),
                 Kind::Deliver => self.deliver(event.packet(), now, handler),
@@ -252,7 +252,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
                         self.request_injection(node);
                     }
                 }
-                Kind::Send => S::send(self, event.subject(), now),
+                Kind::Send => S::wake_output(self, event.subject(), now),
                 Kind::Start => self.start(event.rank(), event.subject()),
                 Kind::Remind => {
                     let node = event.rank();
@@ -268,7 +268,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
                     self.take_offers();
                 }
             }
-            if !self.queue.more_now() {
+            if !self.queue.has_more_now() {
                 if !self.is_tick_done() {
                     self.end_tick(now);
                 }

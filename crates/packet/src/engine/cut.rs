@@ -21,7 +21,7 @@ use isthmus_kernel::{Cycles, Id, Table};
 #[repr(align(32))]
 pub(super) struct Lane {
     /// Time at which the tail of the packet before the first has left.
-    clear: Cycles,
+    tail_left: Cycles,
     /// Credits on their way back to the sender.
     returning: Returns,
     /// First and last of the packets that are in the buffer or on the link to it.
@@ -33,7 +33,7 @@ const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
     const IDLE: Self = Self {
-        clear: 0,
+        tail_left: 0,
         returning: Returns::new(),
         first: PacketId::NONE,
         last: PacketId::NONE,
@@ -131,7 +131,7 @@ impl Buffers {
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
         let lane = &mut self.lanes[lane];
-        lane.clear = tail;
+        lane.tail_left = tail;
         if lane.first == lane.last {
             lane.first = PacketId::NONE;
             return None;
@@ -148,19 +148,19 @@ impl Buffers {
             if record.credits() > now {
                 continue;
             }
-            let (mut next, mut coming) = (NEVER, record.coming());
-            let mut left = coming;
+            let (mut next, mut returning_channels) = (NEVER, record.returning_channels());
+            let mut left = returning_channels;
             while left != 0 {
                 let lane = self.numbers.lane(link, left.trailing_zeros());
                 let returning = &mut self.lanes[lane].returning;
-                self.credits[lane] += returning.take(now, &mut self.overflow);
+                self.credits[lane] += returning.take_due(now, &mut self.overflow);
                 if returning.next() == NEVER {
-                    coming ^= left & left.wrapping_neg();
+                    returning_channels ^= left & left.wrapping_neg();
                 }
                 next = next.min(returning.next());
                 left &= left - 1;
             }
-            record.set_credits(next, coming);
+            record.set_credits(next, returning_channels);
         }
     }
 
@@ -169,8 +169,8 @@ impl Buffers {
     fn return_credits(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
         (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
         let record = links.get_mut(self.numbers.link(lane));
-        let coming = record.coming() | 1 << self.numbers.channel(lane);
-        record.set_credits(time.min(record.credits()), coming);
+        let returning_channels = record.returning_channels() | 1 << self.numbers.channel(lane);
+        record.set_credits(time.min(record.credits()), returning_channels);
     }
 
     /// Return the lane of a link and class with the most room, the first of equals. `None` if none
@@ -341,11 +341,11 @@ impl Holding for Buffers {
         if lane.first != packet {
             return;
         }
-        let clear = lane.clear;
-        if clear > now {
+        let tail_left = lane.tail_left;
+        if tail_left > now {
             return core
                 .queue
-                .push(clear, Event::new(Kind::Arrive, 0, packet.number()));
+                .push(tail_left, Event::new(Kind::Arrive, 0, packet.number()));
         }
         let group = state.run.first;
         let since = match core.rules.age.from {
@@ -378,7 +378,7 @@ impl Holding for Buffers {
         }
     }
 
-    fn send<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
+    fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
 
@@ -407,7 +407,7 @@ impl Holding for Buffers {
         let lanes = buffers.lanes.values()[lanes].iter();
         spent
             - lanes
-                .map(|lane| u64::from(lane.returning.due(core.now, &buffers.overflow)))
+                .map(|lane| u64::from(lane.returning.due_bytes(core.now, &buffers.overflow)))
                 .sum::<u64>()
     }
 
@@ -416,12 +416,12 @@ impl Holding for Buffers {
     }
 
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
-        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].clear;
+        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {
             let lanes = self.numbers.of_class(link, class);
             read ^= u64::from(self.credits.values()[lanes.start]);
             let lanes = &self.lanes.values()[lanes];
-            read ^= lanes[0].clear ^ lanes[lanes.len() - 1].clear;
+            read ^= lanes[0].tail_left ^ lanes[lanes.len() - 1].tail_left;
         }
         read
     }
@@ -441,7 +441,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     /// Schedule a check of a group at `time`, unless there is an earlier one or nobody waits.
     #[inline]
     pub(super) fn cut_check_at(&mut self, group: u32, time: Cycles) {
-        if self.links.get_mut(group).next_check.sooner(time) {
+        if self.links.get_mut(group).next_check.advance_to(time) {
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
         }
     }
@@ -477,7 +477,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
                 return self.cut_check_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            self.links.serve(group, input);
+            self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let random = || state.random(self.seed);
             let class = state.header.class;
@@ -509,7 +509,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             let nic = &self.nics[state.header.from as usize];
             if !nic.turns.is_empty() {
                 let time = nic.ready.max(back);
-                self.inject_at(state.header.from, time);
+                self.schedule_injection(state.header.from, time);
             }
         } else if outputs {
             self.output_check_at(self.lanes.link(lane), back);

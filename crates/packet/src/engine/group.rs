@@ -64,21 +64,21 @@ impl Group {
                     true => input - first,
                     false => input + self.inputs - first,
                 };
-                self.first(horizon, |input| around(input).into(), fits)
+                self.oldest_by(horizon, |input| around(input).into(), fits)
             }
             AgeTie::Random => {
                 let rank =
                     |input| random_rank(tie_break.seed, tie_break.now, tie_break.group, input);
-                self.first(horizon, rank, fits)
+                self.oldest_by(horizon, rank, fits)
             }
-            AgeTie::Lowest => self.first(horizon, u64::from, fits),
+            AgeTie::Lowest => self.oldest_by(horizon, u64::from, fits),
         }
     }
 
     /// Return the oldest waiting header that fits; among equally old ones, that with the lowest
     /// rank of its input.
     #[inline]
-    fn first(
+    fn oldest_by(
         &self,
         horizon: Cycles,
         rank: impl Fn(u32) -> u64,

@@ -45,14 +45,14 @@ impl Link {
 
     /// Return the bitmap of the channels to which credits return. For cut-through.
     #[inline]
-    pub fn coming(&self) -> u64 {
+    pub fn returning_channels(&self) -> u64 {
         self.free[1]
     }
 
     /// Set the time of the next returning credits, and the channels to which any return.
     #[inline]
-    pub fn set_credits(&mut self, next: Cycles, coming: u64) {
-        self.free = [next, coming];
+    pub fn set_credits(&mut self, next: Cycles, returning_channels: u64) {
+        self.free = [next, returning_channels];
     }
 
     /// Return when the link may next become available, as far as known. For cut-through, after
@@ -93,7 +93,7 @@ impl NextCheck {
 
     /// Move a pending check to `time`, if that is sooner. Return whether it is.
     #[inline]
-    pub fn sooner(&mut self, time: Cycles) -> bool {
+    pub fn advance_to(&mut self, time: Cycles) -> bool {
         let sooner = time < self.0 && self.is_later();
         if sooner {
             self.0 = time;
@@ -213,7 +213,7 @@ impl Links {
 
     /// Set the input of a group that was served last.
     #[inline]
-    pub fn serve(&mut self, group: u32, input: u32) {
+    pub fn set_served(&mut self, group: u32, input: u32) {
         self.served[group as usize] = input;
     }
 

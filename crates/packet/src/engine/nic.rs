@@ -165,7 +165,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
 
     /// Schedule an attempt to inject at `time`, unless there is an earlier one.
     #[inline]
-    pub(super) fn inject_at(&mut self, node: u32, time: Cycles) {
+    pub(super) fn schedule_injection(&mut self, node: u32, time: Cycles) {
         let nic = &mut self.nics[node as usize];
         if time < nic.wake {
             nic.wake = time;
@@ -191,7 +191,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             let ready = self.nics[node as usize].ready;
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
-                Some(free) => return self.inject_at(node, free.max(ready)),
+                Some(free) => return self.schedule_injection(node, free.max(ready)),
                 // The event that frees a link wakes this node.
                 None => return,
             }

@@ -64,7 +64,7 @@ impl OutputBuffers {
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
-            output.room += output.returning.take(now, &mut self.overflow);
+            output.room += output.returning.take_due(now, &mut self.overflow);
         }
     }
 
@@ -137,7 +137,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
                 return self.cut_check_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            self.links.serve(group, input);
+            self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
             // Best of the outputs that the packet fits into: with the most room, then the most

@@ -82,7 +82,7 @@ impl Queue {
 
     /// Return whether more events are due in the present tick.
     #[inline]
-    pub fn more_now(&self) -> bool {
+    pub fn has_more_now(&self) -> bool {
         (self.due.get(self.served)).is_some_and(|&(time, _)| time == self.now)
     }
 

@@ -88,7 +88,7 @@ impl Returns {
     }
 
     /// Return the bytes that are back by now.
-    pub fn due(&self, now: Cycles, overflow: &Overflow) -> u32 {
+    pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;
         }
@@ -112,7 +112,7 @@ impl Returns {
 
     /// Remove the returns that are back by now. Return their bytes.
     #[inline]
-    pub fn take(&mut self, now: Cycles, overflow: &mut Overflow) -> u32 {
+    pub fn take_due(&mut self, now: Cycles, overflow: &mut Overflow) -> u32 {
         let mut bytes = 0;
         while self.next <= now {
             bytes += self.bytes;
@@ -144,8 +144,8 @@ mod tests {
                 now += passed;
                 let known = list.iter().filter(|&&(time, _)| time <= now);
                 let known = known.map(|&(_, bytes)| bytes).sum::<u32>();
-                prop_assert_eq!(returns.due(now, &overflow), known);
-                prop_assert_eq!(returns.take(now, &mut overflow), known);
+                prop_assert_eq!(returns.due_bytes(now, &overflow), known);
+                prop_assert_eq!(returns.take_due(now, &mut overflow), known);
                 list.retain(|&(time, _)| time > now);
                 prop_assert_eq!(returns.next(), list.first().map_or(NEVER, |&(time, _)| time));
             }

@@ -36,7 +36,7 @@ pub struct Dragonfly {
     wiring: Arc<Wiring>,
     routing: Routing,
     /// For each pair of groups, the global links from the first to the second.
-    global: Vec<Global>,
+    global: Vec<GlobalLink>,
     lengths: [Cycles; 2],
     routers: Vec<Router>,
     /// Router of each node.
@@ -52,7 +52,7 @@ struct Router {
 
 /// A link between two groups, and the routers at its ends.
 #[derive(Debug, Clone, Copy, Default)]
-struct Global {
+struct GlobalLink {
     link: u32,
     from: u32,
     to: u32,
@@ -73,9 +73,9 @@ impl Dragonfly {
         let (groups, links) = (shape.groups(), shape.links());
         let wiring = shape.wiring();
         let nodes = shape.node_count();
-        let mut table = vec![Global::default(); (groups * groups * links) as usize];
+        let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // Global cables have the highest numbers.
+        // GlobalLink cables have the highest numbers.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -84,8 +84,8 @@ impl Dragonfly {
                     let link = wiring.forward(cable);
                     let back = wiring.reverse(link);
                     let (from, to) = (wiring.target(back) - nodes, wiring.target(link) - nodes);
-                    table[index(a, b, number)] = Global { link, from, to };
-                    table[index(b, a, number)] = Global {
+                    table[index(a, b, number)] = GlobalLink { link, from, to };
+                    table[index(b, a, number)] = GlobalLink {
                         link: back,
                         from: to,
                         to: from,
@@ -134,7 +134,7 @@ impl Dragonfly {
     }
 
     #[inline]
-    fn global(&self, from: u32, to: u32) -> &[Global] {
+    fn global(&self, from: u32, to: u32) -> &[GlobalLink] {
         let (groups, links) = (self.shape.groups(), self.shape.links());
         let begin = ((from * groups + to) * links) as usize;
         &self.global[begin..begin + links as usize]
@@ -155,7 +155,7 @@ impl Dragonfly {
     }
 
     /// Return a random group that is neither of two; `None` if there is no other.
-    fn third(&self, [a, b]: [u32; 2], random: u64) -> Option<u32> {
+    fn third_group(&self, [a, b]: [u32; 2], random: u64) -> Option<u32> {
         let others = self.shape.groups().checked_sub(2).filter(|&n| n > 0)?;
         let third = pick(others, random);
         let third = third + u32::from(third >= a.min(b));
@@ -173,21 +173,21 @@ impl Dragonfly {
                 true => global.link,
                 false => self.local(from, global.from),
             };
-            let links = u64::from(global.from != from) + 1 + self.links(global.to, to, rest);
+            let links = u64::from(global.from != from) + 1 + self.hops(global.to, to, rest);
             (view.occupied(first) + view.waiting(first)) * links
         });
         costs.min().unwrap_or(0)
     }
 
     /// Return the links of the shortest route from a router to another via the given groups.
-    fn links(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
+    fn hops(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return u64::from(from != to);
         };
         let routes = self
             .global(self.group(from), group)
             .iter()
-            .map(|global| u64::from(global.from != from) + 1 + self.links(global.to, to, rest));
+            .map(|global| u64::from(global.from != from) + 1 + self.hops(global.to, to, rest));
         routes.min().unwrap_or(0)
     }
 }
@@ -265,7 +265,7 @@ impl Routes for Dragonfly {
         if self.routing == Routing::Minimal || ends[0] == ends[1] {
             return NONE;
         }
-        let Some(third) = self.third(ends, random()) else {
+        let Some(third) = self.third_group(ends, random()) else {
             return NONE;
         };
         let cost = |groups: &[u32]| self.cost(from, to, groups, view);

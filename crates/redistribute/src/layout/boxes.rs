@@ -74,7 +74,7 @@ pub struct Boxes {
 impl Boxes {
     /// Create boxes that hold each element once.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
-        let boxes = Self::some(shape, blocks)?;
+        let boxes = Self::partial(shape, blocks)?;
         match boxes.first_missing(shape) {
             Some(index) => Err(LayoutError::Missing { index }),
             None => Ok(boxes),
@@ -82,7 +82,7 @@ impl Boxes {
     }
 
     /// Create boxes that hold each element at most once.
-    pub(super) fn some(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
+    pub(super) fn partial(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::BoxRanks {
                 given: blocks.len() as u64,
@@ -130,7 +130,7 @@ impl Boxes {
         self.blocks.len()
     }
 
-    pub(crate) fn of(&self, rank: u32) -> &[Block] {
+    pub(crate) fn of_rank(&self, rank: u32) -> &[Block] {
         &self.blocks[rank as usize]
     }
 

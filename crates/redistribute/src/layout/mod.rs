@@ -75,7 +75,7 @@ impl Layout {
     /// The shape has no or too many dimensions or elements, or two boxes hold the same element.
     pub fn some_boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
-        Ok(Self::of_boxes(shape, Boxes::some(shape, blocks)?))
+        Ok(Self::of_boxes(shape, Boxes::partial(shape, blocks)?))
     }
 
     fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
@@ -157,7 +157,7 @@ impl Layout {
     pub fn parts(&self, index: u32) -> Vec<Part> {
         match &self.form {
             Form::Grid(grid) => vec![grid.part(&self.shape, index)],
-            Form::Boxes(boxes) => boxes.of(index).iter().map(Block::part).collect(),
+            Form::Boxes(boxes) => boxes.of_rank(index).iter().map(Block::part).collect(),
         }
     }
 

@@ -56,7 +56,7 @@ pub(super) struct ArrayName {
 }
 
 impl ArrayName {
-    pub fn of(side: &'static str, part: usize) -> Self {
+    pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,
             rank: None,
@@ -64,7 +64,7 @@ impl ArrayName {
         }
     }
 
-    pub fn at(self, rank: u32) -> Self {
+    pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),
             ..self

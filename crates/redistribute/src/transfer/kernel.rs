@@ -40,21 +40,21 @@ pub fn copy(runs: Runs, from: &[u8], to: &mut [u8]) {
 pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     let len = sides[0].runs.len;
     if sides.iter().any(|side| side.runs.len != len) {
-        return round_robin(sides, to, by_lines);
+        return round_robin(sides, to, copy_by_lines);
     }
     // Runs of a constant length are copied in registers.
     match len {
-        1 => round_robin(sides, to, fixed::<1>),
-        2 => round_robin(sides, to, fixed::<2>),
-        4 => round_robin(sides, to, fixed::<4>),
-        8 => round_robin(sides, to, fixed::<8>),
-        12 => round_robin(sides, to, fixed::<12>),
-        16 => round_robin(sides, to, fixed::<16>),
-        24 => round_robin(sides, to, fixed::<24>),
-        32 => round_robin(sides, to, fixed::<32>),
-        48 => round_robin(sides, to, fixed::<48>),
-        64 => round_robin(sides, to, fixed::<64>),
-        _ => round_robin(sides, to, by_lines),
+        1 => round_robin(sides, to, copy_fixed::<1>),
+        2 => round_robin(sides, to, copy_fixed::<2>),
+        4 => round_robin(sides, to, copy_fixed::<4>),
+        8 => round_robin(sides, to, copy_fixed::<8>),
+        12 => round_robin(sides, to, copy_fixed::<12>),
+        16 => round_robin(sides, to, copy_fixed::<16>),
+        24 => round_robin(sides, to, copy_fixed::<24>),
+        32 => round_robin(sides, to, copy_fixed::<32>),
+        48 => round_robin(sides, to, copy_fixed::<48>),
+        64 => round_robin(sides, to, copy_fixed::<64>),
+        _ => round_robin(sides, to, copy_by_lines),
     }
 }
 
@@ -72,7 +72,7 @@ fn round_robin(sides: &[SourceRuns<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut
 }
 
 #[inline(always)]
-fn fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
+fn copy_fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
     let from: &[u8; LEN] = from[..LEN].try_into().expect("a slice of this length");
     let to: &mut [u8; LEN] = (&mut to[..LEN]).try_into().expect("a slice of this length");
     *to = *from;
@@ -80,13 +80,13 @@ fn fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
 
 /// Copy line by line. For runs of up to some thousand bytes this is twice as fast as the copy of the library.
 #[inline(always)]
-fn by_lines(from: &[u8], to: &mut [u8], len: usize) {
+fn copy_by_lines(from: &[u8], to: &mut [u8], len: usize) {
     let (mut from, mut to) = (
         from[..len].chunks_exact(LINE_BYTES),
         to[..len].chunks_exact_mut(LINE_BYTES),
     );
     for (from, to) in (&mut from).zip(&mut to) {
-        fixed::<LINE_BYTES>(from, to, LINE_BYTES);
+        copy_fixed::<LINE_BYTES>(from, to, LINE_BYTES);
     }
     to.into_remainder().copy_from_slice(from.remainder());
 }

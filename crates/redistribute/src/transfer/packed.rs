@@ -50,7 +50,7 @@ impl Packing {
         for section in sections {
             let size = (section.size() * self.element) as usize;
             let (filled, rest) = message.split_at_mut(size);
-            let name = ArrayName::of("from", section.from_part);
+            let name = ArrayName::new("from", section.from_part);
             let array = parts.get(section.from_part).ok_or_else(|| name.missing())?;
             name.check_dims(section.dims.len(), &array.strides)?;
             let dims = in_message(section, |at, offset| At { to: offset, ..at });
@@ -77,7 +77,7 @@ impl Packing {
         parts: &mut [ArrayMut<'_>],
     ) -> Result<(), TransferError> {
         for (number, part) in held.iter().enumerate() {
-            let name = ArrayName::of("to", number);
+            let name = ArrayName::new("to", number);
             let array = parts.get_mut(number).ok_or_else(|| name.missing())?;
             name.check(part, (array.bytes.len(), &array.strides), self.element)?;
             name.check_disjoint(part, &mut array.strides, self.element)?;
@@ -89,7 +89,7 @@ impl Packing {
             }
             let mut before = 0;
             for section in sections {
-                let name = ArrayName::of("to", section.to_part);
+                let name = ArrayName::new("to", section.to_part);
                 let array = parts.get(section.to_part).ok_or_else(|| name.missing())?;
                 let walk = match source {
                     Source::Message(message) => {
@@ -103,7 +103,7 @@ impl Packing {
                         )
                     }
                     Source::Arrays(arrays) => {
-                        let name = ArrayName::of("from", section.from_part);
+                        let name = ArrayName::new("from", section.from_part);
                         let source = arrays
                             .get(section.from_part)
                             .ok_or_else(|| name.missing())?;

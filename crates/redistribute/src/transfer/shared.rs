@@ -92,7 +92,7 @@ fn check<A>(
             });
         }
         for (part, (comb, array)) in parts.iter().zip(arrays).enumerate() {
-            fits(ArrayName::of(side, part).at(rank), comb, array)?;
+            fits(ArrayName::new(side, part).with_rank(rank), comb, array)?;
         }
     }
     Ok(())

@@ -59,14 +59,14 @@ impl Walk {
             dims: along,
             slowest: slowest.unwrap_or(0),
         };
-        walk.join();
+        walk.merge_dims();
         // If the dimension has become part of the unit, it was at index 0, as are all dimensions before it.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
 
     /// Merge the fastest dimensions into the unit, as long as each is one run without gaps on both sides.
-    fn join(&mut self) {
+    fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
                 return;
@@ -130,7 +130,7 @@ impl Walk {
 
     /// Copy all runs.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
-        self.dim(0, None, (0, 0), &mut |runs, at| {
+        self.visit_dim(0, None, (0, 0), &mut |runs, at| {
             copy(runs, &from[at.0..], &mut to[at.1..]);
         });
     }
@@ -138,10 +138,10 @@ impl Walk {
     /// Call `emit` with the runs whose destination is within a range of indices of the slowest dimension, and
     /// with the start of the first run: its source, and its destination relative to the first of those indices.
     pub fn runs_within(&self, slowest: (u64, u64), emit: &mut impl FnMut(Runs, (usize, usize))) {
-        self.dim(0, Some(slowest), (0, 0), emit);
+        self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    fn dim(
+    fn visit_dim(
         &self,
         number: usize,
         clip: Option<(u64, u64)>,
@@ -179,7 +179,7 @@ impl Walk {
                     } else {
                         for index in 0..runs.len as usize {
                             let at = (at_from + index * dim.from, at_to + index * dim.to);
-                            self.dim(number + 1, clip, at, emit);
+                            self.visit_dim(number + 1, clip, at, emit);
                         }
                     }
                     at_from += from_step;

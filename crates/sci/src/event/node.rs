@@ -151,7 +151,7 @@ impl<T: Copy> Engine<T> {
     /// Handle a busy echo: its packet is ready again.
     fn retry(&mut self, port: InterfaceId, packet: PacketId, now: Cycles) {
         // From now on, but not before, the packet goes before those behind it.
-        self.advance(port, now);
+        self.run_output(port, now);
         self.counters.retries[port.index()] += 1;
         let flight = &mut self.packets.flights[packet];
         flight.ready = now;

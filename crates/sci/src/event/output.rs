@@ -31,7 +31,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Forward and send all packets that can leave `port` before `end`.
-    pub(super) fn advance(&mut self, port: InterfaceId, end: Cycles) {
+    pub(super) fn run_output(&mut self, port: InterfaceId, end: Cycles) {
         let mut due = self.outputs_due[port];
         if due < end {
             while due < end {
@@ -51,16 +51,16 @@ impl<T: Copy> Engine<T> {
         let out = &self.outputs[port];
         // An own packet goes first if it can leave in the cycle in which a header comes.
         if out.own <= out.pass {
-            self.start(port)
+            self.send_own(port)
         } else {
-            self.pass(port)
+            self.forward(port)
         }
     }
 
     /// Send an own packet: the oldest ready packet of the next queue, in round-robin order, that
     /// has one.
     #[inline(never)]
-    fn start(&mut self, port: InterfaceId) -> Cycles {
+    fn send_own(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues.index();
@@ -112,16 +112,16 @@ impl<T: Copy> Engine<T> {
         self.counters.sends[port.index()] += 1;
         let slot = self.headers.add(header);
         if header.left > 0 {
-            self.put_passing(to, slot, header.time);
+            self.push_forwarded(to, slot, header.time);
         } else {
-            self.put_arriving(to, slot);
+            self.push_ending(to, slot);
         }
         due
     }
 
     /// Forward the next header when the link is free.
     #[inline(always)]
-    fn pass(&mut self, port: InterfaceId) -> Cycles {
+    fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (slot, header, next) = self.headers.pop(&mut out.line);
         // An echo that starts here, in place of its send, has not come over a link.
@@ -142,16 +142,16 @@ impl<T: Copy> Engine<T> {
         let to = out.next;
         self.outputs_due[port] = due;
         if left > 0 {
-            self.put_passing(to, slot, time);
+            self.push_forwarded(to, slot, time);
         } else {
-            self.put_arriving(to, slot);
+            self.push_ending(to, slot);
         }
         due
     }
 
     /// Put a header on the link to `to`, which forwards it.
     #[inline(always)]
-    fn put_passing(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
+    fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, slot);
         // Headers that are on the line already come before.
@@ -162,7 +162,7 @@ impl<T: Copy> Engine<T> {
 
     /// Put a header on the link to `to`, where it ends.
     #[inline(never)]
-    fn put_arriving(&mut self, to: InterfaceId, slot: HeaderId) {
+    fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);
         if header.kind == Kind::Send {
             // The echo takes the last symbols of the send. It is busy unless the target changes it
@@ -177,7 +177,7 @@ impl<T: Copy> Engine<T> {
                 ..header
             });
             self.headers.get_mut(slot).echo = echo;
-            self.put_passing(to, echo, follows);
+            self.push_forwarded(to, echo, follows);
         }
         let input = &mut self.inputs[to];
         self.headers.push(&mut input.line, slot);

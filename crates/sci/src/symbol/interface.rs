@@ -20,7 +20,7 @@ impl<T: Copy> Engine<T> {
         if incoming.position() == 0 {
             self.decode_header(port, incoming, handler);
         }
-        self.decoders[port].carry(incoming)
+        self.decoders[port].replace(incoming)
     }
 
     /// Handle the first symbol of a send or an echo.
@@ -35,7 +35,7 @@ impl<T: Copy> Engine<T> {
         decoder.echo_begins = symbols - self.rules.echo as u16;
         match (header.kind(), decoder.ends_here) {
             (Kind::Send, true) => self.accept_or_refuse(port, header.action(), handler),
-            (_, true) => self.take_echo(port, header.action()),
+            (_, true) => self.handle_echo(port, header.action()),
             (_, false) => {}
         }
     }
@@ -46,10 +46,10 @@ impl<T: Copy> Engine<T> {
             // The client has received the packet.
             self.inputs[port].for_client = None;
             let place = self.rules.echo as u16;
-            Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go())
+            Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go_bit())
         } else {
             self.actions.remove(idle.action());
-            Symbol::free(idle.go())
+            Symbol::free(idle.go_bit())
         }
     }
 
@@ -110,7 +110,7 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node);
     }
 
-    fn take_echo(&mut self, port: usize, number: ActionId) {
+    fn handle_echo(&mut self, port: usize, number: ActionId) {
         let action = &self.actions[number];
         let accepted = action.accepted.expect("the target has decided");
         let output = &mut self.outputs[port].queues[action.queue];
@@ -133,17 +133,17 @@ impl<T: Copy> Engine<T> {
     /// incoming symbol. No packet is being sent and the bypass FIFO is empty.
     pub(super) fn next_symbol(&mut self, port: usize) -> Symbol {
         let incoming = self.forwarded[port];
-        if let Some((queue, place)) = self.choose(port) {
+        if let Some((queue, place)) = self.choose_packet(port) {
             self.outputs[port].store(incoming);
-            self.start(port, queue, place)
+            self.start_send(port, queue, place)
         } else {
-            self.outputs[port].pass(incoming)
+            self.outputs[port].forward(incoming)
         }
     }
 
     /// Return the queue and position of the next own packet: the oldest ready packet of the next
     /// queue, in round-robin order, that has one.
-    fn choose(&self, port: usize) -> Option<(usize, usize)> {
+    fn choose_packet(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;
         if out.waiting == 0 || !may_send {
@@ -162,7 +162,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Start to send an own packet. Return its header.
-    fn start(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
+    fn start_send(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
         let out = &mut self.outputs[port];
         out.turn = (queue + 1) % out.queues.len();
         out.waiting -= 1;
@@ -187,6 +187,6 @@ impl<T: Copy> Engine<T> {
         out.emitted_go = false;
         self.last_start = self.last_start.max(self.now);
         self.counters.sends[port] += 1;
-        out.own(action, 0, last)
+        out.own_symbol(action, 0, last)
     }
 }

@@ -155,7 +155,7 @@ impl<T: Copy> Engine<T> {
         for (index, (decoder, forwarded)) in decoders.zip(forwarded).enumerate() {
             let incoming = self.lines[(ports.start + index) * line_length + read];
             decoder.count(incoming);
-            *forwarded = decoder.carry(incoming);
+            *forwarded = decoder.replace(incoming);
             special |= u32::from(decoder.is_special(incoming)) << index;
         }
         for port in set_bits(special, ports.start) {

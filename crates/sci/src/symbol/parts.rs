@@ -68,7 +68,7 @@ impl Symbol {
     }
 
     #[inline]
-    pub fn go(self) -> bool {
+    pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
     }
 
@@ -84,7 +84,7 @@ impl Symbol {
 
     /// Return whether another packet may start after it.
     #[inline]
-    pub fn ends(self) -> bool {
+    pub fn ends_packet(self) -> bool {
         !matches!(self.kind(), Kind::Send | Kind::Echo)
     }
 }
@@ -194,15 +194,15 @@ impl Decoder {
 
     /// Return the symbol that replaces an incoming one that is not special.
     #[inline]
-    pub fn carry(&mut self, incoming: Symbol) -> Symbol {
+    pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
             // Extend go bits over free idles and stripped packets, up to the next packet.
             Kind::Idle => {
-                self.last_go |= incoming.go();
+                self.last_go |= incoming.go_bit();
                 incoming.with_go(self.last_go)
             }
             Kind::SendIdle | Kind::EchoIdle => {
-                self.last_go = incoming.go();
+                self.last_go = incoming.go_bit();
                 incoming
             }
             _ if !self.ends_here => incoming,
@@ -279,14 +279,14 @@ impl Output {
                 last,
             } => {
                 self.store(incoming);
-                self.own(action, position, last)
+                self.own_symbol(action, position, last)
             }
             Sending::Nothing if self.bypass.is_empty() => return None,
-            Sending::Through if self.bypass.is_empty() => return Some(self.pass(incoming)),
+            Sending::Through if self.bypass.is_empty() => return Some(self.forward(incoming)),
             _ => {
                 self.store(incoming);
                 let symbol = self.bypass.pop_front().expect("it is not empty");
-                self.sending = if symbol.ends() {
+                self.sending = if symbol.ends_packet() {
                     Sending::Nothing
                 } else {
                     Sending::Through
@@ -301,7 +301,7 @@ impl Output {
     }
 
     /// Return a symbol of an own packet.
-    pub fn own(&mut self, action: ActionId, position: u16, last: u16) -> Symbol {
+    pub fn own_symbol(&mut self, action: ActionId, position: u16, last: u16) -> Symbol {
         let ends = position == last;
         self.sending = if ends {
             Sending::Nothing
@@ -317,19 +317,19 @@ impl Output {
     }
 
     /// Forward an incoming symbol at once.
-    pub fn pass(&mut self, incoming: Symbol) -> Symbol {
-        self.sending = if incoming.ends() {
+    pub fn forward(&mut self, incoming: Symbol) -> Symbol {
+        self.sending = if incoming.ends_packet() {
             Sending::Nothing
         } else {
             Sending::Through
         };
-        self.emitted_go = incoming.go();
+        self.emitted_go = incoming.go_bit();
         incoming
     }
 
     /// Store a symbol that cannot be forwarded yet. Absorb free idles and save go bits.
     pub fn store(&mut self, symbol: Symbol) {
-        self.saved_go |= symbol.go();
+        self.saved_go |= symbol.go_bit();
         if symbol.kind() != Kind::Idle {
             self.bypass.push_back(symbol.with_go(false));
         }
