@@ -44,8 +44,8 @@ impl Fabric {
     /// in which packets pass them. A node may be on no ring; then it can neither send nor receive.
     ///
     /// # Errors
-    /// If a ring has fewer than two nodes or more than [`RING_NODES_MAX`], names a node that does
-    /// not exist or a node twice, or if a node is on more than [`RINGS_MAX`] rings.
+    /// A ring has fewer than two nodes or more than [`RING_NODES_MAX`]. A ring names a node that
+    /// does not exist, or a node twice. A node is on more than [`RINGS_MAX`] rings.
     pub fn new(nodes: u32, rings: &[Vec<u32>]) -> Result<Self, Error> {
         let mut counts = vec![0u32; nodes as usize];
         for (ring, members) in rings.iter().enumerate() {

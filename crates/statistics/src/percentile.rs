@@ -257,9 +257,9 @@ impl Distributions {
         })
     }
 
-    /// Return whether a bucket is a step of the distribution. It is one if it can hold one value
-    /// only, or if its density is so much higher than that of its neighbours that it may hold one
-    /// value only, at an unknown position.
+    /// Return whether a bucket is a step of the distribution: whether it can hold one value only,
+    /// or is so much denser than its neighbours that it may. The position of that value in the
+    /// bucket is unknown.
     fn is_step(&self, bucket: usize) -> bool {
         let density =
             |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;

@@ -250,8 +250,8 @@ impl Halves {
     }
 }
 
-/// Return the number of sections per half of a run for this number of samples in all, as far as the
-/// backlogs have samples for them, and at least `fewest`.
+/// Return the number of sections per half of a run, at least `fewest`. `samples` is the wanted
+/// number of sections in all; the samples of the backlogs limit it.
 fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
     let most = replications
         .iter()
