@@ -1,7 +1,7 @@
 //! A network in any form, with the routes through it.
 
 use super::network::{Network, NetworkError};
-use isthmus_packet::routes::{Header, LocalView, Run, Routes};
+use isthmus_packet::routes::{Header, LocalView, Routes, Run};
 use isthmus_topology::Wiring;
 use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
