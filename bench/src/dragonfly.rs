@@ -2,7 +2,7 @@
 
 use crate::clock::{Spread, timed};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
-use isthmus_packet::ways::{Dragonfly, Routing};
+use isthmus_packet::routes::{Dragonfly, Routing};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
     Rules, Switching,
@@ -129,11 +129,11 @@ pub fn run(load: Load) -> Report {
         0 => Routing::Minimal,
         _ => Routing::Ugal,
     };
-    let ways = Arc::new(Dragonfly::new(&shape, routing, LENGTHS[0], LENGTHS[1]));
+    let routes = Arc::new(Dragonfly::new(&shape, routing, LENGTHS[0], LENGTHS[1]));
     let nodes = shape.node_count();
     let (mut packets, mut times) = (0, Vec::new());
     for replication in 0..load.runs {
-        let engine = Engine::new(Arc::clone(&ways), rules(), replication);
+        let engine = Engine::new(Arc::clone(&routes), rules(), replication);
         let mut engine = engine.expect("rules that can be followed");
         let mut sources = Sources {
             stream: Streams::new(1, replication).stream("packets", 0),

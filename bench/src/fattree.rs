@@ -165,7 +165,7 @@ pub fn run(load: Load) -> Report {
         let ((), run_s) = timed(|| {
             let simulation = Simulation::new(
                 machine.network(),
-                machine.ways(),
+                machine.routes(),
                 &traffic,
                 &layout,
                 1,

@@ -53,7 +53,7 @@ pub fn run(case: Case) -> Report {
     let layout = |grid| Arc::new(Layout::grid(&shape, grid).expect("a layout"));
     let plan = Plan::new(layout(blocks), layout(panels)).expect("a plan");
     let bytes = |layout: &Layout, rank: u32| {
-        vec![rank as u8 + 1; (layout.held(rank) * case.element) as usize]
+        vec![rank as u8 + 1; (layout.element_count(rank) * case.element) as usize]
     };
     let from: Vec<Vec<u8>> = (0..case.ranks)
         .map(|rank| bytes(plan.from(), rank))

@@ -115,8 +115,14 @@ pub fn run(load: Load) -> Report {
     let cycle = machine.network().ticks(CYCLE);
     let mut windows = Windows::default();
     for run in 0..load.runs {
-        let simulation =
-            Simulation::new(machine.network(), machine.ways(), &traffic, &layout, 1, run);
+        let simulation = Simulation::new(
+            machine.network(),
+            machine.routes(),
+            &traffic,
+            &layout,
+            1,
+            run,
+        );
         let mut simulation = simulation.expect("one job to a node");
         simulation.run_until(&mut Window::default(), load.warm_up * cycle);
         let mut window = Window::default();

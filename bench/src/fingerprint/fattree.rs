@@ -1,4 +1,4 @@
-//! Everything that runs on fat trees tell: both ways of holding links, all ways up, several
+//! Everything that runs on fat trees tell: both ways of holding links, all routes up, several
 //! channels, reads and writes, from light loads to floods.
 
 use super::Hash;
@@ -53,7 +53,14 @@ fn fingerprint(spec: &FatTreeSpec, traffic: &JobsTraffic, seed: u64) -> u64 {
     let nodes = machine.tree().node_count();
     let layout = Layout::new(traffic, nodes).expect("the jobs fit on the tree");
     let until = machine.network().ticks(Time::from_us(4_000));
-    let simulation = Simulation::new(machine.network(), machine.ways(), traffic, &layout, seed, 0);
+    let simulation = Simulation::new(
+        machine.network(),
+        machine.routes(),
+        traffic,
+        &layout,
+        seed,
+        0,
+    );
     let mut simulation = simulation.expect("one job to a node");
     let mut watch = Watch {
         hash: Hash::new(),

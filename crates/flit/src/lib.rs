@@ -1,24 +1,24 @@
 //! Naive flit-by-flit reference for the wormhole engine.
 //!
-//! Lanes are places that hold flits: behind the wire of each lane there is a buffer of a stated
-//! depth. Every flit is moved on its own, and everything there is is looked at again and again
-//! until nothing moves. It shares nothing with the engine: no clock, no event queue, no arithmetic
-//! about tails. The rules of a cycle, in their order:
+//! Behind each lane of a channel is a buffer of a given depth. Every flit moves on its own, and the
+//! reference visits everything again and again until nothing moves. It shares nothing with the
+//! engine: no clock, no event queue, no arithmetic about tails. The rules of a cycle, in order:
 //!
-//! 1. Heads that crossed a channel in the cycle before, and messages that are ready, ask for their
-//!    next channel, ordered by message number.
-//! 2. Each channel serves its queue in order of asking while it has free lanes. A buffer belongs to
-//!    one message at a time: a lane is free if its buffer is empty, or holds nothing but the tail of
-//!    a message whose head has arrived in a cycle before. Nothing is in the way of that tail, so it
-//!    is known to leave in this cycle; whether others move is not known before all lanes are given.
-//!    A lane into the receiver has no buffer and is free in the cycle after the tail has crossed it.
-//! 3. A flit that was in a buffer, or at its source, when the cycle began crosses the next lane that
-//!    its message has, once a cycle, if the buffer there has room, be it because another flit has
-//!    left it in this cycle. Repeated until nothing moves.
+//! 1. Heads that crossed a channel in the cycle before, and messages that are ready, request their
+//!    next channel, in the order of their ranks.
+//! 2. Each channel serves its requests in order of arrival while it has free lanes. A buffer belongs
+//!    to one message at a time. A lane is free if its buffer is empty. It is also free if the buffer
+//!    holds only the tail of a message whose head has arrived in an earlier cycle: nothing blocks
+//!    that tail, so it surely leaves in this cycle. Whether other flits move is not known before all
+//!    lanes are granted. A lane into the receiver has no buffer and is free in the cycle after the
+//!    tail has crossed it.
+//! 3. A flit that was in a buffer, or at its source, when the cycle began crosses the next lane of
+//!    its message if the buffer there has room. Room may come from a flit that leaves in this cycle.
+//!    A flit crosses once per cycle. This repeats until nothing moves.
 
 use std::collections::VecDeque;
 
-/// When a message becomes ready.
+/// Time at which a message becomes ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ready {
     /// In this cycle.
@@ -27,7 +27,7 @@ pub enum Ready {
     After {
         /// Index of the earlier message.
         of: usize,
-        /// Cycles in between.
+        /// Number of cycles in between.
         delay: u64,
     },
 }
@@ -35,17 +35,17 @@ pub enum Ready {
 /// A message; its number is its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// When it first asks.
+    /// Time of its first request.
     pub ready: Ready,
     /// Length in flits, at least 1.
     pub length: u32,
     /// Channels to cross, at least one, none twice.
     pub path: Vec<u32>,
-    /// Rank among requests of the same cycle.
+    /// Rank among requests of the same cycle; the lowest goes first.
     pub rank: u64,
 }
 
-/// What became of a message.
+/// Times of a message that has arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrival {
     /// The cycle in which each channel of the path was granted.
@@ -62,7 +62,7 @@ pub struct Arrival {
 /// A flit in a buffer.
 struct Flit {
     worm: usize,
-    /// Place in its message, from 0.
+    /// Index in its message, from 0.
     number: u32,
     /// The cycle in which it crossed into the buffer.
     since: u64,
@@ -77,10 +77,10 @@ struct Lane {
 
 #[derive(Default)]
 struct Worm {
-    asks_at: Option<u64>,
-    /// Number of the lane of each channel granted so far.
+    next_request: Option<u64>,
+    /// Lane of each channel granted so far.
     lanes: Vec<usize>,
-    /// Flits that have left the source.
+    /// Number of flits that have left the source.
     sent: u32,
     grants: Vec<u64>,
     released: Vec<u64>,
@@ -97,20 +97,20 @@ pub struct Network {
     channels: Vec<Vec<Lane>>,
     queues: Vec<VecDeque<usize>>,
     worms: Vec<Worm>,
-    /// Messages that have asked and not arrived.
+    /// Messages that have made a request and not arrived.
     under_way: Vec<usize>,
     cycle: u64,
 }
 
-/// Runs all messages over channels with the given numbers of lanes, each with a buffer of `depth`
+/// Run all messages over channels with the given numbers of lanes, each with a buffer of `depth`
 /// flits.
 ///
 /// # Errors
-/// The numbers of the messages that never arrive (deadlock, or waiting for one that does not
-/// arrive), if nothing moves any more.
+/// The numbers of the messages that never arrive: messages in a deadlock, and messages that wait
+/// for one that does not arrive.
 ///
 /// # Panics
-/// If `depth` is 0.
+/// `depth` is 0.
 pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arrival>, Vec<usize>> {
     let mut network = Network::new(lanes, depth);
     for message in messages {
@@ -128,10 +128,10 @@ pub fn run(lanes: &[u32], depth: usize, messages: &[Message]) -> Result<Vec<Arri
 }
 
 impl Network {
-    /// Empty channels at cycle 0.
+    /// Create empty channels at cycle 0.
     ///
     /// # Panics
-    /// If `depth` is 0.
+    /// `depth` is 0.
     pub fn new(lanes: &[u32], depth: usize) -> Self {
         assert!(depth > 0, "a buffer holds at least one flit");
         let lane = |_| Lane {
@@ -152,33 +152,36 @@ impl Network {
         }
     }
 
-    /// Adds a message. Returns its number.
+    /// Add a message. Return its number.
     ///
     /// # Panics
-    /// If it is ready in a cycle that has passed.
+    /// The message is ready in a past cycle.
     pub fn add(&mut self, message: Message) -> usize {
         let number = self.messages.len();
-        let asks_at = match message.ready {
+        let next_request = match message.ready {
             Ready::At(cycle) => Some(cycle),
             Ready::After { .. } => None,
         };
-        assert!(asks_at.is_none_or(|at| at >= self.cycle), "{message:?}");
-        let place = (self.by_rank).partition_point(|&m| self.messages[m].rank <= message.rank);
-        self.by_rank.insert(place, number);
+        assert!(
+            next_request.is_none_or(|at| at >= self.cycle),
+            "{message:?}"
+        );
+        let index = (self.by_rank).partition_point(|&m| self.messages[m].rank <= message.rank);
+        self.by_rank.insert(index, number);
         self.messages.push(message);
         self.worms.push(Worm {
-            asks_at,
+            next_request,
             ..Worm::default()
         });
         number
     }
 
-    /// The present cycle: those before it have been run.
+    /// Return the present cycle, the first that has not run.
     pub fn now(&self) -> u64 {
         self.cycle
     }
 
-    /// What became of a message; none as long as it has not arrived as a whole.
+    /// Return the times of a message; `None` until it has arrived completely.
     pub fn arrival(&self, message: usize) -> Option<Arrival> {
         let worm = &self.worms[message];
         worm.tail.map(|tail| Arrival {
@@ -189,22 +192,22 @@ impl Network {
         })
     }
 
-    /// Runs the cycles before `limit`. Returns whether anything is left that could happen; if not, and
-    /// there is no limit (the greatest number), it stops where the last thing happened.
+    /// Run the cycles before `limit`. Return whether any event is left. Without events and limit
+    /// (`u64::MAX`), the run stops after the last event.
     pub fn run_until(&mut self, limit: u64) -> bool {
         while self.cycle < limit {
-            self.ask();
+            self.request();
             self.grant();
             let mut moved = false;
-            while self.cross() {
+            while self.move_flits() {
                 moved = true;
             }
-            self.follow_up();
+            self.ready_followers();
             self.cycle += 1;
             if !moved {
                 // Nothing can happen before the next message becomes ready: skip the idle cycles.
-                let asking = self.worms.iter().filter_map(|worm| worm.asks_at);
-                match asking.filter(|&at| at >= self.cycle).min() {
+                let requests = self.worms.iter().filter_map(|worm| worm.next_request);
+                match requests.filter(|&at| at >= self.cycle).min() {
                     Some(at) => self.cycle = at.min(limit),
                     None => {
                         if limit < u64::MAX {
@@ -218,10 +221,10 @@ impl Network {
         true
     }
 
-    /// Rule 1.
-    fn ask(&mut self) {
+    /// Make the requests of this cycle (rule 1).
+    fn request(&mut self) {
         for &m in &self.by_rank {
-            if self.worms[m].asks_at == Some(self.cycle) {
+            if self.worms[m].next_request == Some(self.cycle) {
                 let hop = self.worms[m].grants.len();
                 self.queues[self.messages[m].path[hop] as usize].push_back(m);
                 if hop == 0 {
@@ -231,7 +234,7 @@ impl Network {
         }
     }
 
-    /// Rule 2.
+    /// Grant free lanes (rule 2).
     fn grant(&mut self) {
         for channel in 0..self.channels.len() {
             while let Some(&m) = self.queues[channel].front()
@@ -245,7 +248,7 @@ impl Network {
         }
     }
 
-    /// Whether a lane can be granted in this cycle, before anything has moved.
+    /// Return whether a lane can be granted in this cycle, before any flit has moved.
     fn is_free(&self, lane: &Lane) -> bool {
         lane.worm.is_none_or(|m| {
             let is_tail = |flit: &Flit| flit.number + 1 == self.messages[m].length;
@@ -254,34 +257,35 @@ impl Network {
         })
     }
 
-    /// Whether the head of message `m` had arrived when this cycle began.
+    /// Return whether the head of message `m` had arrived when this cycle began.
     fn has_arrived(&self, m: usize) -> bool {
         let header = self.worms[m].header;
         0 < header && header <= self.cycle
     }
 
-    /// Moves every flit that can move. Returns whether one did.
-    fn cross(&mut self) -> bool {
+    /// Move every flit that can move. Return whether one did.
+    fn move_flits(&mut self) -> bool {
         let mut any = false;
-        for place in 0..self.under_way.len() {
-            let m = self.under_way[place];
-            // From the head back, so that most worms move as a whole.
+        for index in 0..self.under_way.len() {
+            let m = self.under_way[index];
+            // From the head backwards, so that most worms move as a whole.
             for hop in (0..self.worms[m].lanes.len()).rev() {
-                any |= self.cross_one(m, hop);
+                any |= self.move_flit(m, hop);
             }
         }
         (self.under_way).retain(|&m| self.worms[m].tail.is_none());
         any
     }
 
-    /// Moves the next flit of message `m` over channel `hop` of its path, if it can.
-    fn cross_one(&mut self, m: usize, hop: usize) -> bool {
+    /// Move the next flit of message `m` over channel `hop` of its path, if possible. Return
+    /// whether it moved.
+    fn move_flit(&mut self, m: usize, hop: usize) -> bool {
         let has_arrived = self.has_arrived(m);
         let message = &self.messages[m];
         let worm = &mut self.worms[m];
         let is_last = hop + 1 == message.path.len();
-        let place = |hop: usize| (message.path[hop] as usize, worm.lanes[hop]);
-        let (channel, lane) = place(hop);
+        let lane_of = |hop: usize| (message.path[hop] as usize, worm.lanes[hop]);
+        let (channel, lane) = lane_of(hop);
         let to = &self.channels[channel][lane];
         let room = is_last || to.buffer.len() < self.depth;
         if to.worm != Some(m) || to.crossed == Some(self.cycle) || !room {
@@ -294,7 +298,7 @@ impl Network {
             worm.sent += 1;
             worm.sent - 1
         } else {
-            let (channel, lane) = place(hop - 1);
+            let (channel, lane) = lane_of(hop - 1);
             let from = &mut self.channels[channel][lane];
             match from.buffer.front() {
                 Some(flit) if flit.worm == m && flit.since < self.cycle => {}
@@ -302,7 +306,7 @@ impl Network {
             }
             let number = from.buffer.pop_front().expect("it was looked at").number;
             if number + 1 == message.length {
-                // Unless the next message has it already.
+                // The next message may own the lane already.
                 from.worm = from.worm.filter(|&owner| owner != m);
                 worm.released.push(self.cycle + u64::from(!has_arrived));
             }
@@ -322,20 +326,20 @@ impl Network {
             worm.tail = Some(self.cycle + 1);
         }
         match (number, is_last) {
-            (0, false) => worm.asks_at = Some(self.cycle + 1),
+            (0, false) => worm.next_request = Some(self.cycle + 1),
             (0, true) => worm.header = self.cycle + 1,
             _ => {}
         }
         true
     }
 
-    /// Messages that become ready because another has arrived.
-    fn follow_up(&mut self) {
+    /// Make messages ready that follow another message that has arrived.
+    fn ready_followers(&mut self) {
         for m in 0..self.worms.len() {
             if let Ready::After { of, delay } = self.messages[m].ready
                 && self.worms[of].tail == Some(self.cycle + 1)
             {
-                self.worms[m].asks_at = Some(self.cycle + 1 + delay);
+                self.worms[m].next_request = Some(self.cycle + 1 + delay);
             }
         }
     }

@@ -6,7 +6,7 @@ use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
 use isthmus_machine::fattree;
 use isthmus_machine::graph;
-use isthmus_machine::packets::ways::{Header, Run, Ways};
+use isthmus_machine::packets::routes::{Header, Routes, Run};
 use isthmus_scenario::Scenario;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -22,32 +22,32 @@ const LOTS: u64 = 60;
 
 /// The load of each link: a packet of a run of several links is on each of them as often, and of links that are drawn it
 /// takes each as often as lots fall on it.
-fn walked(ways: &impl Ways, traffic: &JobsTraffic, layout: &Layout) -> Vec<f64> {
-    let mut loads = vec![0.0; ways.link_count() as usize];
+fn walked(routes: &impl Routes, traffic: &JobsTraffic, layout: &Layout) -> Vec<f64> {
+    let mut loads = vec![0.0; routes.link_count() as usize];
     for (number, job) in traffic.jobs.iter().enumerate() {
         for pair in layout.pairs(number, job) {
             let header = Header {
                 from: pair.client,
                 to: pair.other,
                 links: 0,
-                state: ways.state(pair.client, pair.other),
+                state: routes.initial_state(pair.client, pair.other),
                 class: 0,
             };
             let rate = ASKED / pair.of as f64;
-            walk(ways, header, None, rate, &mut loads);
+            walk(routes, header, None, rate, &mut loads);
         }
     }
     loads
 }
 
-fn walk(ways: &impl Ways, header: Header, over: Option<u32>, rate: f64, loads: &mut [f64]) {
+fn walk(routes: &impl Routes, header: Header, over: Option<u32>, rate: f64, loads: &mut [f64]) {
     let mut found: BTreeMap<(u32, u32), (Header, f64)> = BTreeMap::new();
     for lot in 0..LOTS {
         let lot = || (u64::MAX / LOTS) * lot + u64::MAX / LOTS / 2;
         let mut header = header;
         let Run { first, links } = match over {
-            None => ways.first(&mut header, lot),
-            Some(link) => ways.next(&mut header, ways.end(link), lot),
+            None => routes.first_links(&mut header, lot),
+            Some(link) => routes.next_links(&mut header, routes.end(link), lot),
         };
         let each = found.entry((first, links)).or_insert((header, 0.0));
         each.1 += rate / LOTS as f64;
@@ -57,8 +57,8 @@ fn walk(ways: &impl Ways, header: Header, over: Option<u32>, rate: f64, loads: &
         for link in first..first + links {
             let rate = rate / f64::from(links);
             loads[link as usize] += rate;
-            if ways.end(link).vertex != header.to {
-                walk(ways, header, Some(link), rate, loads);
+            if routes.end(link).vertex != header.to {
+                walk(routes, header, Some(link), rate, loads);
             }
         }
     }
@@ -100,7 +100,7 @@ fn oracle(scenario: &Scenario) -> BTreeMap<String, f64> {
         let machine = fattree::Machine::new(spec).expect("a tree");
         let tree = machine.tree();
         let layout = Layout::new(traffic, tree.node_count()).expect("a layout");
-        let loads = walked(&**machine.ways(), traffic, &layout);
+        let loads = walked(&**machine.routes(), traffic, &layout);
         for (link, load) in (0..).zip(loads) {
             add(name(&tree.link(link).to_string()), load);
         }
@@ -113,7 +113,7 @@ fn oracle(scenario: &Scenario) -> BTreeMap<String, f64> {
             let layout = Layout::new(traffic, nodes).expect("a layout");
             (
                 machine.wiring(),
-                walked(&**machine.ways(), traffic, &layout),
+                walked(&**machine.routes(), traffic, &layout),
             )
         }
         graph::Built::Dragonfly(machine) => {
@@ -121,7 +121,7 @@ fn oracle(scenario: &Scenario) -> BTreeMap<String, f64> {
             let layout = Layout::new(traffic, nodes).expect("a layout");
             (
                 machine.wiring(),
-                walked(&**machine.ways(), traffic, &layout),
+                walked(&**machine.routes(), traffic, &layout),
             )
         }
     };

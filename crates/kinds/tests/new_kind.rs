@@ -90,8 +90,8 @@ mod hubs {
     }
     // --8<-- [end:format]
 
-    // --8<-- [start:ways]
-    use isthmus_machine::packets::ways::{Hop, Rule, Table};
+    // --8<-- [start:routes]
+    use isthmus_machine::packets::routes::{Hop, Rule, Table};
     use isthmus_machine::packets::{Network, Routed};
     use isthmus_topology::Wiring;
 
@@ -111,7 +111,7 @@ mod hubs {
     }
 
     /// The rule: of several hubs that whose number the two leaf switches give together.
-    fn ways(spec: &HubsSpec, wiring: &Wiring) -> Table {
+    fn routes(spec: &HubsSpec, wiring: &Wiring) -> Table {
         let (leaves, hubs) = (spec.leaves, spec.hubs);
         let rule = Rule {
             classes: 1,
@@ -133,7 +133,7 @@ mod hubs {
         let lengths = vec![0; wiring.link_count() as usize];
         Table::new(wiring.clone(), lengths, rule).expect("a hub is next to every leaf switch")
     }
-    // --8<-- [end:ways]
+    // --8<-- [end:routes]
 
     // --8<-- [start:kind]
     use isthmus_experiment::Flaw;
@@ -159,8 +159,8 @@ mod hubs {
         fn build(spec: &HubsSpec) -> Result<Self::Built, Flaw> {
             let network = Network::new(&spec.network).map_err(|error| packets::flaw(&error))?;
             let wiring = wiring(spec);
-            let ways = ways(spec, &wiring);
-            let routed = Routed::new(wiring, ways, network);
+            let routes = routes(spec, &wiring);
+            let routed = Routed::new(wiring, routes, network);
             let routed = routed.map_err(|error| packets::unroutable(&error))?;
             Ok((spec.clone(), Arc::new(routed)))
         }

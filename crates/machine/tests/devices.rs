@@ -119,7 +119,7 @@ pub(crate) fn run(traffic: &JobsTraffic, enough: usize) -> Seen {
     assert_eq!(machine.network().tick(), Time::from_ps(100));
     let layout = Layout::new(traffic, 4).unwrap();
     let mut simulation =
-        Simulation::new(machine.network(), machine.ways(), traffic, &layout, 7, 2).unwrap();
+        Simulation::new(machine.network(), machine.routes(), traffic, &layout, 7, 2).unwrap();
     let mut seen = Seen {
         enough,
         ..Seen::default()

@@ -101,8 +101,15 @@ fn sent(spec: &FatTreeSpec, traffic: &JobsTraffic, warm_us: u64, us: u64, seed: 
     let machine = Arc::new(Machine::new(spec).unwrap());
     let nodes = machine.tree().node_count();
     let layout = Layout::new(traffic, nodes).unwrap();
-    let mut simulation =
-        Simulation::new(machine.network(), machine.ways(), traffic, &layout, 7, seed).unwrap();
+    let mut simulation = Simulation::new(
+        machine.network(),
+        machine.routes(),
+        traffic,
+        &layout,
+        7,
+        seed,
+    )
+    .unwrap();
     let mut seen = Sent(vec![0; nodes as usize]);
     simulation.run_until(&mut seen, machine.network().ticks(Time::from_us(warm_us)));
     seen.0.fill(0);

@@ -117,7 +117,7 @@ fn accepted(spec: &FatTreeSpec, outstanding: Outstanding) -> f64 {
     let nodes = machine.tree().node_count();
     let layout = Layout::new(&traffic, nodes).unwrap();
     let mut simulation =
-        Simulation::new(machine.network(), machine.ways(), &traffic, &layout, 3, 0).unwrap();
+        Simulation::new(machine.network(), machine.routes(), &traffic, &layout, 3, 0).unwrap();
     let mut seen = Bytes64::default();
     let (warm, end) = (Time::from_us(100), Time::from_us(1_100));
     simulation.run_until(&mut seen, machine.network().ticks(warm));

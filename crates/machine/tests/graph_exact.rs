@@ -16,8 +16,8 @@ use isthmus_kernel::Cycles;
 use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
+use isthmus_machine::packets::routes::Table;
 use isthmus_machine::packets::spec::NetworkSpec;
-use isthmus_machine::packets::ways::Table;
 use isthmus_packet::{CHANNELS_MAX, Rules, Switching};
 use isthmus_topology::Wiring;
 use isthmus_topology::switches::{Change, Layers, Shortest};
@@ -299,11 +299,11 @@ fn add(cell: &Cell<u64>, more: u64) {
 
 /// The minimal routes as a table of them has them; some of the destinations as a star.
 fn written(form: &Form, wiring: &Wiring, star: u32) -> Routing {
-    let ways = Shortest::new(form, wiring).unwrap();
-    let layers = ways.layers(CHANNELS_MAX);
+    let routes = Shortest::new(form, wiring).unwrap();
+    let layers = routes.layers(CHANNELS_MAX);
     let mut text = String::from("# at, to, next, layer\n");
     for at in 0..form.switch_count() {
-        let route = |to: u32| ways.next(at, to).map(|next| (next, layers.of(at, to)));
+        let route = |to: u32| routes.next(at, to).map(|next| (next, layers.of(at, to)));
         let all = route(star);
         for to in 0..form.switch_count() {
             match route(to) {
@@ -362,8 +362,8 @@ fn compare(
     };
     let layers = match routing {
         Routing::Minimal => {
-            let ways = Shortest::new(form, machine.wiring()).unwrap();
-            Some(ways.layers(CHANNELS_MAX))
+            let routes = Shortest::new(form, machine.wiring()).unwrap();
+            Some(routes.layers(CHANNELS_MAX))
         }
         _ => None,
     };
@@ -381,7 +381,7 @@ fn compare(
     if let (Switching::CutThrough { outputs, .. }, true) = (&mut rules.switching, classes > 1) {
         *outputs = None;
     }
-    let (shown, _) = both(Table::clone(machine.ways()), &network, rules, load)?;
+    let (shown, _) = both(Table::clone(machine.routes()), &network, rules, load)?;
     add(&count.cases, 1);
     let circuit = matches!(rules.switching, Switching::Circuit { .. });
     add(&count.circuits, circuit.into());

@@ -1,9 +1,9 @@
-//! Networks with a rule of their own: ways that cannot wait for one another in a circle, or an error that
+//! Networks with a rule of their own: routes that cannot wait for one another in a circle, or an error that
 //! names it.
 
 use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::packets::routes::{Hop, Rule, Table};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::{Hop, Rule, Table};
 use isthmus_machine::packets::{Network, Routed, RoutedError, follow};
 use isthmus_topology::Wiring;
 use isthmus_units::Time;
@@ -79,7 +79,7 @@ fn a_second_class_behind_one_switch_opens_it() {
         for from in 0..switches {
             for to in (0..switches).filter(|&to| to != from) {
                 let around = (to + switches - from) % switches;
-                let way = follow(&**routed.ways(), from, to);
+                let way = follow(&**routed.routes(), from, to);
                 assert_eq!(way.len() as u32, around + 2, "{from} to {to} of {switches}");
             }
         }

@@ -26,7 +26,7 @@ pub enum AgeTie {
     /// Round robin: the input after the one served last.
     #[default]
     RoundRobin,
-    /// A random one, chosen again in each tick ([`lot`]).
+    /// A random one, chosen again in each tick ([`random_rank`]).
     Random,
     /// The input with the lowest number.
     Lowest,
@@ -93,7 +93,7 @@ pub(crate) fn mixed(outer: u64, inner: u64) -> u64 {
 
 /// Returns the random number of a header that waits at `input` for links from `link` on, at `time`:
 /// of equally old packets the smallest number goes first. No two inputs have the same.
-pub fn lot(seed: u64, time: Cycles, link: u32, input: u32) -> u64 {
+pub fn random_rank(seed: u64, time: Cycles, link: u32, input: u32) -> u64 {
     let place = u64::from(link) << 32 | u64::from(input);
     mixed(mixed(seed, time), place) >> 32 << 32 | u64::from(input)
 }

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::limits::CHANNELS_MAX;
 use crate::readings::{Adaptive, Age, mixed};
-use crate::ways::{self, Ways};
+use crate::routes::{self, Routes};
 use isthmus_kernel::Cycles;
 
 /// Maximum number of message queues of a node.
@@ -182,10 +182,10 @@ impl Rules {
     /// # Errors
     /// As [`check`](Self::check); too many channels, output buffers that classes would share, links
     /// that are too many or too long.
-    pub fn check_on(&self, ways: &impl Ways) -> Result<(), Error> {
+    pub fn check_on(&self, routes: &impl Routes) -> Result<(), Error> {
         self.check()?;
-        self.check_classes(ways.classes())?;
-        ways::check(ways)
+        self.check_classes(routes.classes())?;
+        routes::check(routes)
     }
 
     /// Checks that the rules are valid with this number of classes of channels.

@@ -2,7 +2,7 @@
 //! and Abts, ISCA 2008, section 4.1).
 
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
-use isthmus_packet::ways::{Dragonfly, Routing};
+use isthmus_packet::routes::{Dragonfly, Routing};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, Message, Offers,
     Rules, Switching,
@@ -103,8 +103,8 @@ impl Handler for Sources {
 fn accepted(routing: Routing, worst: bool, gap: u32) -> f64 {
     let shape = topology::Dragonfly::new(NODES, ROUTERS, GROUPS, 1).unwrap();
     assert_eq!(shape.node_count(), 72);
-    let ways = Dragonfly::new(&shape, routing, 1, FAR);
-    let mut engine = Engine::new(Arc::new(ways), rules(), 1).unwrap();
+    let routes = Dragonfly::new(&shape, routing, 1, FAR);
+    let mut engine = Engine::new(Arc::new(routes), rules(), 1).unwrap();
     let mut sources = Sources {
         stream: Streams::new(1, 0).stream("packets", 0),
         gap,

@@ -1,7 +1,7 @@
 //! Links with lengths, against what follows from them alone: two nodes at two switches in a row.
 
 use isthmus_kernel::{Cycles, Engine as _, RunUntil};
-use isthmus_packet::ways::{Hop, Rule, Table};
+use isthmus_packet::routes::{Hop, Rule, Table};
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Error, Handler, Interface, Kind, Message,
     Offers, Outputs, Rules, Switching,

@@ -3,7 +3,7 @@
 //! 110.
 
 use isthmus_kernel::{Cycles, Engine as _, RunUntil};
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::routes::FatTree;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Delivery, Engine, Handler, Interface, Kind, LinkLoad, LinkTie,
     Message, Offers, Outputs, PacketSeen, Rules, Switching,
@@ -79,8 +79,8 @@ impl Handler for Seen {
 type Sent = (&'static str, Cycles, u32, u32, u64);
 
 fn run(tree: &Tree, rules: Rules, seed: u64, messages: &[Sent]) -> Vec<(&'static str, Vec<u32>)> {
-    let ways = FatTree::new(tree, Ascent::Adaptive);
-    let mut engine = Engine::new(Arc::new(ways), rules, seed).unwrap();
+    let routes = FatTree::new(tree, Ascent::Adaptive);
+    let mut engine = Engine::new(Arc::new(routes), rules, seed).unwrap();
     for &(tag, time, from, to, bytes) in messages {
         let message = Message {
             from,

@@ -2,7 +2,7 @@
 
 use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Side, redistribute, runs};
 use isthmus_redistribute::{
-    Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread, stretch,
+    Block, Comb, Dim, Grid, GridOrder, Layout, Message, Plan, Spread, boxes_of_range,
 };
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
@@ -149,7 +149,7 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
             layout.rank_count()
         ))
     };
-    layout.place(rank).ok_or_else(none)
+    layout.index_of(rank).ok_or_else(none)
 }
 
 /// The bytes of an array from its first element on, and its strides.
@@ -263,7 +263,7 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
         true => shape.into_iter().rev().collect(),
         false => shape,
     };
-    let boxes = stretch(&slowest_first, first..end).into_iter();
+    let boxes = boxes_of_range(&slowest_first, first..end).into_iter();
     boxes
         .map(|mut along| {
             if columns {

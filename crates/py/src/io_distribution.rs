@@ -83,7 +83,7 @@ impl PyIoDistribution {
         let unit = self.0.unit(number).ok_or_else(none)?;
         let rank = |place| self.0.layout().rank(place);
         let blocks = unit.blocks.iter();
-        let blocks = blocks.map(|block| (rank(block.place), block.elements));
+        let blocks = blocks.map(|block| (rank(block.rank_index), block.elements));
         Ok((unit.number, unit.start, blocks.collect()))
     }
 }

@@ -42,7 +42,7 @@ impl PyShare {
     #[new]
     fn new(py: Python<'_>, plan: &PyPlan, rank: u32, element: u64, columns: bool) -> Self {
         let plan = &plan.0;
-        let (from, to) = (plan.from().place(rank), plan.to().place(rank));
+        let (from, to) = (plan.from().index_of(rank), plan.to().index_of(rank));
         py.detach(|| {
             let sends = from.map(|from| {
                 let messages = plan.sends(from).into_iter();
@@ -77,7 +77,7 @@ impl PyShare {
         columns: bool,
     ) -> Self {
         let plan = &plan.0;
-        let (from, to) = (plan.from().place(pair.0), plan.to().place(pair.1));
+        let (from, to) = (plan.from().index_of(pair.0), plan.to().index_of(pair.1));
         py.detach(|| {
             let sections = from.zip(to).map(|(from, to)| plan.sections(from, to));
             let message = sections.filter(|sections| !sections.is_empty());

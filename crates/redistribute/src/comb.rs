@@ -1,9 +1,9 @@
-//! Evenly spaced runs of indices: what one coordinate of a process grid holds of one dimension.
+//! Evenly spaced runs of indices: the indices of one dimension at one coordinate of a process grid.
 
-/// `count` runs of `len` indices, of which the first begins at index `start` and each other `stride` after the one
-/// before; the last has `last` of its `len` indices.
+/// `count` runs of `len` indices. The first starts at index `start`, and each other one `stride` after the one
+/// before. The last has `last` of its `len` indices.
 ///
-/// In the memory of who holds them the runs follow one another without gaps.
+/// In the memory of their holder the runs follow one another without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Comb {
     start: u64,
@@ -14,7 +14,7 @@ pub struct Comb {
 }
 
 impl Comb {
-    /// One run, from one index to before another.
+    /// Return one run, from index `from` to before `to`.
     pub fn run(from: u64, to: u64) -> Self {
         let len = to.saturating_sub(from);
         Self {
@@ -26,11 +26,11 @@ impl Comb {
         }
     }
 
-    /// Those of `extent` indices that the coordinate `at` holds when blocks of `block` indices go round `over`
-    /// coordinates, the first block to the first of them.
+    /// Return the indices, of `extent`, at the coordinate `at`, if blocks of `block` indices are dealt
+    /// cyclically to `over` coordinates, starting with the first.
     pub fn cyclic(extent: u64, block: u64, over: u64, at: u64) -> Self {
         if over == 1 {
-            // Blocks that follow one another are one run, which no other layout's blocks are cut by.
+            // Consecutive blocks are one run, which then meets the blocks of another layout in one piece.
             return Self::run(0, extent);
         }
         let (start, stride) = (at.saturating_mul(block), over.saturating_mul(block));
@@ -48,7 +48,7 @@ impl Comb {
         }
     }
 
-    /// How many indices there are.
+    /// Return the number of indices.
     pub fn size(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -56,19 +56,20 @@ impl Comb {
         }
     }
 
-    /// The first index, the indices of a run, from run to run, how many runs, and the indices of the last.
+    /// Return the first index, the length of a run, the stride, the number of runs, and the length of the last
+    /// run.
     pub fn runs(&self) -> (u64, u64, u64, u64, u64) {
         (self.start, self.len, self.stride, self.count, self.last)
     }
 
-    /// The same runs as at most two combs whose runs are all of one length.
-    pub(crate) fn even(&self) -> [Even; 2] {
-        let at = |run: u64, len: u64, count: u64| Even {
+    /// Return the same runs as at most two combs whose runs all have one length.
+    pub(crate) fn uniform_parts(&self) -> [UniformRuns; 2] {
+        let at = |run: u64, len: u64, count: u64| UniformRuns {
             start: (self.start + run * self.stride) as i64,
             len: len as i64,
             stride: self.stride as i64,
             count: count as i64,
-            place: (run * self.len) as i64,
+            position: (run * self.len) as i64,
             pitch: self.len as i64,
         };
         if self.count == 0 || self.last == self.len {
@@ -79,31 +80,31 @@ impl Comb {
     }
 }
 
-/// Runs of one length: what the arithmetic of [`crate::family`] is done with.
+/// Runs of one length, for the arithmetic of [`crate::family`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Even {
+pub(crate) struct UniformRuns {
     pub start: i64,
     pub len: i64,
     pub stride: i64,
     pub count: i64,
-    /// In memory the beginning of the first run, and how far each lies behind the one before.
-    pub place: i64,
+    /// Position of the first run in memory, and distance from each run to the next there.
+    pub position: i64,
     pub pitch: i64,
 }
 
-impl Even {
-    /// Those runs that reach into the indices from `low` to before `high`.
-    pub fn within(mut self, low: i64, high: i64) -> Self {
+impl UniformRuns {
+    /// Return the runs that overlap the indices from `low` to before `high`.
+    pub fn clipped(mut self, low: i64, high: i64) -> Self {
         let skipped = (low - self.start - self.len).div_euclid(self.stride) + 1;
         let skipped = skipped.clamp(0, self.count);
         let kept = (high - 1 - self.start).div_euclid(self.stride) + 1;
         self.count = (kept.min(self.count) - skipped).max(0);
         self.start += skipped * self.stride;
-        self.place += skipped * self.pitch;
+        self.position += skipped * self.pitch;
         self
     }
 
-    /// Behind the last index.
+    /// Return the end of the last run.
     pub fn end(&self) -> i64 {
         self.start + (self.count - 1) * self.stride + self.len
     }

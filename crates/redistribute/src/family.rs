@@ -1,30 +1,30 @@
-//! What two combs share, in closed form: the indices that go from one holder of a dimension to another.
+//! Intersection of two combs, in closed form: the indices that go from one holder of a dimension to another.
 //!
-//! Shared runs repeat: a coarse comb's run holds many of a fine one (steps of an inner level), and the whole repeats
-//! with the least common multiple of both strides (steps of an outer level). This is the idea of nested families of
-//! line segments (Ramaswamy and Banerjee, "Automatic generation of efficient array redistribution routines for
-//! distributed memory multicomputers", Frontiers '95); how many families there are does not depend on how many
-//! indices there are.
+//! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner
+//! level). The whole pattern repeats with the least common multiple of both strides (steps of an outer level).
+//! This is the idea of nested families of line segments (Ramaswamy and Banerjee, "Automatic generation of
+//! efficient array redistribution routines for distributed memory multicomputers", Frontiers '95). The number
+//! of families does not depend on the number of indices.
 
-use crate::comb::{Comb, Even};
+use crate::comb::{Comb, UniformRuns};
 
-/// An index, and where it lies in the memory of both sides; or the way between two such.
+/// An index and its positions in the memory of both sides; or the difference of two such.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
     /// Index in the dimension.
     pub index: u64,
-    /// Place along the dimension in the memory that data come from.
+    /// Position along the dimension in the memory of the source.
     pub from: u64,
-    /// Place along the dimension in the memory that data go to.
+    /// Position along the dimension in the memory of the destination.
     pub to: u64,
 }
 
 /// A level of repetition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
-    /// How often: at least once.
+    /// Number of repetitions, at least 1.
     pub count: u64,
-    /// From one time to the next.
+    /// Distance from one repetition to the next.
     pub by: At,
 }
 
@@ -42,74 +42,74 @@ impl Steps {
 /// Runs of one length that both sides hold: `outer.count` times `inner.count` of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Family {
-    /// Indices of each run.
+    /// Number of indices of each run.
     pub len: u64,
-    /// Where the first run begins.
+    /// Start of the first run.
     pub first: At,
-    /// From run to run.
+    /// Repetition of runs within a group.
     pub inner: Steps,
-    /// From one group of runs to the next.
+    /// Repetition of groups.
     pub outer: Steps,
 }
 
 impl Family {
-    /// Indices in all runs.
+    /// Return the number of indices in all runs.
     pub fn size(&self) -> u64 {
         self.len * self.runs()
     }
 
-    /// How many runs there are.
+    /// Return the number of runs.
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
 }
 
-/// How many indices are in both combs.
+/// Return the number of indices that are in both combs.
 pub fn shared_size(from: &Comb, to: &Comb) -> u64 {
     let mut size = 0;
-    meet(from, to, &mut |family| size += family.size());
+    intersect(from, to, &mut |family| size += family.size());
     size
 }
 
-/// The indices that are in both combs, each once.
+/// Return the indices that are in both combs, each once.
 pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
     let mut families = Vec::new();
-    meet(from, to, &mut |family| families.push(family));
+    intersect(from, to, &mut |family| families.push(family));
     families
 }
 
-fn meet(from: &Comb, to: &Comb, tell: &mut impl FnMut(Family)) {
-    for from in from.even() {
-        for to in to.even() {
+fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
+    for from in from.uniform_parts() {
+        for to in to.uniform_parts() {
             if from.count == 0 || to.count == 0 {
                 continue;
             }
             let (low, high) = (from.start.max(to.start), from.end().min(to.end()));
-            let (from, to) = (from.within(low, high), to.within(low, high));
+            let (from, to) = (from.clipped(low, high), to.clipped(low, high));
             if from.count > 0 && to.count > 0 {
-                meet_even(from, to, tell);
+                intersect_uniform(from, to, emit);
             }
         }
     }
 }
 
-/// A fine and a coarse comb; making a family selects one of them.
+/// A fine and a coarse comb, whose runs are intersected.
 #[derive(Clone, Copy)]
 struct Pair {
-    fine: Even,
-    coarse: Even,
-    /// Whether the fine one is where data come from.
+    fine: UniformRuns,
+    coarse: UniformRuns,
+    /// Whether the fine comb is the source.
     fine_is_from: bool,
-    /// Runs of each after which the pattern of both repeats.
+    /// Number of runs of each after which the pattern of both repeats.
     fine_period: i64,
     coarse_period: i64,
 }
 
-fn meet_even(from: Even, to: Even, tell: &mut impl FnMut(Family)) {
-    // A single run is as coarse as can be: it asks which of many runs lie in it.
-    let reach = |even: &Even| match even.count {
+fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(Family)) {
+    // A single run counts as the coarsest comb: its window then selects among many runs of the other.
+    let reach = |runs: &UniformRuns| match runs.count {
         1 => i64::MAX,
-        _ => even.stride,
+        _ => runs.stride,
     };
     let fine_is_from = reach(&from) <= reach(&to);
     let (fine, coarse) = if fine_is_from { (from, to) } else { (to, from) };
@@ -121,22 +121,22 @@ fn meet_even(from: Even, to: Even, tell: &mut impl FnMut(Family)) {
         coarse_period: 1,
     };
     if coarse.count == 1 {
-        return pair.windows(1, tell);
+        return pair.windows(1, emit);
     }
     let common = gcd(fine.stride, coarse.stride);
     pair.fine_period = coarse.stride / common;
     pair.coarse_period = fine.stride / common;
     let windows = pair.coarse_period.min(coarse.count);
     if (fine.len + coarse.len) / common + 1 < windows {
-        pair.offsets(common, tell);
+        pair.offsets(common, emit);
     } else {
-        pair.windows(windows, tell);
+        pair.windows(windows, emit);
     }
 }
 
 impl Pair {
-    /// Each run of the coarse comb in one period, and the fine ones in it.
-    fn windows(&self, windows: i64, tell: &mut impl FnMut(Family)) {
+    /// Emit the families of each run of the coarse comb in one period, with the fine runs in it.
+    fn windows(&self, windows: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {
             let times = (coarse.count - j + self.coarse_period - 1) / self.coarse_period;
@@ -149,10 +149,10 @@ impl Pair {
             }
             let start = |i: i64| fine.start + i * fine.stride;
             let whole = |i: i64| start(i) >= low && start(i) + fine.len <= high;
-            // The part of run `i` that is in the window, counted from its own beginning.
+            // Part of run `i` that is in the window, relative to its own start.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
-            let mut group = |i, runs, part| self.group(j, times, i, runs, part, tell);
+            let mut group = |i, runs, part| self.group(j, times, i, runs, part, emit);
             if !whole(first) {
                 group(first, 1, part(first));
                 body += 1;
@@ -167,8 +167,8 @@ impl Pair {
         }
     }
 
-    /// `runs` fine runs from `i` on lie in the coarse run `j`, of each the indices from one to before another; so
-    /// they do `times` times, if there are such fine runs.
+    /// Emit the families of `runs` fine runs from `i` on in the coarse run `j`, which repeat `times` times as
+    /// far as these fine runs exist. `part` is the interval of indices of each run.
     fn group(
         &self,
         j: i64,
@@ -176,11 +176,11 @@ impl Pair {
         i: i64,
         runs: i64,
         part: (i64, i64),
-        tell: &mut impl FnMut(Family),
+        emit: &mut impl FnMut(Family),
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // Any run of the group exists from the first of these times to before the last, all in between.
+        // Repetitions in which any run of the group exists, and those, in between, in which all exist.
         let any = (
             up(-i - runs + 1).max(0),
             ((count - 1 - i).div_euclid(period) + 1).min(times),
@@ -194,7 +194,7 @@ impl Pair {
             let end = (i + time * period + runs).min(count);
             if begin < end && times > 0 {
                 let coarse = j + time * self.coarse_period;
-                tell(self.family(begin, end - begin, coarse, part, times));
+                emit(self.family(begin, end - begin, coarse, part, times));
             }
         };
         if all.0 >= all.1 {
@@ -205,17 +205,17 @@ impl Pair {
         (all.1..any.1).for_each(|time| one(time, 1));
     }
 
-    /// Each distance between the beginnings of two runs that overlap, and where it comes about.
-    fn offsets(&self, common: i64, tell: &mut impl FnMut(Family)) {
+    /// Emit the families of each distance between the starts of two overlapping runs.
+    fn offsets(&self, common: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
-        let apart = coarse.start - fine.start;
+        let start_distance = coarse.start - fine.start;
         let (fines, coarses) = (i128::from(self.fine_period), i128::from(self.coarse_period));
         let inverse = inverse(i128::from(fine.stride / common), fines);
-        // The least distance above `-coarse.len` that is `apart` but for multiples of `common`.
-        let mut distance = 1 - coarse.len + (apart + coarse.len - 1).rem_euclid(common);
+        // The least distance above `-coarse.len` that differs from `start_distance` by a multiple of `common`.
+        let mut distance = 1 - coarse.len + (start_distance + coarse.len - 1).rem_euclid(common);
         while distance < fine.len {
             // i * fine.stride - j * coarse.stride = wanted
-            let wanted = i128::from(apart - distance);
+            let wanted = i128::from(start_distance - distance);
             let mut i = (wanted / i128::from(common) * inverse).rem_euclid(fines);
             let mut j = (i * i128::from(fine.stride) - wanted) / i128::from(coarse.stride);
             if j < 0 {
@@ -227,21 +227,21 @@ impl Pair {
                 let more = ((fine.count - 1 - i) / self.fine_period)
                     .min((coarse.count - 1 - j) / self.coarse_period);
                 let part = (distance.max(0), fine.len.min(distance + coarse.len));
-                tell(self.family(i, 1, j, part, more + 1));
+                emit(self.family(i, 1, j, part, more + 1));
             }
             distance += common;
         }
     }
 
-    /// The family of `runs` fine runs from `i` on in the coarse run `j`.
+    /// Return the family of `runs` fine runs from `i` on in the coarse run `j`.
     fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;
-        let in_fine = fine.place + i * fine.pitch + part.0;
+        let in_fine = fine.position + i * fine.pitch + part.0;
         let in_coarse =
-            coarse.place + j * coarse.pitch + (index - coarse.start - j * coarse.stride);
+            coarse.position + j * coarse.pitch + (index - coarse.start - j * coarse.stride);
         let first = self.at(index, in_fine, in_coarse);
-        // What happens once has no way to the next time, which may be beyond all numbers.
+        // A single occurrence has no distance to the next one, which might overflow.
         let steps = |count: i64, by: &dyn Fn() -> At| match count {
             1 => Steps::ONCE,
             _ => Steps {
@@ -284,7 +284,7 @@ fn gcd(mut a: i64, mut b: i64) -> i64 {
     a
 }
 
-/// The number whose product with `a` is one more than a multiple of `modulus`; both share no divisor.
+/// Return the inverse of `a` modulo `modulus`; they must be coprime.
 fn inverse(a: i128, modulus: i128) -> i128 {
     let (mut r, mut next) = (modulus, a.rem_euclid(modulus));
     let (mut t, mut next_t) = (0, 1);

@@ -1,94 +1,95 @@
-//! The I/O distribution: from which a network interface takes an array in large blocks, over all of its links.
+//! The I/O distribution: the layout from which a network interface takes an array in large blocks, over all of
+//! its links.
 //!
-//! The processors of a row combine what they hold into a transfer unit (TU), each one block of it; the columns of
-//! processors share the links to the interface. What of a transfer unit crosses one link is a striping unit (SU), the
-//! blocks of neighbouring columns. (Steenkiste, "A High-Speed Network Interface for Distributed-Memory Systems",
-//! section 6.2.2 and Figure 13: on 8 x 8 processors each of four links is a column pair's, and a TU of 64 KB has
-//! eight blocks of 8 KB; units as in section 5.2.)
+//! The processors of a row combine their elements into a transfer unit (TU); each has one block of it. The
+//! columns of processors share the links to the interface. The part of a transfer unit that crosses one link is
+//! a striping unit (SU): the blocks of neighbouring columns. (Steenkiste, "A High-Speed Network Interface for
+//! Distributed-Memory Systems", section 6.2.2 and Figure 13: on 8 x 8 processors each of four links belongs to
+//! a pair of columns, and a TU of 64 KB has eight blocks of 8 KB; units as in section 5.2.)
 
 use crate::layout::{Dim, Grid, Layout, LayoutError};
 use std::sync::Arc;
 
-/// Processors in rows, and their links to an interface, as in Figure 13; and how much crosses at a time.
+/// Processors in rows, their links to an interface, as in Figure 13, and the size of transfer units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoGrid {
-    /// Rows of processors: each has whole transfer units.
+    /// Number of rows of processors: each has whole transfer units.
     pub rows: u32,
-    /// Processors of a row: each has a block of a transfer unit.
+    /// Number of processors of a row: each has a block of a transfer unit.
     pub columns: u32,
-    /// Links to the interface, among which the columns are divided.
+    /// Number of links to the interface, among which the columns are divided.
     pub links: u32,
-    /// Bytes of a transfer unit, at most.
+    /// Maximum size of a transfer unit in bytes.
     pub tu: u64,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub element: u64,
 }
 
-/// Why there is no such distribution.
+/// Reason why an I/O distribution is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IoDistributionError {
-    /// The columns cannot be divided among so many links.
+    /// The columns cannot be divided evenly among the links.
     #[error("links: {links}; each has as many of the {columns} columns as the others")]
     Links {
-        /// How many.
+        /// Number of links.
         links: u32,
-        /// Of how many columns.
+        /// Number of columns.
         columns: u32,
     },
-    /// Transfer units, or elements, of no bytes.
+    /// Transfer units or elements have no bytes.
     #[error("{what}: 0; it is a number of bytes, at least 1")]
     NoBytes {
         /// `tu` or `element`.
         what: &'static str,
     },
-    /// A transfer unit has not an element for each column.
+    /// A transfer unit has no room for an element of each column.
     #[error(
         "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
         .tu / u64::from(*.columns)
     )]
     Room {
-        /// Bytes of a transfer unit.
+        /// Size of a transfer unit in bytes.
         tu: u64,
-        /// How many columns.
+        /// Number of columns.
         columns: u32,
-        /// Bytes of an element.
+        /// Size of an element in bytes.
         element: u64,
     },
-    /// A dimension of no indices: there is nothing to transfer.
+    /// A dimension has no indices: there is nothing to transfer.
     #[error("dimension {dim} has no indices: it has at least 1")]
     NoIndices {
-        /// Which.
+        /// The dimension.
         dim: usize,
     },
-    /// There is no such layout.
+    /// The layout is invalid.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
 
-/// A block of a transfer unit: elements that follow one another in the array and in the memory of a rank.
+/// A block of a transfer unit: elements that are consecutive in the array and in the memory of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitBlock {
-    /// Place in the layout of the rank that has it.
-    pub place: u32,
-    /// How many elements.
+    /// Index in the layout of the rank that has it.
+    pub rank_index: u32,
+    /// Number of elements.
     pub elements: u64,
 }
 
-/// What crosses to the interface as one: blocks that follow one another in the array.
+/// A transfer unit: consecutive blocks of the array, which cross to the interface as one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferUnit {
-    /// Which in the order of the array, row by row.
+    /// Number in the order of the array, row by row.
     pub number: u64,
-    /// Place of its first element in the array, row by row.
+    /// Position of its first element in the array, row by row.
     pub start: u64,
-    /// In order; never none.
+    /// Its blocks in order, at least one.
     pub blocks: Vec<UnitBlock>,
 }
 
 /// A layout from which transfer units are taken.
 ///
-/// Block-cyclic, so that a [`crate::Plan`] leads to it from any other. Whatever is asked of a unit is answered in a
-/// time that does not depend on how many there are.
+/// It is block-cyclic, so that a [`crate::Plan`] leads to it from any other layout. The time of every query
+/// about a unit does not depend on the number of units.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IoDistribution {
     layout: Arc<Layout>,
@@ -98,12 +99,13 @@ pub struct IoDistribution {
 }
 
 impl IoDistribution {
-    /// Spreads an array, which is sent row by row, for an interface. Ranks are numbered row by row of processors.
+    /// Create the distribution of an array, which is sent row by row, for an interface. Ranks are numbered row
+    /// by row of processors.
     ///
     /// # Errors
     ///
-    /// If columns cannot be divided among the links, a block has no element, or there is no such array or grid of
-    /// processors.
+    /// Columns cannot be divided among the links, a block has no element, or the array or the grid of
+    /// processors is invalid.
     pub fn new(shape: &[u64], grid: IoGrid) -> Result<Self, IoDistributionError> {
         let IoGrid {
             rows,
@@ -112,7 +114,7 @@ impl IoDistribution {
             tu,
             element,
         } = grid;
-        // Of no columns there is no divisor either.
+        // With no columns, no number of links is valid either.
         if links == 0 || links > columns || columns % links != 0 {
             return Err(IoDistributionError::Links { links, columns });
         }
@@ -129,7 +131,7 @@ impl IoDistribution {
                 element,
             });
         }
-        // What an index of each dimension stands for is smaller from dimension to dimension.
+        // The size of a slice at one index shrinks from dimension to dimension.
         let whole = Layout::whole(shape)?;
         if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
             return Err(IoDistributionError::NoIndices { dim });
@@ -141,7 +143,7 @@ impl IoDistribution {
         let block = u64::try_from(block).expect("no more than the room");
         let mut dims = vec![Dim::WHOLE; shape.len()];
         let extents = if dim == 0 {
-            // Whole rows of the array are in a block: units go round the rows of processors.
+            // A block holds whole rows of the array: units are dealt cyclically to the rows of processors.
             dims[0] = Dim::cyclic(0, block);
             let all = rows.checked_mul(columns);
             all.map_or_else(|| vec![rows, columns], |all| vec![all])
@@ -158,11 +160,11 @@ impl IoDistribution {
         })
     }
 
-    /// The same with other numbers for its ranks, as [`Layout::on_ranks`].
+    /// Return the same distribution with other numbers for its ranks, as [`Layout::on_ranks`].
     ///
     /// # Errors
     ///
-    /// If there are not as many as processors, or two are the same.
+    /// The number of ranks is not that of the processors, or two are the same.
     pub fn on_ranks(self, ranks: &[u32]) -> Result<Self, LayoutError> {
         let layout = Layout::clone(&self.layout).on_ranks(ranks)?;
         Ok(Self {
@@ -171,36 +173,36 @@ impl IoDistribution {
         })
     }
 
-    /// Who holds what.
+    /// Return the layout.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// The dimension along which blocks lie; those behind it are whole in each block.
+    /// Return the dimension along which blocks are cut. Later dimensions are whole in each block.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Indices of that dimension in a block.
+    /// Return the number of indices of that dimension in a block.
     pub fn block(&self) -> u64 {
         self.block
     }
 
-    /// Over which link the rank at this place of the layout sends: neighbouring columns share one.
-    pub fn link(&self, place: u32) -> u32 {
+    /// Return the link over which rank `index` of the layout sends: neighbouring columns share one.
+    pub fn link(&self, index: u32) -> u32 {
         let IoGrid { columns, links, .. } = self.grid;
-        // As many columns for each link.
-        place % columns / (columns / links)
+        // Each link has the same number of columns.
+        index % columns / (columns / links)
     }
 
-    /// How many transfer units the array is.
+    /// Return the number of transfer units of the array.
     pub fn unit_count(&self) -> u64 {
         let shape = self.layout.shape();
-        size(&shape[..self.dim]) * self.units_of_row()
+        size(&shape[..self.dim]) * self.units_per_line()
     }
 
-    /// A transfer unit by its number in the order of the array, if there is one; the last of a row of the array is
-    /// shorter where the row is no multiple of them.
+    /// Return a transfer unit by its number in the order of the array, if it exists. The last one of a row of
+    /// the array is shorter if the row is not a multiple of the unit.
     pub fn unit(&self, number: u64) -> Option<TransferUnit> {
         if number >= self.unit_count() {
             return None;
@@ -208,10 +210,13 @@ impl IoDistribution {
         let IoGrid { rows, columns, .. } = self.grid;
         let (shape, dim) = (self.layout.shape(), self.dim);
         let slab = size(&shape[dim + 1..]);
-        // The how manieth row along the dimension of blocks, and which of its units.
-        let (line, turn) = (number / self.units_of_row(), number % self.units_of_row());
-        let first = turn * self.round();
-        // The row of processors that has it.
+        // Number of the line along the dimension of blocks, and number of the unit in it.
+        let (line, turn) = (
+            number / self.units_per_line(),
+            number % self.units_per_line(),
+        );
+        let first = turn * self.indices_per_unit();
+        // Row of processors that holds the unit.
         let row = if dim == 0 {
             turn % u64::from(rows)
         } else {
@@ -224,7 +229,7 @@ impl IoDistribution {
                 break;
             }
             blocks.push(UnitBlock {
-                place: row as u32 * columns + column,
+                rank_index: row as u32 * columns + column,
                 elements: self.block.min(shape[dim] - begin) * slab,
             });
         }
@@ -235,13 +240,14 @@ impl IoDistribution {
         })
     }
 
-    /// Transfer units along the dimension of blocks.
-    fn units_of_row(&self) -> u64 {
-        self.layout.shape()[self.dim].div_ceil(self.round())
+    /// Return the number of transfer units along the dimension of blocks.
+    fn units_per_line(&self) -> u64 {
+        self.layout.shape()[self.dim].div_ceil(self.indices_per_unit())
     }
 
-    /// Indices of that dimension in a transfer unit: no more than it has bytes.
-    fn round(&self) -> u64 {
+    /// Return the number of indices of that dimension in a transfer unit. It is at most the number of bytes of
+    /// a unit.
+    fn indices_per_unit(&self) -> u64 {
         self.block * u64::from(self.grid.columns)
     }
 }

@@ -1,27 +1,27 @@
-//! Pieces of messages: of a long message so many elements at a time, through memory of a bounded size.
+//! Pieces of messages: parts of a long message that pass through memory of a bounded size.
 
 use crate::family::{At, Family, Steps};
 use crate::plan::Section;
 use std::ops::Range;
 
 impl Section {
-    /// Elements along each dimension.
+    /// Return the number of elements along each dimension.
     pub fn extents(&self) -> Vec<u64> {
         let dims = self.dims.iter();
         dims.map(|families| families.iter().map(Family::size).sum())
             .collect()
     }
 
-    /// The elements from one to before another, as sections: packed one after the other they are what they are in the
-    /// message. `slowest_first` are the dimensions in the order in which messages count them.
+    /// Return the elements of a range, as sections. Packed one after the other, they equal that part of the
+    /// message. `slowest_first` lists the dimensions in the order of the message.
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();
         let sizes: Vec<u64> = slowest_first.iter().map(|&dim| extents[dim]).collect();
-        blocks(&sizes, range, &mut Vec::new(), &mut |block| {
+        each_box(&sizes, range, &mut Vec::new(), &mut |block| {
             let mut piece = self.clone();
             for (&dim, along) in slowest_first.iter().zip(block) {
                 if *along != (0..extents[dim]) {
-                    piece.dims[dim] = within(&self.dims[dim], along);
+                    piece.dims[dim] = select(&self.dims[dim], along);
                 }
             }
             pieces.push(piece);
@@ -29,9 +29,9 @@ impl Section {
     }
 }
 
-/// The elements of a message from one to before another; whether its first index counts fastest.
+/// Return the elements of a range of a message; `first_is_fastest` says whether its first index counts fastest.
 ///
-/// Packed one after the other, pieces that follow one another are the message.
+/// Packed one after the other, consecutive pieces equal the message.
 pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) -> Vec<Section> {
     let mut pieces = Vec::new();
     let mut before = 0;
@@ -53,8 +53,8 @@ pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) ->
     pieces
 }
 
-/// How many elements pieces of a message have, at most `most` if that is above 0: whole rows where there is room for
-/// one, so that pieces from several ranks, put between one another, begin and end together.
+/// Return the number of elements of pieces of a message, at most `most` if that is above 0. Pieces are whole
+/// rows if there is room for one, so that interleaved pieces from several ranks start and end together.
 pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u64 {
     let most = most.max(1);
     let Some(first) = sections.first() else {
@@ -80,29 +80,29 @@ fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     }
 }
 
-/// The elements of an array from one to before another, in the order in which they lie, as boxes
-/// that follow one another and are each in one piece: at most one less than twice as many as there
-/// are dimensions. Dimensions are listed the slowest first.
-pub fn stretch(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
+/// Return the elements of a range of an array, in the order of memory, as consecutive boxes, each of them
+/// contiguous. Their number is at most one less than twice that of the dimensions. Dimensions are listed the
+/// slowest first.
+pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let mut found = Vec::new();
     if !range.is_empty() {
-        blocks(sizes, range, &mut Vec::new(), &mut |block| {
+        each_box(sizes, range, &mut Vec::new(), &mut |block| {
             found.push(block.to_vec());
         });
     }
     found
 }
 
-/// Call `tell` with each box of a [`stretch`] that is not empty.
-fn blocks(
+/// Call `emit` with each box of [`boxes_of_range`] that is not empty.
+fn each_box(
     sizes: &[u64],
     range: Range<u64>,
     at: &mut Vec<Range<u64>>,
-    tell: &mut impl FnMut(&[Range<u64>]),
+    emit: &mut impl FnMut(&[Range<u64>]),
 ) {
     let Some(dim) = (at.len() + 1 < sizes.len()).then_some(at.len()) else {
         at.push(range);
-        tell(at);
+        emit(at);
         at.pop();
         return;
     };
@@ -113,18 +113,18 @@ fn blocks(
             let mut all = at.clone();
             all.push(number..number + count);
             all.extend(faster);
-            tell(&all);
+            emit(&all);
         }
         Covered::Part(within) => {
             at.push(number..number + 1);
-            blocks(sizes, within, at, tell);
+            each_box(sizes, within, at, emit);
             at.pop();
         }
     });
 }
 
-/// Of a dimension those indices that have these numbers among the indices that both sides hold.
-fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
+/// Return the indices of a dimension whose numbers, among the indices that both sides hold, are in `range`.
+fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     let mut found = Vec::new();
     let mut before = 0;
     for family in families {
@@ -133,18 +133,18 @@ fn within(families: &[Family], range: &Range<u64>) -> Vec<Family> {
         let high = range.end.saturating_sub(before).min(size);
         before += size;
         if low < high {
-            cut(family, low..high, &mut found);
+            select_in_family(family, low..high, &mut found);
         }
     }
     found
 }
 
-/// Of a family the indices that have these numbers in it: those of a group that is not whole, whole groups, and those
-/// of another that is not whole; of a group the same with runs.
-fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
+/// Add the indices of a family whose numbers in it are in `range`: those of a partial group, whole groups, and
+/// those of another partial group. A partial group is cut into runs in the same way.
+fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
     cut_evenly(range, group, |number, covered| {
-        let first = ahead(family.first, family.outer.by, number);
+        let first = advance(family.first, family.outer.by, number);
         match covered {
             Covered::Whole(count) => found.push(Family {
                 first,
@@ -152,7 +152,7 @@ fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
                 ..*family
             }),
             Covered::Part(within) => cut_evenly(within, family.len, |number, covered| {
-                let first = ahead(first, family.inner.by, number);
+                let first = advance(first, family.inner.by, number);
                 let alone = Family {
                     first,
                     outer: Steps::ONCE,
@@ -165,7 +165,7 @@ fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
                     },
                     Covered::Part(within) => Family {
                         len: within.end - within.start,
-                        first: ahead(first, EACH, within.start),
+                        first: advance(first, ONE_INDEX, within.start),
                         inner: Steps::ONCE,
                         ..alone
                     },
@@ -175,38 +175,38 @@ fn cut(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     });
 }
 
-/// From an index of a run to the next.
-const EACH: At = At {
+/// Step from one index of a run to the next.
+const ONE_INDEX: At = At {
     index: 1,
     from: 1,
     to: 1,
 };
 
-/// What of stretches that follow one another a range covers.
+/// Part of a sequence of intervals that a range covers.
 enum Covered {
-    /// So many stretches.
+    /// This number of whole intervals.
     Whole(u64),
-    /// Of one stretch these.
+    /// These positions of one interval.
     Part(Range<u64>),
 }
 
-/// Call `tell` with the stretches of `len` that a range covers, and separately with each one that
-/// it covers in part: the number of the first of them, and the covered part.
-fn cut_evenly(range: Range<u64>, len: u64, mut tell: impl FnMut(u64, Covered)) {
+/// Call `emit` with the intervals of length `len` that a range covers, and separately with each one that it
+/// covers in part: the number of the first of them, and the covered part.
+fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);
     if low == high {
-        return tell(low, Covered::Part(head..tail));
+        return emit(low, Covered::Part(head..tail));
     }
     if head > 0 {
-        tell(low, Covered::Part(head..len));
+        emit(low, Covered::Part(head..len));
     }
     let whole = low + u64::from(head > 0);
     if whole < high {
-        tell(whole, Covered::Whole(high - whole));
+        emit(whole, Covered::Whole(high - whole));
     }
     if tail > 0 {
-        tell(high, Covered::Part(0..tail));
+        emit(high, Covered::Part(0..tail));
     }
 }
 
@@ -217,7 +217,7 @@ fn steps(count: u64, by: At) -> Steps {
     }
 }
 
-fn ahead(at: At, by: At, times: u64) -> At {
+fn advance(at: At, by: At, times: u64) -> At {
     At {
         index: at.index + by.index * times,
         from: at.from + by.from * times,

@@ -1,4 +1,5 @@
-//! From one layout to another: who sends what to whom, as arithmetic that each rank does alone.
+//! Plans from one layout to another: which rank sends which elements to which other. Each rank computes its
+//! part alone.
 
 use crate::comb::Comb;
 use crate::family::{Family, shared, shared_size};
@@ -6,7 +7,7 @@ use crate::layout::{self, Grid, Layout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
     /// The layouts are of arrays of different shapes.
@@ -14,35 +15,36 @@ pub enum PlanError {
         "data come from an array of shape {from:?} and go to one of shape {to:?}: both must be the same"
     )]
     Shapes {
-        /// That of where data come from.
+        /// Shape of the source.
         from: Vec<u64>,
-        /// That of where data go to.
+        /// Shape of the destination.
         to: Vec<u64>,
     },
 }
 
-/// What a rank sends to, or receives from, another.
+/// Message to or from another rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// The other's place in its layout.
+    /// Index of the other rank in its layout.
     pub peer: u32,
-    /// How many elements.
+    /// Number of elements.
     pub elements: u64,
 }
 
-/// Elements that go from a part of one rank to a part of another: the product over the dimensions of these families.
+/// Elements that go from a part of one rank to a part of another: the product of these families over the
+/// dimensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Section {
-    /// The part of the rank that data come from.
+    /// Part of the source rank.
     pub from_part: usize,
-    /// The part of the rank that data go to.
+    /// Part of the destination rank.
     pub to_part: usize,
-    /// By dimension.
+    /// Families of each dimension.
     pub dims: Vec<Vec<Family>>,
 }
 
 impl Section {
-    /// How many elements.
+    /// Return the number of elements.
     pub fn size(&self) -> u64 {
         let along = |families: &Vec<Family>| -> u64 { families.iter().map(Family::size).sum() };
         self.dims.iter().map(along).product()
@@ -51,10 +53,9 @@ impl Section {
 
 /// A plan to redistribute an array from one layout to another.
 ///
-/// Ranks are identified by their index in their layout; [`Layout::rank`] gives their number. A plan
-/// holds no lists: each question is answered from both layouts, by any rank alone, in a time that
-/// depends on the numbers of ranks and on how the blocks of both lie to one another, not on the
-/// number of elements.
+/// Ranks are identified by their index in their layout; [`Layout::rank`] gives their number. A plan holds no
+/// lists: any rank alone computes each result from both layouts. The time depends on the numbers of ranks and
+/// on the relative position of the blocks of both, not on the number of elements.
 #[derive(Clone, Debug)]
 pub struct Plan {
     from: Arc<Layout>,
@@ -62,11 +63,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan from one layout to another.
+    /// Create the plan from one layout to another.
     ///
     /// # Errors
     ///
-    /// If they are not of arrays of one shape.
+    /// The arrays of the layouts have different shapes.
     pub fn new(from: Arc<Layout>, to: Arc<Layout>) -> Result<Self, PlanError> {
         if from.shape() != to.shape() {
             return Err(PlanError::Shapes {
@@ -77,47 +78,47 @@ impl Plan {
         Ok(Self { from, to })
     }
 
-    /// The layout that data come from.
+    /// Return the layout of the source.
     pub fn from(&self) -> &Arc<Layout> {
         &self.from
     }
 
-    /// The layout that data go to.
+    /// Return the layout of the destination.
     pub fn to(&self) -> &Arc<Layout> {
         &self.to
     }
 
-    /// What the rank at this place of the layout that data come from sends, by place of the receiver. What stays on
-    /// a rank of both layouts is among it.
+    /// Return the messages that rank `from` of the source layout sends, by index of the receiver. They include
+    /// the elements that stay on the same rank.
     pub fn sends(&self, from: u32) -> Vec<Message> {
-        let mine = self.from.parts(from);
-        let found = overlaps(&mine, &self.to);
+        let own_parts = self.from.parts(from);
+        let found = overlaps(&own_parts, &self.to);
         let given = found
             .into_iter()
-            .filter(|message| self.gives(from, message.peer));
+            .filter(|message| self.is_sender(from, message.peer));
         given.collect()
     }
 
-    /// What the rank at this place of the layout that data go to receives, by place of the sender.
+    /// Return the messages that rank `to` of the destination layout receives, by index of the sender.
     pub fn receives(&self, to: u32) -> Vec<Message> {
-        let mine = self.to.parts(to);
-        let found = overlaps(&mine, &self.from);
+        let own_parts = self.to.parts(to);
+        let found = overlaps(&own_parts, &self.from);
         found
             .into_iter()
-            .filter(|message| self.gives(message.peer, to))
+            .filter(|message| self.is_sender(message.peer, to))
             .collect()
     }
 
-    /// What goes from one rank to another.
+    /// Return the elements that go from one rank to another.
     pub fn sections(&self, from: u32, to: u32) -> Vec<Section> {
-        if !self.gives(from, to) {
+        if !self.is_sender(from, to) {
             return Vec::new();
         }
         let (from_parts, to_parts) = (self.from.parts(from), self.to.parts(to));
         let mut sections = Vec::new();
-        for (from_part, mine) in from_parts.iter().enumerate() {
+        for (from_part, own_part) in from_parts.iter().enumerate() {
             for (to_part, peer_part) in to_parts.iter().enumerate() {
-                sections.extend(section(mine, peer_part).map(|dims| Section {
+                sections.extend(section(own_part, peer_part).map(|dims| Section {
                     from_part,
                     to_part,
                     dims,
@@ -127,9 +128,9 @@ impl Plan {
         sections
     }
 
-    /// Whether, of those ranks that hold the same elements, it is this one that gives them to another: that one
-    /// itself where it is among them, and else they take turns.
-    fn gives(&self, from: u32, to: u32) -> bool {
+    /// Return whether rank `from`, among the ranks that hold the same elements, sends them to rank `to`. If the
+    /// receiver is one of them, it sends to itself. Otherwise the senders take turns.
+    fn is_sender(&self, from: u32, to: u32) -> bool {
         let Some(grid) = self.from.as_grid().filter(|_| self.from.replicas() > 1) else {
             return true;
         };
@@ -137,8 +138,8 @@ impl Plan {
         let free = grid.free_axes();
         let itself = self
             .from
-            .place(self.to.rank(to))
-            .map(|place| grid.coordinates(place));
+            .index_of(self.to.rank(to))
+            .map(|index| grid.coordinates(index));
         let holds_same = |other: &Vec<u32>| {
             let mut axes = 0..at.len();
             axes.all(|axis| free.contains(&axis) || at[axis] == other[axis])
@@ -168,7 +169,8 @@ fn section(from: &[Comb], to: &[Comb]) -> Option<Vec<Vec<Family>>> {
     Some(dims)
 }
 
-/// How many elements of these parts each rank of a layout holds, of those that hold any, by place.
+/// Return the number of elements of these parts that each rank of a layout holds, for ranks that hold any, by
+/// index.
 fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
     let mut found: BTreeMap<u32, u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| layout::size(part) > 0) {
@@ -201,8 +203,8 @@ fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
 }
 
 fn grid_overlaps(part: &[Comb], grid: &Grid, shape: &[u64]) -> Vec<Message> {
-    // Of each axis of the grid the coordinates that hold some of the part, and how many indices; what is whole at
-    // all processes is a factor.
+    // For each axis of the grid, the coordinates that hold some indices of the part, and the number of these.
+    // Dimensions that are whole at all processes give a factor.
     let mut factor = 1;
     let extents = grid.extents();
     let mut axes: Vec<Vec<(u32, u64)>> = extents
@@ -234,13 +236,13 @@ fn product(
     axis: usize,
     elements: u64,
     at: &mut [u32],
-    tell: &mut impl FnMut(&[u32], u64),
+    emit: &mut impl FnMut(&[u32], u64),
 ) {
     let Some(coordinates) = axes.get(axis) else {
-        return tell(at, elements);
+        return emit(at, elements);
     };
     for &(coordinate, held) in coordinates {
         at[axis] = coordinate;
-        product(axes, axis + 1, elements * held, at, tell);
+        product(axes, axis + 1, elements * held, at, emit);
     }
 }

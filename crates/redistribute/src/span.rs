@@ -1,4 +1,5 @@
-//! Among which bytes of an array elements lie: what has to be there before they are moved.
+//! Byte ranges of an array that contain given elements: the bytes that must be present before the elements
+//! move.
 
 use crate::family::{At, Family, Steps};
 use crate::plan::Section;
@@ -8,14 +9,14 @@ use std::ops::Range;
 /// An end of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Where data come from.
+    /// The source.
     From,
-    /// Where data go to.
+    /// The destination.
     To,
 }
 
-/// The bytes among which elements lie in the memory at an end, an array of elements of so many bytes with these
-/// strides: stretches with more than `gap` bytes between them, from the first on.
+/// Return the byte ranges, in ascending order, that contain the elements of sections in the memory at an end.
+/// The array has elements of `element` bytes and these strides. Ranges have more than `gap` bytes between them.
 pub fn spans(
     sections: &[Section],
     end: End,
@@ -30,18 +31,24 @@ pub fn spans(
         let element: Vec<_> = iter::once(0..element).collect();
         found.extend(fastest_first.iter().fold(element, |row, &dim| {
             let families = section.dims[dim].iter();
-            joined(
-                families.flat_map(|family| along(family, end, &row, strides[dim], gap)),
+            merged(
+                families.flat_map(|family| family_spans(family, end, &row, strides[dim], gap)),
                 gap,
             )
         }));
     }
     found.sort_by_key(|span| span.start);
-    joined(found, gap)
+    merged(found, gap)
 }
 
-/// The stretches of all indices of a family, each of which has a row.
-fn along(family: &Family, end: End, row: &[Range<u64>], stride: u64, gap: u64) -> Vec<Range<u64>> {
+/// Return the ranges of all indices of a family, each of which has a row.
+fn family_spans(
+    family: &Family,
+    end: End,
+    row: &[Range<u64>],
+    stride: u64,
+    gap: u64,
+) -> Vec<Range<u64>> {
     let of = |at: At| match end {
         End::From => at.from * stride,
         End::To => at.to * stride,
@@ -63,11 +70,11 @@ fn along(family: &Family, end: End, row: &[Range<u64>], stride: u64, gap: u64) -
 
 fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>> {
     match row {
-        // In closed form, however many there are.
+        // In closed form for any number of them.
         [one] if by <= one.end - one.start + gap => {
             iter::once(one.start..one.end + by * (count - 1)).collect()
         }
-        _ => joined(
+        _ => merged(
             (0..count).flat_map(|time| {
                 row.iter()
                     .map(move |span| span.start + by * time..span.end + by * time)
@@ -77,8 +84,8 @@ fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>
     }
 }
 
-/// Stretches that begin close behind the one before are one with it.
-pub(crate) fn joined(spans: impl IntoIterator<Item = Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+/// Merge each range with the previous one if at most `gap` bytes lie between them.
+pub(crate) fn merged(spans: impl IntoIterator<Item = Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     let mut found: Vec<Range<u64>> = Vec::new();
     for span in spans {
         match found.last_mut() {

@@ -34,7 +34,7 @@ fn units(of: &IoDistribution) -> impl Iterator<Item = TransferUnit> {
 
 /// The striping units of a transfer unit, in order: the link and the blocks that cross it.
 fn striping_units(of: &IoDistribution, unit: &TransferUnit) -> Vec<(u32, Vec<UnitBlock>)> {
-    let link = |block: &UnitBlock| of.link(block.place);
+    let link = |block: &UnitBlock| of.link(block.rank_index);
     let chunks = unit.blocks.chunk_by(|one, next| link(one) == link(next));
     chunks
         .map(|blocks| (link(&blocks[0]), blocks.to_vec()))
@@ -51,7 +51,7 @@ fn figure_13_of_the_paper() {
     );
     for (row, unit) in (0..).zip(units(&found)) {
         let blocks = (0..8).map(|column| UnitBlock {
-            place: 8 * row + column,
+            rank_index: 8 * row + column,
             elements: 8 * KB,
         });
         let wanted = TransferUnit {
@@ -81,7 +81,7 @@ fn figure_8_of_the_paper() {
             let units = striping_units(&found, &unit).into_iter();
             let each = units.map(|(link, unit)| {
                 assert_eq!(unit.len(), 1);
-                (unit[0].place, link, unit[0].elements)
+                (unit[0].rank_index, link, unit[0].elements)
             });
             each.collect()
         })
@@ -231,13 +231,16 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
         add(&count.short, (size < first).into());
         for (column, block) in (0..).zip(&unit.blocks) {
             // From the columns in order, all of one row.
-            prop_assert_eq!(block.place % columns, column);
-            prop_assert_eq!(block.place / columns, unit.blocks[0].place / columns);
+            prop_assert_eq!(block.rank_index % columns, column);
+            prop_assert_eq!(
+                block.rank_index / columns,
+                unit.blocks[0].rank_index / columns
+            );
             // What a rank holds goes out in the order in which it lies in its memory, in one piece.
-            let gone = &mut of_rank[block.place as usize];
+            let gone = &mut of_rank[block.rank_index as usize];
             add(&count.again, (*gone > 0).into());
             for _ in 0..block.elements {
-                let at = lies(&parts[block.place as usize], &index(&case.shape, sent));
+                let at = lies(&parts[block.rank_index as usize], &index(&case.shape, sent));
                 prop_assert_eq!(at, Some(*gone));
                 (sent, *gone) = (sent + 1, *gone + 1);
             }
@@ -251,7 +254,7 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
         );
         for (link, blocks) in striping {
             for block in &blocks {
-                prop_assert_eq!(link, block.place % columns / each);
+                prop_assert_eq!(link, block.rank_index % columns / each);
             }
             add(&count.shared, (blocks.len() > 1).into());
         }
@@ -261,7 +264,7 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
     // Every element once: so many in order, and all that each rank holds.
     prop_assert_eq!(sent, case.shape.iter().product::<u64>());
     for (place, gone) in (0..).zip(of_rank) {
-        prop_assert_eq!(gone, layout.held(place));
+        prop_assert_eq!(gone, layout.element_count(place));
     }
     add(&count.units, number);
     add(
@@ -319,7 +322,13 @@ fn units_of_a_huge_array() {
     for (column, block) in (0..).zip(&last.blocks) {
         let elements = if column < 26 { 655 } else { 470 };
         let place = 9_900 + column;
-        assert_eq!(*block, UnitBlock { place, elements });
+        assert_eq!(
+            *block,
+            UnitBlock {
+                rank_index: place,
+                elements
+            }
+        );
         assert_eq!(found.link(place), column / 2);
     }
     assert_eq!(found.unit(number + 1), None);
@@ -389,7 +398,7 @@ fn ranks_have_numbers_of_their_own() {
     let found = spread(&[8], (2, 2), 2, 4, 1).on_ranks(&numbers).unwrap();
     let ranks: Vec<u32> = units(&found)
         .flat_map(|unit| unit.blocks)
-        .map(|block| found.layout().rank(block.place))
+        .map(|block| found.layout().rank(block.rank_index))
         .collect();
     assert_eq!(ranks, [103, 102, 101, 100]);
 }

@@ -146,7 +146,7 @@ fn ranks_have_numbers_of_their_own() {
     let layout = || Layout::grid(&[4], Grid::new(&[2], &[Dim::block(0)])).unwrap();
     let moved = layout().on_ranks(&[7, 3]).unwrap();
     assert_eq!((moved.rank(0), moved.rank(1)), (7, 3));
-    assert_eq!((moved.place(3), moved.place(0)), (Some(1), None));
+    assert_eq!((moved.index_of(3), moved.index_of(0)), (Some(1), None));
     assert_eq!(
         layout().on_ranks(&[7]).unwrap_err().to_string(),
         "1 ranks are given, but the layout has 2"

@@ -179,7 +179,7 @@ fn compare(case: &Case, count: &Count) -> Result<(), TestCaseError> {
                 .iter()
                 .map(|message| message.elements)
                 .sum::<u64>(),
-            to.held(rank)
+            to.element_count(rank)
         );
     }
     received.sort_by_key(|(rank, message)| (*rank, message.peer));

@@ -6,13 +6,13 @@ use crate::Fabric;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link (by the interface that it leaves): symbols of sends, with their idles, that
-    /// were decoded where it ends. So there are never more than cycles.
+    /// were decoded at its end. The number cannot exceed that of cycles.
     pub send_symbols: Vec<u64>,
-    /// For each link: symbols of echoes, with their idles, that were decoded where it ends.
+    /// For each link: symbols of echoes, with their idles, that were decoded at its end.
     pub echo_symbols: Vec<u64>,
-    /// For each interface: own sends, retries included.
+    /// For each interface: its sends, retries included.
     pub sends: Vec<u64>,
-    /// For each interface: busy echoes that came back to it.
+    /// For each interface: busy echoes that it received.
     pub retries: Vec<u64>,
     /// For each node: packets delivered to it.
     pub delivered: Vec<u64>,

@@ -1,9 +1,9 @@
-//! What can be wrong with a fabric, its rules and its packets.
+//! Errors in a fabric, its rules and its packets.
 
 use crate::limits::{RING_NODES_MAX, RINGS_MAX, SYMBOLS_LIMIT};
 use isthmus_topology::rings::Segment;
 
-/// What is wrong, and what would be right.
+/// An error, with the permitted values in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A ring has too few or too many nodes.
@@ -14,7 +14,7 @@ pub enum Error {
     RingSize {
         /// The ring.
         ring: u32,
-        /// Its nodes.
+        /// The number of its nodes.
         nodes: usize,
     },
     /// A ring names a node that does not exist.
@@ -22,7 +22,7 @@ pub enum Error {
     NoSuchNode {
         /// The ring.
         ring: u32,
-        /// The node that it names.
+        /// The node.
         node: u32,
         /// Number of nodes.
         nodes: u32,
@@ -60,22 +60,22 @@ pub enum Error {
     /// The event-driven engine was asked for go bits.
     #[error("the event-driven engine has no go bits; the symbol engine has them")]
     GoBits,
-    /// A route has no stretch.
+    /// A route has no segment.
     #[error("a packet of node {node} has no route")]
     EmptyRoute {
-        /// Where it begins.
+        /// The node at which the packet starts.
         node: u32,
     },
-    /// A stretch of a route cannot be gone.
+    /// A segment of a route is not possible.
     #[error(
         "a route goes {} links along ring {} from node {node}; it must go 1 or more, less than once \
          around, along a ring of that node, change ring between stretches, and end at another node",
         .segment.hops, .segment.ring
     )]
     Route {
-        /// The node that it begins at.
+        /// The node at which the segment starts.
         node: u32,
-        /// The stretch.
+        /// The segment.
         segment: Segment,
     },
 }

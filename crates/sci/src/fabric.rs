@@ -1,4 +1,4 @@
-//! Which node has an interface on which ring.
+//! Nodes, rings and the interfaces between them.
 
 use crate::Error;
 use crate::limits::{RING_NODES_MAX, RINGS_MAX};
@@ -6,11 +6,11 @@ use isthmus_kernel::{Id, Table, id};
 use isthmus_topology::rings::Segment;
 
 id! {
-    /// An interface. The numbers of those of one node follow one another, in the order of its rings.
+    /// An interface. The interfaces of a node have consecutive numbers, in the order of its rings.
     pub struct InterfaceId;
 }
 
-/// One interface: where a node is on a ring.
+/// An interface: the position of a node on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
     /// Its node.
@@ -21,31 +21,31 @@ pub struct Interface {
     pub next: InterfaceId,
     /// Its number among the interfaces of its node.
     pub port: u32,
-    /// Its place on the ring.
-    place: u32,
+    /// Its position on the ring.
+    position: u32,
 }
 
 /// Directed rings over numbered nodes; each node has one interface for each ring that it is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     interfaces: Table<InterfaceId, Interface>,
-    /// The ring of each interface: what is asked most.
+    /// Ring of each interface, apart from the rest for fast searches.
     rings: Table<InterfaceId, u32>,
-    /// The first interface of each node, and one entry more.
+    /// First interface of each node, and a final entry.
     first: Vec<InterfaceId>,
-    /// The interfaces of all rings, ring by ring, in the order in which packets pass them.
+    /// Interfaces of all rings, ring by ring, in the order in which packets pass them.
     around: Vec<InterfaceId>,
-    /// Where each ring begins in `around`, and one entry more.
-    begins: Vec<u32>,
+    /// Start of each ring in `around`, and a final entry.
+    starts: Vec<u32>,
 }
 
 impl Fabric {
-    /// A fabric of `nodes` nodes and these rings, each a list of nodes in the order in which
-    /// packets pass them. A node may be on no ring; it can then neither send nor receive.
+    /// Create a fabric of `nodes` nodes and these rings. Each ring is a list of nodes in the order
+    /// in which packets pass them. A node may be on no ring; then it can neither send nor receive.
     ///
     /// # Errors
-    /// If a ring has fewer than two nodes or more than [`RING_NODES_MAX`], names a node that does
-    /// not exist or a node twice, or if a node is on more than [`RINGS_MAX`] rings.
+    /// A ring has fewer than two nodes or more than [`RING_NODES_MAX`]. A ring names a node that
+    /// does not exist, or a node twice. A node is on more than [`RINGS_MAX`] rings.
     pub fn new(nodes: u32, rings: &[Vec<u32>]) -> Result<Self, Error> {
         let mut counts = vec![0u32; nodes as usize];
         for (ring, members) in rings.iter().enumerate() {
@@ -83,16 +83,16 @@ impl Fabric {
             ring: 0,
             next: InterfaceId::NONE,
             port: 0,
-            place: 0,
+            position: 0,
         };
         let mut interfaces = Table::of(sum as usize, empty);
         let mut around = Vec::with_capacity(sum as usize);
-        let mut begins = Vec::with_capacity(rings.len() + 1);
+        let mut starts = Vec::with_capacity(rings.len() + 1);
         let mut filled = vec![0u32; nodes as usize];
         for (ring, members) in rings.iter().enumerate() {
             let begin = around.len();
-            begins.push(begin as u32);
-            for (place, &node) in members.iter().enumerate() {
+            starts.push(begin as u32);
+            for (position, &node) in members.iter().enumerate() {
                 let port = filled[node as usize];
                 filled[node as usize] += 1;
                 let id = InterfaceId::new(first[node as usize].number() + port);
@@ -101,16 +101,16 @@ impl Fabric {
                     ring: ring as u32,
                     next: InterfaceId::NONE,
                     port,
-                    place: place as u32,
+                    position: position as u32,
                 };
                 around.push(id);
             }
             let ring = &around[begin..];
-            for (place, &id) in ring.iter().enumerate() {
-                interfaces[id].next = ring[(place + 1) % ring.len()];
+            for (position, &id) in ring.iter().enumerate() {
+                interfaces[id].next = ring[(position + 1) % ring.len()];
             }
         }
-        begins.push(around.len() as u32);
+        starts.push(around.len() as u32);
         Ok(Self {
             rings: interfaces
                 .values()
@@ -120,43 +120,43 @@ impl Fabric {
             interfaces,
             first,
             around,
-            begins,
+            starts,
         })
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub fn node_count(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// Number of rings.
+    /// Return the number of rings.
     pub fn ring_count(&self) -> u32 {
-        self.begins.len() as u32 - 1
+        self.starts.len() as u32 - 1
     }
 
-    /// All interfaces, by number. Interface i is also the name of the link that leaves it.
+    /// Return all interfaces, by number. Interface i is also the name of the link that leaves it.
     pub fn interfaces(&self) -> &Table<InterfaceId, Interface> {
         &self.interfaces
     }
 
-    /// The places of the interfaces of `node` among all.
+    /// Return the numbers of the interfaces of `node`.
     #[inline]
-    pub fn of_node(&self, node: u32) -> std::ops::Range<usize> {
+    pub fn node_interfaces(&self, node: u32) -> std::ops::Range<usize> {
         self.first[node as usize].index()..self.first[node as usize + 1].index()
     }
 
-    /// The interfaces of `ring`, in the order in which packets pass them.
+    /// Return the interfaces of `ring`, in the order in which packets pass them.
     #[inline]
-    pub fn of_ring(&self, ring: u32) -> &[InterfaceId] {
+    pub fn ring_interfaces(&self, ring: u32) -> &[InterfaceId] {
         let ring = ring as usize;
-        &self.around[self.begins[ring] as usize..self.begins[ring + 1] as usize]
+        &self.around[self.starts[ring] as usize..self.starts[ring + 1] as usize]
     }
 
-    /// The interface of `node` on `ring`, if it has one.
+    /// Return the interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        // Looks at all: which of them it is cannot be foreseen.
-        let range = self.of_node(node);
+        // Search all without a branch: the processor cannot predict which one it is.
+        let range = self.node_interfaces(node);
         let start = range.start as u32;
         let mut found = InterfaceId::NONE;
         for (id, &other) in (start..).zip(&self.rings.values()[range]) {
@@ -166,12 +166,13 @@ impl Fabric {
         (found != InterfaceId::NONE).then_some(found)
     }
 
-    /// Where a stretch that begins at `node` leaves that node and where it ends.
+    /// Return the interfaces by which a route segment from `node` leaves that node and at which it
+    /// ends.
     ///
     /// # Errors
-    /// If the node is not on the ring, or the hops are 0 or once around or more.
+    /// The node is not on the ring, or the hops are 0 or at least once around.
     #[inline]
-    pub fn stretch(
+    pub fn segment_ends(
         &self,
         node: u32,
         segment: Segment,
@@ -183,23 +184,23 @@ impl Fabric {
         let Some(from) = self.interface(node, segment.ring) else {
             return Err(bad);
         };
-        let ring = self.of_ring(segment.ring);
+        let ring = self.ring_interfaces(segment.ring);
         if segment.hops == 0 || segment.hops as usize >= ring.len() {
             return Err(bad);
         }
-        let mut place = self.interfaces[from].place as usize + segment.hops as usize;
-        if place >= ring.len() {
-            place -= ring.len();
+        let mut position = self.interfaces[from].position as usize + segment.hops as usize;
+        if position >= ring.len() {
+            position -= ring.len();
         }
-        Ok((from, ring[place]))
+        Ok((from, ring[position]))
     }
 
-    /// The node at the end of a route that begins at `node`.
+    /// Return the node at the end of a route from `node`.
     ///
     /// # Errors
-    /// If the route is empty, has a stretch that is not one of the fabric, or stays on a ring from
-    /// one stretch to the next.
-    pub fn end_of(&self, node: u32, route: &[Segment]) -> Result<u32, Error> {
+    /// The route is empty, has a segment that the fabric does not have, or stays on a ring from one
+    /// segment to the next.
+    pub fn route_end(&self, node: u32, route: &[Segment]) -> Result<u32, Error> {
         let Some(&start) = route.first() else {
             return Err(Error::EmptyRoute { node });
         };
@@ -210,7 +211,7 @@ impl Fabric {
                 return Err(Error::Route { node: at, segment });
             }
             ring = Some(segment.ring);
-            at = self.interfaces[self.stretch(at, segment)?.1].node;
+            at = self.interfaces[self.segment_ends(at, segment)?.1].node;
         }
         if at == node {
             return Err(Error::Route {
@@ -238,10 +239,10 @@ mod tests {
         let [zero, three] = [0, 3].map(InterfaceId::new);
         assert_eq!(fabric.interfaces().values().len(), 6);
         // Node 1 has interfaces 1 (ring 0) and 2 (ring 1); node 2 has 3 and 4; node 3 has 5.
-        assert_eq!(fabric.of_node(1), 1..3);
+        assert_eq!(fabric.node_interfaces(1), 1..3);
         assert_eq!(fabric.interface(2, 1), Some(four));
         assert_eq!(fabric.interface(3, 0), None);
-        assert_eq!(fabric.of_ring(0), [three, zero, one]);
+        assert_eq!(fabric.ring_interfaces(0), [three, zero, one]);
         assert_eq!(fabric.interfaces()[one].next, three);
         assert_eq!(fabric.interfaces()[two].next, five);
         assert_eq!(fabric.interfaces()[four].next, two);
@@ -250,16 +251,24 @@ mod tests {
     #[test]
     fn routes_are_followed_and_checked() {
         let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
-        assert_eq!(fabric.end_of(0, &[segment(0, 1), segment(1, 1)]), Ok(3));
-        assert_eq!(fabric.end_of(0, &[segment(0, 2)]), Ok(2));
-        assert!(fabric.end_of(0, &[]).is_err());
-        assert!(fabric.end_of(0, &[segment(0, 3)]).is_err());
-        assert!(fabric.end_of(0, &[segment(0, 0)]).is_err());
-        assert!(fabric.end_of(0, &[segment(1, 1)]).is_err());
-        assert!(fabric.end_of(0, &[segment(7, 1)]).is_err());
-        assert!(fabric.end_of(0, &[segment(0, 1), segment(0, 1)]).is_err());
-        // Around and back to where it came from.
-        assert!(fabric.end_of(1, &[segment(1, 2), segment(0, 2)]).is_err());
+        assert_eq!(fabric.route_end(0, &[segment(0, 1), segment(1, 1)]), Ok(3));
+        assert_eq!(fabric.route_end(0, &[segment(0, 2)]), Ok(2));
+        assert!(fabric.route_end(0, &[]).is_err());
+        assert!(fabric.route_end(0, &[segment(0, 3)]).is_err());
+        assert!(fabric.route_end(0, &[segment(0, 0)]).is_err());
+        assert!(fabric.route_end(0, &[segment(1, 1)]).is_err());
+        assert!(fabric.route_end(0, &[segment(7, 1)]).is_err());
+        assert!(
+            fabric
+                .route_end(0, &[segment(0, 1), segment(0, 1)])
+                .is_err()
+        );
+        // Around and back to the start.
+        assert!(
+            fabric
+                .route_end(1, &[segment(1, 2), segment(0, 2)])
+                .is_err()
+        );
     }
 
     #[test]

@@ -15,70 +15,69 @@
 //! the input queue of one interface, its crossbar, an output queue of another.
 //!
 //! # The ring
-//! 1. A link carries one symbol per cycle. What leaves an interface in cycle t is decoded at the
-//!    next in t + `hop`.
+//! 1. A link carries one symbol per cycle. A symbol that leaves an interface in cycle t is decoded
+//!    at the next one in t + `hop`.
 //! 2. A send of s symbols takes s + 1 cycles of a link with the idle that follows it, an echo of e
-//!    symbols e + 1. Free idles fill the rest; they are absorbed wherever something waits.
+//!    symbols e + 1. Free idles fill the rest; they are absorbed wherever a packet waits.
 //! 3. An interface finishes each packet that it has started. At a boundary between packets, the
-//!    bypass FIFO goes first. If it is empty an own packet may start, even in the very cycle in
-//!    which a header comes in, which then waits in the bypass FIFO. While an own packet leaves,
-//!    incoming symbols are stored: at most the length of that packet and its idle, since nothing
-//!    more is sent before the FIFO is drained. So the FIFO holds one packet of the maximum length
-//!    with its idle.
-//! 4. The target strips a send. In its place go s - e free idles, then the echo in the last e
-//!    symbols, then the idle; the echo goes on around the ring to the interface that sent, which
-//!    turns it into free idles.
+//!    bypass FIFO goes first. If it is empty an own packet may start. It may start even in the cycle
+//!    in which a header comes in; that header then waits in the bypass FIFO. While an own packet
+//!    leaves, incoming symbols are stored: at most the length of that packet and its idle, since
+//!    the interface sends nothing more before the FIFO is drained. So the FIFO has room for one
+//!    packet of the maximum length with its idle.
+//! 4. The target strips a send. It replaces the send by s - e free idles, then the echo in the last
+//!    e symbols, then the idle. The echo goes on around the ring to the sender, which turns it into
+//!    free idles.
 //!
 //! # Acceptance
-//! 5. The target decides at the header: it accepts if the input queue of the packet's class has a
-//!    free slot, and refuses otherwise; the echo is good or busy. A packet that ends here is
-//!    delivered: the client takes it out as fast as it comes in, so its slot is free again when the
-//!    tail has come (before any other header can), whatever else waits in the queue. It is not
-//!    refused more readily, nor less, than one that goes on.
+//! 5. The target decides at the header. It accepts if the input queue of the packet's class has a
+//!    free slot, and refuses otherwise; the echo is good or busy. At its destination a packet is
+//!    delivered: the client removes it as fast as it comes in. So its slot is free again when the
+//!    tail has come, before any other header can come, whatever else waits in the queue. Packets
+//!    that end here and packets that go on are accepted by the same rule.
 //! 6. The sender holds the packet's slot of the output queue until the good echo comes. Several
-//!    packets of a queue may be on their way at once. A busy echo makes the packet ready again at
-//!    once, in its old place.
-//! 7. An interface whose output may start an own packet looks at its output queues in turn, from
-//!    the one after that served last: each class's queues in the order of the node's interfaces,
-//!    the client's in the place of the interface itself, requests before responses. It takes the
-//!    first queue that has a ready packet, and of it the oldest ready one.
+//!    packets of a queue may be in flight at once. A busy echo makes the packet ready again at once,
+//!    in its old position.
+//! 7. An interface that may start an own packet searches its output queues in round-robin order,
+//!    from the one after that served last. The order is requests before responses, and within a
+//!    class the order of the node's interfaces; the client's queue has the position of the interface
+//!    itself. The interface takes the oldest ready packet of the first queue that has one.
 //!
 //! # Agents and clients
 //! 8. A packet that goes on waits in the input queue, first come first served within its class. The
-//!    crossbar takes the first if the output queue has a free slot, which the packet takes at once;
-//!    it is busy for as many cycles as the packet has symbols, and then the input slot is free. The
-//!    first response goes before the first request. With [`ChangeFrom::Header`] the crossbar takes
-//!    a packet no sooner than `ring_change` cycles after its header has come, and the packet may
-//!    start to leave at once; with [`ChangeFrom::Transfer`] it may start to leave `ring_change`
-//!    cycles after the transfer has started. If all is free the header leaves that long after it has
-//!    come, in both and before the tail has come; but with the first the packet keeps its input slot
-//!    for longer, and one that waits for the crossbar is decided on meanwhile.
-//! 9. With [`Source::Unbounded`] the client's packets wait in a FIFO without bound for each class;
-//!    the first moves on as soon as the output queue of its interface has a free client slot, and
-//!    those behind it wait even if their own has one. With [`Source::Bounded`] a packet without a free slot
-//!    when it is generated is dropped.
+//!    crossbar takes the first packet if the output queue has a free slot, which the packet takes at
+//!    once. The crossbar is busy for one cycle per symbol of the packet; then the input slot is free.
+//!    The first response goes before the first request. With [`ChangeFrom::Header`] the crossbar
+//!    takes a packet at least `ring_change` cycles after its header has come, and the packet may
+//!    start to leave at once. With [`ChangeFrom::Transfer`] it may start to leave `ring_change` cycles
+//!    after the transfer has started. If everything is free, both let the header leave `ring_change`
+//!    cycles after it has come, before the tail has come. But with the first the packet keeps its
+//!    input slot for longer, and the delay overlaps with waiting for the crossbar.
+//! 9. With [`Source::Unbounded`] the client's packets wait in an unbounded FIFO for each class. The
+//!    first moves on as soon as the output queue of its interface has a free client slot. Packets
+//!    behind it wait even if their own queues have free slots. With [`Source::Bounded`] a packet that
+//!    finds no free slot when it is generated is dropped.
 //! 10. A packet is delivered when its tail has come: the header's cycle plus its length.
 //!
 //! # Go bits
 //! With [`FlowControl::GoBits`] (IEEE 1596 for one priority, after Scott, Goodman and Vernon,
-//! "Performance of the SCI ring", 1992) every idle carries a go bit, that behind a packet too.
+//! "Performance of the SCI ring", 1992) every idle carries a go bit, also the idle behind a packet.
 //! 11. An own packet may start only if the symbol that left the cycle before was a go idle.
-//! 12. While an own packet leaves and until the bypass FIFO is empty again (recovery), the go bits
-//!     that come in are kept back, and all idles that leave are stop idles. With the idle after
-//!     which nothing waits, which may be that of the own packet, leaves a go bit if one was kept
-//!     back.
+//! 12. While an own packet leaves and until the bypass FIFO is empty again (recovery), the interface
+//!     saves incoming go bits, and all idles that leave are stop idles. A saved go bit leaves with
+//!     the idle after which nothing waits, which may be the idle of the own packet.
 //! 13. A decoder extends go bits: free idles behind a go idle become go idles, up to the next
-//!     packet, and so do the idles in place of what it strips. The idle behind a stripped packet
+//!     packet. So do the idles that replace a stripped packet. The idle behind a stripped packet
 //!     keeps its own bit.
 //!
-//! So go bits are merged and multiplied but the last one is never lost. All links begin with go
+//! So go bits are merged and multiplied, but the last one is never lost. All links start with go
 //! idles.
 //!
 //! # Within a cycle
 //! First completed crossbars release their input slots. Then all interfaces handle incoming sends,
 //! good echoes and busy echoes. Then clients generate their packets, in the order in which they
-//! were offered, and move up. Reminders of handlers ([`Offers::remind`]) take their turn among
-//! them. Then crossbars start transfers. Last, outputs choose the next symbols. Each phase can use
+//! were offered, and move waiting packets to free slots. Reminders of handlers
+//! ([`Offers::remind`]) are in the same order. Then crossbars start transfers. Last, outputs choose the next symbols. Each phase can use
 //! resources freed by earlier phases of the same cycle.
 //!
 //! The engines are deterministic: all randomness is in the offered packets and their routes. The
@@ -104,8 +103,8 @@ pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
 use isthmus_kernel::Cycles;
 
-/// The functions of both engines beyond the contract of all engines. Packets that refuse one
-/// another for ever are still going; [`RingEngine::stalled`] detects them.
+/// The functions of both engines beyond the contract of all engines. A
+/// livelock still counts as work in progress; [`RingEngine::stalled`] detects it.
 pub trait RingEngine<T: Copy>:
     Sized + for<'a> isthmus_kernel::Engine<Message<'a> = Packet<'a, T>>
 {
@@ -125,7 +124,7 @@ pub trait RingEngine<T: Copy>:
     /// everything, so call it between runs, not after every cycle.
     fn stalled(&self, limit: Cycles) -> Option<Stall>;
 
-    /// Returns the nodes whose full queues wait for one another in a circle and can never move
-    /// again, in ascending order. It visits everything.
+    /// Returns the nodes whose full queues wait for one another cyclically and can never move again,
+    /// in ascending order. It visits everything.
     fn wedged(&self) -> Vec<u32>;
 }

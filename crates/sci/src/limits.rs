@@ -1,10 +1,10 @@
-//! How large fabrics and packets may be.
+//! Limits of fabrics and packets.
 
-/// Rings that a node may be on.
+/// Maximum number of rings of a node.
 pub const RINGS_MAX: usize = 32;
 
-/// Nodes on a ring at most.
+/// Maximum number of nodes of a ring.
 pub const RING_NODES_MAX: usize = 1 << 14;
 
-/// Symbols of a send at most.
+/// Maximum number of symbols of a send.
 pub const SYMBOLS_LIMIT: u32 = (1 << 14) - 1;

@@ -5,35 +5,37 @@ use crate::limits::SYMBOLS_LIMIT;
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// Where a client's packets wait. The SCI paper does not say; at saturation the two rules bracket
-/// its numbers.
+/// Queue for a client's packets. The SCI paper does not define it; at saturation the two rules
+/// bracket its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
-    /// In a FIFO without bound, whose head waits for a slot of its output port (source rule A).
+    /// An unbounded FIFO, whose head waits for a slot of its output port (source rule A).
     Unbounded,
-    /// In the slots of the output port only: a packet that finds none is dropped (source rule B).
+    /// Only the slots of the output port. A packet that finds no free slot is dropped (source rule
+    /// B).
     Bounded,
 }
 
-/// How a node that has more to send than its ring can carry is held back.
+/// Flow control of nodes that offer more than their ring can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FlowControl {
-    /// Not at all: a node sends whenever its bypass FIFO is empty.
+    /// None: a node sends whenever its bypass FIFO is empty.
     None,
     /// The go bits of IEEE 1596, for one priority: a node whose bypass FIFO had to store symbols
     /// sends stop idles until it has recovered. In the symbol engine only.
     GoBits,
 }
 
-/// When the delay of a ring change begins (rule 8).
+/// Start of the delay of a ring change (rule 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {
-    /// When the header comes to the agent, whose crossbar begins when it is over.
+    /// The arrival of the header at the agent. The transfer through the crossbar starts after the
+    /// delay.
     Header,
-    /// When the crossbar begins.
+    /// The start of the transfer through the crossbar.
     Transfer,
 }
 
@@ -41,40 +43,40 @@ pub enum ChangeFrom {
 /// each cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// From a symbol's leaving one interface to its being decoded at the next, 1 or more.
+    /// Cycles from the departure of a symbol to its decoding at the next interface, 1 or more.
     pub hop: Cycles,
-    /// From the header's coming to an agent, or from the start of the packet's transfer through it,
-    /// to the earliest cycle in which the header may leave on the next ring.
+    /// Cycles of a ring change: from `change_from` to the earliest cycle in which the header may
+    /// leave on the next ring.
     pub ring_change: Cycles,
-    /// Which of the two.
+    /// Start of the delay of a ring change.
     pub change_from: ChangeFrom,
-    /// Length of the longest send, without its idle. Bypass FIFOs hold that and the idle.
+    /// Maximum length of a send, without its idle. A bypass FIFO has room for it and the idle.
     pub symbols_max: u32,
     /// Length of an echo, without its idle.
     pub echo: u32,
     /// Slots of the input queue of an interface, for each class.
     pub input_slots: u32,
-    /// Slots of the output queue that an interface has for each other one of its node and each
-    /// class.
+    /// Slots of each output queue of an interface for packets from another interface of its node
+    /// and for one class.
     pub output_slots: u32,
-    /// Slots of the output queue that an interface has for the client and each class.
+    /// Slots of each output queue of an interface for packets of the client and for one class.
     pub client_slots: u32,
-    /// Where a client's packets wait.
+    /// Queue for a client's packets.
     pub source: Source,
-    /// How a busy ring is shared.
+    /// Flow control.
     pub flow_control: FlowControl,
 }
 
 impl Rules {
-    /// What of a ring change comes before the transfer, and what after its start.
-    pub(crate) fn around_transfer(&self) -> (Cycles, Cycles) {
+    /// Returns the delay of a ring change before the transfer, and that after its start.
+    pub(crate) fn ring_change_delays(&self) -> (Cycles, Cycles) {
         match self.change_from {
             ChangeFrom::Header => (self.ring_change, 0),
             ChangeFrom::Transfer => (0, self.ring_change),
         }
     }
 
-    /// Checks that the rules can be followed.
+    /// Checks that the rules are valid.
     ///
     /// # Errors
     /// The first length or depth that is out of bounds.

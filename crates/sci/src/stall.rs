@@ -1,4 +1,4 @@
-//! Collapse: packets wait and nothing is delivered any more.
+//! Detection of stalls: packets wait and no packet is delivered any more.
 
 use crate::traffic::CLASSES;
 use crate::{Fabric, InterfaceId};
@@ -6,43 +6,42 @@ use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// How a fabric has collapsed.
+/// Kind of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
-    /// Packets still circle, but all are refused.
+    /// Packets still circulate, but all are refused.
     Livelock,
     /// No packet leaves any node.
     Deadlock,
 }
 
-/// A collapse: nothing has been delivered anywhere for a time, and packets wait.
+/// A stall: no packet has been delivered anywhere for some time, and packets wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// Whether packets still move.
+    /// The kind: whether packets still move.
     pub kind: StallKind,
-    /// The cycle of the last delivery, or that in which the oldest packet under way was generated
-    /// if that is later.
+    /// Cycle of the last delivery, or of the generation of the oldest packet if that is later.
     pub since: Cycles,
-    /// Packets generated and not delivered.
+    /// Number of packets generated and not delivered.
     pub under_way: u64,
-    /// The nodes whose full input queues wait for one another in a circle, in rising order: those
-    /// that can never move again if there are any. Empty if there is no circle.
+    /// Nodes whose full input queues wait for one another cyclically, in ascending order. Only
+    /// nodes that can never move again, if there are any. Empty if there is no circular wait.
     pub nodes: Vec<u32>,
 }
 
-/// What an engine says when asked whether it stalls.
+/// State of an engine from which a stall follows.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
-    /// When a packet last began to leave an interface of its own accord.
+    /// Last cycle in which an own packet started to leave an interface.
     pub last_start: Cycles,
-    /// When the oldest packet under way was generated; `None` if there is none.
+    /// Cycle of the generation of the oldest packet in flight; `None` if there is none.
     pub oldest: Option<Cycles>,
     pub under_way: u64,
 }
 
 impl Progress {
-    /// Whether nothing has been delivered for `limit` cycles.
+    /// Returns the stall if no packet has been delivered for `limit` cycles.
     pub fn stalled(&self, limit: Cycles, nodes: impl FnOnce() -> Vec<u32>) -> Option<Stall> {
         let since = self.last_delivery.max(self.oldest?);
         if self.now < since + limit {
@@ -62,29 +61,29 @@ impl Progress {
     }
 }
 
-/// Who waits for whom: full input queues and full output queues.
+/// Dependencies among full input queues and full output queues.
 ///
 /// An input queue is stuck if it is full and the output queue that its head waits for is stuck. An
 /// output queue is stuck if it is full and all packets in it go to stuck input queues, none of them
-/// accepted yet. What is stuck under this rule as a whole can never move again: each part of it
-/// waits for another part.
+/// accepted yet. The largest set of queues that are stuck under this rule can never move again:
+/// each queue of it waits for another one of it.
 pub(crate) struct Waiting {
-    /// For each input queue (see [`Waiting::input`]) that is full, the output queue that its head
-    /// waits for, if that is full.
+    /// For each full input queue (see [`Waiting::input`]), the output queue that its head waits
+    /// for, if that is full.
     pub inputs: Vec<Option<u32>>,
-    /// For each output queue that is full and has no good echo on its way, the input queues that
-    /// its packets go to.
+    /// For each full output queue without a good echo in flight, the input queues to which its
+    /// packets go.
     pub outputs: Vec<Option<Vec<u32>>>,
 }
 
 impl Waiting {
-    /// The number of the input queue of an interface and class.
+    /// Returns the number of the input queue of an interface and class.
     pub fn input(interface: InterfaceId, class: usize) -> u32 {
         interface.number() * CLASSES as u32 + class as u32
     }
 
-    /// The nodes of the input queues that wait for one another in a circle and can never move
-    /// again, in rising order.
+    /// Returns the nodes of the input queues that wait for one another cyclically and can never
+    /// move again, in ascending order.
     pub fn wedged(&self, fabric: &Fabric) -> Vec<u32> {
         let mut stuck: Vec<bool> = self.inputs.iter().map(Option::is_some).collect();
         let mut changed = true;
@@ -98,28 +97,29 @@ impl Waiting {
                 }
             }
         }
-        self.circles(fabric, &stuck)
+        self.circular_waits(fabric, &stuck)
     }
 
-    /// The same, or if there are none the nodes of full input queues that wait in a circle for
-    /// queues of which some part could move, but does not: when a fabric stalls, because passing
-    /// traffic leaves it no room on the ring.
+    /// Returns the nodes of [`Waiting::wedged`]. If there are none, returns the nodes of full input
+    /// queues in a circular wait of which some part could move, but does not. Such a fabric stalls
+    /// because passing traffic leaves no room on the ring.
     pub fn stalled(&self, fabric: &Fabric) -> Vec<u32> {
         let wedged = self.wedged(fabric);
         if !wedged.is_empty() {
             return wedged;
         }
         let full: Vec<bool> = self.inputs.iter().map(Option::is_some).collect();
-        self.circles(fabric, &full)
+        self.circular_waits(fabric, &full)
     }
 
-    /// Where the packets of the output queue go that the head of an input queue waits for.
+    /// Returns the input queues to which packets of an output queue go: the one that the head of an
+    /// input queue waits for.
     fn targets(&self, input: usize) -> Option<&[u32]> {
         self.outputs[self.inputs[input]? as usize].as_deref()
     }
 
-    /// The nodes of all circles that lead only through these input queues.
-    fn circles(&self, fabric: &Fabric, through: &[bool]) -> Vec<u32> {
+    /// Returns the nodes of all circular waits that lead only through these input queues.
+    fn circular_waits(&self, fabric: &Fabric, through: &[bool]) -> Vec<u32> {
         let mut graph = DiGraph::<(), (), u32>::default();
         for _ in through {
             graph.add_node(());

@@ -33,10 +33,9 @@ pub struct Packet<'a, T> {
     pub class: Class,
     /// Its length without the idle: header, payload and checksum. At least that of an echo, at most
     /// the maximum of the rules.
-    /// longest of the rules.
     pub symbols: u32,
     /// Its route, segment by segment; the ring changes after each. It must be a route of the
-    /// fabric: see [`Fabric::end_of`](crate::Fabric::end_of).
+    /// fabric: see [`Fabric::route_end`](crate::Fabric::end_of).
     pub route: &'a [Segment],
     /// Data for the handler.
     pub tag: T,

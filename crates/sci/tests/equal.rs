@@ -174,7 +174,7 @@ fn demands(fabric: &Fabric, load: &Load) -> Vec<Demand> {
             route(fabric, node, to, &mut stream)
         };
         let Some(way) = way else { continue };
-        let to = fabric.end_of(node, &way).unwrap();
+        let to = fabric.route_end(node, &way).unwrap();
         let back = route(fabric, to, node, &mut stream);
         let answer = back.filter(|_| Chance::new(load.answers).draw(&mut stream));
         demands.push(Demand {
@@ -264,7 +264,7 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
     let mut route: Vec<Segment> = Vec::new();
     let mut at = from;
     for _ in 0..=Uniform::below(6).draw(stream) {
-        let ports = fabric.of_node(at);
+        let ports = fabric.node_interfaces(at);
         let last = route.last().map(|segment| segment.ring);
         let rings = fabric.interfaces().values()[ports].iter();
         let rings: Vec<u32> = rings.map(|i| i.ring).filter(|&r| last != Some(r)).collect();
@@ -272,13 +272,13 @@ fn wander(fabric: &Fabric, from: u32, stream: &mut Stream) -> Option<Vec<Segment
             break;
         }
         let ring = rings[Uniform::below(rings.len() as u32).draw(stream) as usize];
-        let around = fabric.of_ring(ring).len() as u32;
+        let around = fabric.ring_interfaces(ring).len() as u32;
         let hops = 1 + Uniform::below(around - 1).draw(stream);
-        let (_, end) = fabric.stretch(at, Segment { ring, hops }).unwrap();
+        let (_, end) = fabric.segment_ends(at, Segment { ring, hops }).unwrap();
         at = fabric.interfaces()[end].node;
         route.push(Segment { ring, hops });
     }
-    fabric.end_of(from, &route).is_ok().then_some(route)
+    fabric.route_end(from, &route).is_ok().then_some(route)
 }
 
 /// What both engines give.

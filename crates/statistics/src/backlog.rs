@@ -1,22 +1,22 @@
-//! Demands offered and not yet served, over time.
+//! Backlog: demands offered and not yet served, over time.
 
 use crate::error::{Error, at_least};
 use serde::{Deserialize, Serialize};
 
-/// Samples kept at most.
+/// Maximum number of samples kept.
 const CAPACITY: usize = 512;
 
-/// The backlog of one replication: at each sample, how many demands have been offered so far and
-/// how many of them are still in the system (waiting at their source included).
+/// Backlog of one replication. Each sample has the number of demands offered so far and the number
+/// of them still in the system (including those that wait at their source).
 ///
-/// At most 512 samples are kept: when they are full, every second one goes and from then on every
-/// second sample is taken, so the caller may sample as long as it likes at any regular interval.
+/// At most 512 samples are kept. When they are full, every second one is dropped, and from then on
+/// only every second sample is kept. So the caller may sample for any time at any regular interval.
 /// The latest sample is always kept. The first should be taken before the first demand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
-    /// Samples to pass over between two that are kept, and how many of them are left.
+    /// Number of samples to skip between two that are kept, and of those still to skip.
     skip: u64,
     skip_left: u64,
 }
@@ -28,8 +28,8 @@ struct Point {
 }
 
 impl Backlog {
-    /// From a backlog at the ends of blocks: it starts at `start`, and `blocks[i]` is the number
-    /// of demands offered during block i and the backlog at its end.
+    /// Create a backlog from its values at the ends of blocks: it starts at `start`, and
+    /// `blocks[i]` is the number of demands offered during block i and the backlog at its end.
     #[cfg(test)]
     pub(crate) fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
         let mut backlog = Self::default();
@@ -42,7 +42,8 @@ impl Backlog {
         backlog
     }
 
-    /// Takes a sample: `offered` demands since the start of the run, `level` of them unserved.
+    /// Take a sample: `offered` demands since the start of the run, of which `level` are not
+    /// served.
     pub fn sample(&mut self, offered: u64, level: u64) {
         let point = Point { offered, level };
         self.latest = Some(point);
@@ -57,7 +58,8 @@ impl Backlog {
                 index += 1;
                 index % 2 == 1
             });
-            // The last of an even number went: the next one to keep is `old skip` further on.
+            // The last sample was dropped, since their number is even. The next one to keep is the
+            // old number of skips further on.
             self.skip_left = self.skip;
             self.skip = 2 * self.skip + 1;
         } else {
@@ -65,7 +67,7 @@ impl Backlog {
         }
     }
 
-    /// The samples kept, as (demands offered so far, backlog).
+    /// Return the samples kept, as (demands offered so far, backlog).
     pub fn samples(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let tail = self
             .latest
@@ -77,7 +79,7 @@ impl Backlog {
             .map(|point| (point.offered, point.level))
     }
 
-    /// Demands offered between the first and the latest sample.
+    /// Return the number of demands offered between the first and the latest sample.
     #[must_use]
     pub fn offered(&self) -> u64 {
         match (self.points.first(), self.latest) {
@@ -86,14 +88,14 @@ impl Backlog {
         }
     }
 
-    /// Backlog per offered demand gained in each of `sections` equal parts (in demands offered)
-    /// of the run; between samples the backlog is taken as linear.
+    /// Return the backlog gained per offered demand in each of `sections` equal parts (in demands
+    /// offered) of the run. Between samples the backlog is taken as linear.
     ///
     /// # Errors
     /// [`Error::TooFew`] with fewer samples than section ends or without demands,
-    /// [`Error::OutOfRange`] if the demands offered ever decrease.
+    /// [`Error::OutOfRange`] if the number of demands offered ever decreases.
     pub(crate) fn growth(&self, sections: usize) -> Result<Vec<f64>, Error> {
-        let points = self.checked(sections)?;
+        let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         let section = (last - first) / sections as f64;
         let mut before = points[0].1;
@@ -111,14 +113,14 @@ impl Backlog {
             .collect())
     }
 
-    /// As [`Backlog::growth`], by the line of least squares through the samples of each section
-    /// rather than from its ends: where the backlog only fluctuates, the many samples of a section
-    /// say much more than the two at its ends.
+    /// Return the same as [`Backlog::growth`] by the line of least squares through the samples of
+    /// each section, not from its ends. For a backlog that only fluctuates, the many samples of a
+    /// section are much more precise than the two at its ends.
     ///
     /// # Errors
     /// As [`Backlog::growth`].
     pub(crate) fn trends(&self, sections: usize) -> Result<Vec<f64>, Error> {
-        let points = self.checked(sections)?;
+        let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
         let section = (last - first) / sections as f64;
         let ends = self.growth(sections)?;
@@ -137,8 +139,8 @@ impl Backlog {
         Ok(trends.collect())
     }
 
-    /// The samples, if there are enough of them for so many sections and they make sense.
-    fn checked(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
+    /// Return the samples, if they are valid and enough for this number of sections.
+    fn valid_samples(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
         at_least(
             sections + 1,
@@ -161,8 +163,8 @@ impl Backlog {
     }
 }
 
-/// The slope of the line of least squares through these points: what they gain per demand offered.
-/// None through fewer than three, which leave no line to be fitted.
+/// Return the slope of the line of least squares through these points: the gain per demand offered.
+/// `None` for fewer than three points.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     if points.len() < 3 {
         return None;
@@ -178,7 +180,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (squares > 0.0).then_some(products / squares)
 }
 
-/// Level at `offered`, which lies within the samples.
+/// Return the level at `offered`, which lies within the samples.
 fn level_at(points: &[(f64, f64)], offered: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= offered);
     match (
@@ -235,7 +237,7 @@ mod tests {
     fn trends_are_those_of_all_samples() {
         let ramp = Backlog::from_blocks(0, &[(100, 20), (100, 40), (100, 60), (100, 80)]);
         assert_eq!(ramp.trends(1).unwrap(), [0.2]);
-        // Two samples in a section and its end: the ends say what there is.
+        // Two samples in a section and its end: the ends decide.
         assert_eq!(ramp.trends(4).unwrap(), [0.2, 0.2, 0.2, 0.2]);
         let blocks: Vec<(u64, u64)> = (0..400)
             .map(|i| (20, if i % 2 == 0 { 37 } else { 43 }))

@@ -1,26 +1,27 @@
-//! An interval from one long run.
+//! Confidence interval from one long run, by batch means.
 
 use crate::error::{Error, all_finite, at_least};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::normal_quantile;
 
-/// Batches below which merging stops, and the number that it comes down to in any case.
+/// Number of batches below which merging stops, and the maximum number after merging.
 const FEWEST_BATCHES: usize = 16;
 const MOST_BATCHES: usize = 40;
-/// Chance to find independent batches correlated, which costs some merging and no coverage.
+/// Probability that independent batches are found correlated. That costs some merging, and no
+/// coverage.
 const CORRELATION_LEVEL: f64 = 0.1;
 
-/// The interval from batch means of a single stationary run, and whether the batches used pass as
-/// independent; its `samples` is their number.
+/// Return the interval from batch means of a single stationary run, and whether the batches used
+/// pass as independent. `samples` of the interval is their number.
 ///
-/// Given are means of equal, consecutive batches after the warm-up, the more the better (a few
-/// hundred). They are merged in pairs until their lag-1 correlation is insignificantly positive,
-/// then on to at most 40 for a margin (the test has little power against a small correlation that is
-/// spread over many batches; Law and Carson, Operations Research 27(5), 1979, go from 400 to 40
-/// batches for the same reason). If 16 to 31 batches are still correlated, the half-width is
-/// widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli and Wilson, IIE Transactions
-/// 43(2), 2011): the run should be lengthened. Batches that do not fill a merged one are dropped at
-/// the beginning, where a rest of the warm-up would sit.
+/// The input is the means of equal, consecutive batches after the warm-up, ideally a few hundred.
+/// They are merged in pairs until their lag-1 correlation is not significantly positive, then on to
+/// at most 40 for a margin. The margin is needed because the test has little power against a small
+/// correlation that is spread over many batches; Law and Carson (Operations Research 27(5), 1979)
+/// go from 400 to 40 batches for the same reason. If 16 to 31 batches are still correlated, the
+/// half-width is widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli and Wilson, IIE
+/// Transactions 43(2), 2011); then the run should be lengthened. Batches that do not fill a merged
+/// one are dropped at the start, where a rest of the warm-up would be.
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer than 16 batches, [`Error::NotFinite`], and
@@ -63,7 +64,8 @@ fn merge_pairs(means: &mut Vec<f64>) {
         .collect();
 }
 
-/// `sum of (x_i - m)(x_(i+1) - m) / sum of (x_i - m)^2`, 0 if the values do not vary.
+/// Return the lag-1 correlation, `sum of (x_i - m)(x_(i+1) - m) / sum of (x_i - m)^2`; 0 if the
+/// values do not vary.
 fn lag1_correlation(values: &[f64]) -> f64 {
     let (mean, variance) = mean_and_variance(values);
     let squares = variance.unwrap_or(0.0) * (values.len() - 1) as f64;
@@ -77,7 +79,7 @@ fn lag1_correlation(values: &[f64]) -> f64 {
     products / squares
 }
 
-/// One-sided von Neumann test: for independent normal values
+/// Return whether values pass the one-sided von Neumann test: for independent normal values
 /// `r1 + ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance
 /// `(n - 2) / (n^2 - 1)`.
 fn passes_as_independent(values: &[f64]) -> Result<bool, Error> {

@@ -1,10 +1,10 @@
-//! How well the rate of events is known.
+//! Confidence intervals of rates of events.
 //!
-//! With independent events the interval of Garwood (Biometrika 28(3-4), 1936) is exact: it follows
-//! from the Poisson distribution, is never below zero, and says of none seen that there may be some.
-//! Events that come in bursts, or evenly, count as fewer or more, as many as would scatter like
-//! the rates of the replications do (Fay and Feuer, Statistics in Medicine 16(7), 1997, for rates
-//! of unequal weight).
+//! With independent events the interval of Garwood (Biometrika 28(3-4), 1936) is exact. It follows
+//! from the Poisson distribution, is never below zero, and has a positive upper end if no event was
+//! seen. Events in bursts count as fewer, and evenly spaced events as more: the number of
+//! independent events that would scatter like the rates of the replications (Fay and Feuer,
+//! Statistics in Medicine 16(7), 1997, for rates of unequal weight).
 
 use statrs::function::gamma::gamma_lr;
 
@@ -12,27 +12,28 @@ use crate::error::{Error, all_finite, open_unit};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::{normal_quantile, t_quantile};
 
-/// Events below which even spacing is not believed: they are worth their number at most.
+/// Number of events below which even spacing may be chance. So few events count as their number at
+/// most.
 const FEW: u64 = 100;
-/// Events from which on the interval is the t interval over replications.
+/// Number of events from which the interval is the t interval over replications.
 const MANY: f64 = 10_000.0;
-/// Shape from which on the cube root of a gamma variable is as good as normal (Wilson and
+/// Shape from which the cube root of a gamma variable is close enough to normal (Wilson and
 /// Hilferty, PNAS 17(12), 1931).
 const CUBE_ROOT_FROM: f64 = 100.0;
 
 /// Events counted in replications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Events {
-    /// All of them.
+    /// Number of events in all replications.
     pub number: u64,
-    /// The mean rate over replications if there were one in all replications together.
+    /// Mean rate over replications if there were one event in all of them together.
     pub one: f64,
 }
 
 impl Estimate {
-    /// The mean rate of events over replications, which count alike, from the rate of each. `events`
-    /// is how many they are; none for what is counted in parts of other size, such as bytes, of
-    /// which none says nothing.
+    /// Return the mean rate of events over replications of equal weight, from the rate of each.
+    /// `events` is their number. It is `None` for measures with other units, such as bytes, whose
+    /// absence allows no upper end.
     ///
     /// # Errors
     /// As [`Estimate::from_samples`]; [`Error::OutOfRange`] for a negative rate.
@@ -58,18 +59,19 @@ impl Estimate {
             };
             return Ok(plain.between(0.0, high));
         }
-        let worth = worth(rates, events, tail)?;
-        if worth >= MANY {
+        let effective = effective_events(rates, events, tail)?;
+        if effective >= MANY {
             return Ok(plain);
         }
-        let low = gamma_quantile(worth, tail)? / worth;
-        let high = gamma_quantile(worth + 1.0, 1.0 - tail)? / worth;
+        let low = gamma_quantile(effective, tail)? / effective;
+        let high = gamma_quantile(effective + 1.0, 1.0 - tail)? / effective;
         Ok(plain.between(low * plain.mean, high * plain.mean))
     }
 }
 
-/// Independent events that rates of replications are worth.
-fn worth(rates: &[f64], events: Option<Events>, tail: f64) -> Result<f64, Error> {
+/// Return the effective number of events: the number of independent events that would scatter like
+/// these rates.
+fn effective_events(rates: &[f64], events: Option<Events>, tail: f64) -> Result<f64, Error> {
     let number = events.map_or(f64::INFINITY, |events| events.number as f64);
     let few = events.is_some_and(|events| events.number < FEW);
     let (mean, variance) = mean_and_variance(rates);
@@ -79,7 +81,7 @@ fn worth(rates: &[f64], events: Option<Events>, tail: f64) -> Result<f64, Error>
     Ok(if few { alike.min(number) } else { alike })
 }
 
-/// Quantile of the gamma distribution with this shape and a scale of 1.
+/// Return the quantile of the gamma distribution with this shape and a scale of 1.
 fn gamma_quantile(shape: f64, probability: f64) -> Result<f64, Error> {
     let ninth = 1.0 / (9.0 * shape);
     let root = 1.0 - ninth + normal_quantile(probability)? * ninth.sqrt();
@@ -91,7 +93,7 @@ fn gamma_quantile(shape: f64, probability: f64) -> Result<f64, Error> {
     while gamma_lr(shape, high) < probability {
         high *= 2.0;
     }
-    // Down to neighbouring numbers, or nearly.
+    // Down to adjacent floating-point numbers, or nearly.
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
         if middle > 0.0 && gamma_lr(shape, middle) < probability {
@@ -118,7 +120,7 @@ mod tests {
         Estimate::of_rate(&rates, Some(events), 0.95).unwrap()
     }
 
-    /// Garwood's table: none gives 0 to 3.689, one 0.0253 to 5.572, ten 4.795 to 18.39.
+    /// Garwood's table: no event gives 0 to 3.689, one 0.0253 to 5.572, ten 4.795 to 18.39.
     #[test]
     fn few_events_have_the_interval_of_the_poisson_distribution() {
         let none = of(&[0; 10]);
@@ -158,8 +160,9 @@ mod tests {
         assert_eq!((single.low, single.high), (0.0, f64::INFINITY));
     }
 
-    /// Poisson counts in ten replications with 0.2, 3 and 40 events in all on average, and counts
-    /// of bursts of a geometric number of events: the share of the intervals that hold the mean.
+    /// Coverage of the mean: the share of the intervals that contain it, for Poisson counts in ten
+    /// replications with 0.2, 3 and 40 events in all on average, and for bursts of a geometric
+    /// number of events.
     #[test]
     fn coverage() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);

@@ -1,27 +1,27 @@
-//! What a statistic cannot be computed from.
+//! Errors of statistics.
 
-/// Why a statistic has no value.
+/// Reason why a statistic has no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// There is less data than the statistic needs.
     #[error("{what}: {got} given, at least {needed} needed")]
     TooFew {
-        /// What there is too little of.
+        /// The missing data.
         what: &'static str,
-        /// How many were given.
+        /// The number given.
         got: usize,
-        /// How many are needed.
+        /// The number needed.
         needed: usize,
     },
     /// A NaN or an infinity among the data.
     #[error("{what}: value number {index} is {value}, all must be finite")]
     NotFinite {
-        /// What the values are.
+        /// The kind of values.
         what: &'static str,
-        /// Position of the first offender, counted from 0.
+        /// Position of the first such value, counted from 0.
         index: usize,
-        /// The offender.
+        /// The value.
         value: f64,
     },
     /// A parameter outside of its domain.
@@ -34,16 +34,16 @@ pub enum Error {
         /// The domain in words.
         wanted: &'static str,
     },
-    /// A replication has nothing left after its warm-up.
+    /// A replication has no observations after its warm-up.
     #[error(
         "replication {replication}: nothing is left after a warm-up of {discarded} observations out of {observations}; lengthen the run or shorten the warm-up"
     )]
     NothingAfterWarmUp {
         /// Position of the replication, counted from 0.
         replication: usize,
-        /// Observations that the warm-up rule discards.
+        /// Number of observations that the warm-up rule discards.
         discarded: u64,
-        /// Observations recorded.
+        /// Number of observations recorded.
         observations: u64,
     },
     /// The warm-up rule needs a mark that was never set.
@@ -54,7 +54,7 @@ pub enum Error {
     },
 }
 
-/// Accepts as many as are needed.
+/// Check that there are at least `needed`.
 pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<(), Error> {
     if got < needed {
         return Err(Error::TooFew { what, got, needed });
@@ -62,7 +62,7 @@ pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<
     Ok(())
 }
 
-/// Accepts a slice whose values are all finite.
+/// Check that all values are finite.
 pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(Error::NotFinite {
@@ -74,7 +74,7 @@ pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error
     }
 }
 
-/// Accepts a probability strictly between 0 and 1.
+/// Check that a probability is strictly between 0 and 1.
 pub(crate) fn open_unit(what: &'static str, value: f64) -> Result<(), Error> {
     if value > 0.0 && value < 1.0 {
         Ok(())

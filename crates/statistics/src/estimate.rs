@@ -6,28 +6,28 @@ use crate::quantile::t_quantile;
 /// A mean and the two-sided interval that contains the true value with probability
 /// `confidence`.
 ///
-/// `low = mean - half_width` and `high = mean + half_width`, but where [`Estimate::positive`] has
-/// moved both upwards, and in [`Estimate::of_rate`], whose arms differ: its half-width is half of the
-/// interval. A single sample gives an infinite half-width: nothing is known about its spread.
+/// `low = mean - half_width` and `high = mean + half_width`, except after [`Estimate::positive`],
+/// which moves both upwards, and in [`Estimate::of_rate`], whose arms differ and whose half-width
+/// is half of the interval. A single sample gives an infinite half-width: its spread is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Point estimate, in the unit of the samples.
     pub mean: f64,
-    /// Half the width of the interval, same unit; infinite for one sample.
+    /// Half the width of the interval, in the same unit; infinite for one sample.
     pub half_width: f64,
-    /// Lower end, same unit.
+    /// Lower end, in the same unit.
     pub low: f64,
-    /// Upper end, same unit.
+    /// Upper end, in the same unit.
     pub high: f64,
     /// Probability that the interval covers the true value, between 0 and 1.
     pub confidence: f64,
-    /// Number of independent samples behind it.
+    /// Number of independent samples.
     pub samples: usize,
 }
 
 impl Estimate {
-    /// The t interval over independent, identically distributed samples, such as the means of
-    /// replications: `mean +- t(n-1; (1+confidence)/2) s / sqrt(n)`.
+    /// Return the t interval over independent, identically distributed samples, such as the means
+    /// of replications: `mean +- t(n-1; (1+confidence)/2) s / sqrt(n)`.
     ///
     /// One sample gives an infinite half-width. Equal samples give a half-width of exactly zero:
     /// that is right for a deterministic or discrete measure, and no evidence otherwise.
@@ -51,7 +51,7 @@ impl Estimate {
         Ok(Self::new(mean, half_width, confidence, samples.len()))
     }
 
-    /// An interval known otherwise; `half_width` must not be negative or NaN.
+    /// Create an estimate with a given interval; `half_width` must not be negative or NaN.
     pub(crate) fn new(mean: f64, half_width: f64, confidence: f64, samples: usize) -> Self {
         debug_assert!(half_width >= 0.0);
         Self {
@@ -64,7 +64,7 @@ impl Estimate {
         }
     }
 
-    /// The same mean with an interval known otherwise.
+    /// Return the same mean with the given interval.
     pub(crate) fn between(self, low: f64, high: f64) -> Self {
         Self {
             half_width: 0.5 * (high - low),
@@ -74,7 +74,7 @@ impl Estimate {
         }
     }
 
-    /// Half-width over the absolute mean; 0 if both are 0, infinite if only the mean is.
+    /// Return the half-width over the absolute mean; 0 if both are 0, infinite if only the mean is.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         if self.half_width == 0.0 {
@@ -84,20 +84,21 @@ impl Estimate {
         }
     }
 
-    /// Whether `value` lies in the closed interval.
+    /// Return whether `value` lies in the closed interval.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// The interval of a measure that cannot be below zero and whose spread grows with its mean, such
-    /// as a latency: with h the relative half-width, from `mean / (1 + h)` to
-    /// `mean / (1 - stretch h)`, infinite where that has no value. Half-width and mean stay.
+    /// Return the interval of a measure that cannot be negative and whose spread grows with its
+    /// mean, such as a latency. With h the relative half-width, it goes from `mean / (1 + h)` to
+    /// `mean / (1 - stretch h)`, or to infinity if that is not positive. Half-width and mean do not
+    /// change.
     ///
-    /// The samples of such a measure are skewed to the right, and those that happen to lie low also
-    /// scatter little: intervals with equal arms then miss above. `stretch`, at least 1, lengthens
-    /// the upper arm where samples are of runs that are short against what they remember; an infinite
-    /// one leaves no upper end, unless nothing varies.
+    /// The samples of such a measure are skewed to the right, and samples that happen to be low
+    /// also scatter little. So intervals with equal arms miss upwards. `stretch`, at least 1,
+    /// lengthens the upper arm for samples from runs that are short relative to their correlation
+    /// time. An infinite one removes the upper end, unless nothing varies.
     #[must_use]
     pub fn positive(&self, stretch: f64) -> Self {
         let relative = self.relative_half_width();
@@ -119,7 +120,7 @@ impl Estimate {
         }
     }
 
-    /// The same interval for the measure times a positive `factor`, as in a change of unit.
+    /// Return the same interval for the measure times a positive `factor`, as in a change of unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         debug_assert!(factor > 0.0);
@@ -133,8 +134,8 @@ impl Estimate {
     }
 }
 
-/// Mean and unbiased variance in two passes; no variance for one value. Equal values have a mean
-/// equal to them and a variance of exactly zero, which a rounded mean would spoil.
+/// Return mean and unbiased variance in two passes; no variance for one value. Equal values have a
+/// mean equal to them and a variance of exactly zero, which a rounded mean would spoil.
 pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     if values.iter().all(|value| *value == values[0]) {
@@ -196,7 +197,7 @@ mod tests {
         }
     }
 
-    /// A relative half-width of a quarter: 4 / 1.25 and 4 / 0.75, or 4 / 0.5 where it is stretched.
+    /// A relative half-width of a quarter: 4 / 1.25 and 4 / 0.75, or 4 / 0.5 with a stretch of 2.
     #[test]
     fn what_cannot_be_negative_has_a_longer_arm_above() {
         let estimate = Estimate::new(4.0, 1.0, 0.95, 10);

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 /// Decimal digits that a bucket resolves: values up to 255 are exact, larger ones to 1/128.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// A log-linear histogram of `u64` values: exact up to 255, then 128 buckets per power of two,
-/// for the whole range of `u64`. It grows with the largest value seen (1 KiB per power of two).
+/// A log-linear histogram of `u64` values: exact up to 255, then 128 buckets per power of two, for
+/// the whole range of `u64`. It grows with the largest value (1 KiB per power of two).
 ///
 /// Recording takes about 2 ns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Histogram {
     counts: Hdr<u64>,
-    /// The smallest and the largest value, exactly.
+    /// The exact smallest and largest value.
     min: u64,
     max: u64,
 }
 
-/// A histogram as it is written: a value of each bucket that is not empty, and how many it has.
+/// Serialized histogram: a value of each non-empty bucket, and its count.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     buckets: Vec<(u64, u64)>,
@@ -49,14 +49,14 @@ impl From<Stored> for Histogram {
     }
 }
 
-/// One bucket that is not empty.
+/// A non-empty bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
     /// Smallest value in it.
     pub lower: u64,
     /// Largest value in it (inclusive).
     pub upper: u64,
-    /// Observations in it.
+    /// Number of observations in it.
     pub count: u64,
 }
 
@@ -67,7 +67,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// Return an empty histogram.
     #[must_use]
     pub fn new() -> Self {
         let counts = Hdr::new(SIGNIFICANT_DIGITS).expect("two digits are within the limits");
@@ -78,7 +78,7 @@ impl Histogram {
         }
     }
 
-    /// Records one value.
+    /// Record one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.min = self.min.min(value);
@@ -88,7 +88,7 @@ impl Histogram {
             .expect("a resizing histogram has a bucket for every u64");
     }
 
-    /// Adds the observations of another histogram, such as of another replication.
+    /// Add the observations of another histogram, such as of another replication.
     pub fn merge(&mut self, other: &Self) {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -97,25 +97,25 @@ impl Histogram {
             .expect("a resizing histogram has a bucket for every u64");
     }
 
-    /// Number of observations.
+    /// Return the number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// The smallest value, exactly; none without observations.
+    /// Return the exact smallest value; `None` without observations.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (!self.counts.is_empty()).then_some(self.min)
     }
 
-    /// The largest value, exactly; none without observations.
+    /// Return the exact largest value; `None` without observations.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (!self.counts.is_empty()).then_some(self.max)
     }
 
-    /// The buckets that are not empty, in rising order.
+    /// Return the non-empty buckets, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         self.counts.iter_recorded().map(|step| {
             let value = step.value_iterated_to();

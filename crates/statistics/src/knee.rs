@@ -1,14 +1,14 @@
-//! Where saturation begins.
+//! Search for the knee: the load at which saturation begins.
 
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
-/// Proposals that may follow the growth instead of halving the bracket.
+/// Maximum number of proposals that follow the growth instead of halving the bracket.
 const HINTS: usize = 4;
-/// Proposals keep away from the ends of the bracket by this part of it.
+/// Minimum distance of such proposals from the ends of the bracket, relative to its width.
 const MARGIN: f64 = 0.1;
 
-/// A search for the knee by sequential tests, without doing the tests itself.
+/// Search for the knee by sequential tests, which the caller runs.
 ///
 /// The caller alternates [`next`](Self::next) and [`report`](Self::report):
 ///
@@ -28,16 +28,16 @@ const MARGIN: f64 = 0.1;
 /// # Ok::<(), isthmus_statistics::Error>(())
 /// ```
 ///
-/// It bisects. In an open system of which a share g of the demands is never served at load x, the
-/// knee is near x (1 - g), so up to four proposals are taken from that estimate, half a
-/// resolution to either side of it; they save most of the steps and cannot harm the bracket. The
-/// ends of the range are tested only if the bracket closes on them. A load that stays undecided
-/// at the longest allowed run becomes part of an undecided zone inside the bracket, and the search
-/// goes on to both sides of it.
+/// The search bisects. In an open system of which a share g of the demands is never served at load
+/// x, the knee is near x (1 - g). So up to four proposals are half a resolution to either side of
+/// that estimate. They save most of the steps and cannot harm the bracket. The ends of the range
+/// are tested only if the bracket closes on them. A load that stays undecided at the longest
+/// allowed run becomes part of an undecided zone inside the bracket, and the search continues on
+/// both sides of it.
 ///
-/// **Error rate.** With each point tested at `alpha / tests_max` the bracket is wrong (its lower
-/// end not stable or its upper end not saturated) with probability at most `alpha` (Bonferroni
-/// over all tests that the search can ask for, `2 ceil(log2(range / resolution)) + 7`).
+/// **Error rate.** Each point is tested at `alpha / tests_max`. So the bracket is wrong (its lower
+/// end not stable or its upper end not saturated) with probability at most `alpha` (Bonferroni over
+/// all possible tests of the search, `2 ceil(log2(range / resolution)) + 7`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct KneeSearch {
     low: f64,
@@ -47,23 +47,23 @@ pub struct KneeSearch {
     hints_left: usize,
     hint: Option<f64>,
     bracket: Bracket,
-    /// Loads, in order.
+    /// Loads tested so far, in order.
     tested: Vec<f64>,
 }
 
-/// What is known about the knee.
+/// Bracket of the knee.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
-    /// Highest load found stable; none if even the lower end of the range is not.
+    /// Highest load found stable; `None` if even the lower end of the range is not.
     pub stable: Option<f64>,
     /// Lowest and highest load between these two that stayed undecided.
     pub undecided: Option<(f64, f64)>,
-    /// Lowest load found saturated; none if even the upper end of the range is not.
+    /// Lowest load found saturated; `None` if even the upper end of the range is not.
     pub saturated: Option<f64>,
 }
 
 impl Bracket {
-    /// Distance between its ends, if it has both.
+    /// Return the distance between its ends, if it has both.
     #[must_use]
     pub fn width(&self) -> Option<f64> {
         Some(self.saturated? - self.stable?)
@@ -71,8 +71,8 @@ impl Bracket {
 }
 
 impl KneeSearch {
-    /// A search between the loads `low` and `high` to a bracket of `resolution`, all in the same
-    /// unit, with an overall error rate of `alpha`.
+    /// Create a search between the loads `low` and `high` to a bracket of `resolution`, all in the
+    /// same unit, with an overall error rate of `alpha`.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless `0 < low < high`, `resolution > 0` and `0 < alpha < 1`, all
@@ -114,7 +114,7 @@ impl KneeSearch {
         })
     }
 
-    /// Most tests that the search asks for.
+    /// Return the maximum number of tests of the search.
     #[must_use]
     pub fn tests_max(&self) -> u32 {
         let halvings = ((self.high - self.low) / self.resolution)
@@ -126,7 +126,7 @@ impl KneeSearch {
         2 * halvings as u32 + HINTS as u32 + 3
     }
 
-    /// The test to use at each load, with up to `looks` looks at ever longer runs.
+    /// Return the test to use at each load, with up to `looks` looks at increasingly long runs.
     #[must_use]
     pub fn test(&self, looks: u32) -> SaturationTest {
         SaturationTest {
@@ -136,14 +136,15 @@ impl KneeSearch {
         }
     }
 
-    /// The bracket so far.
+    /// Return the bracket so far.
     #[must_use]
     pub fn bracket(&self) -> Bracket {
         self.bracket
     }
 
-    /// The next load to test, in the unit of the range; none where the bracket is as narrow as asked for, up
-    /// to an undecided zone. Asking again without a report gives the same answer.
+    /// Return the next load to test, in the unit of the range; `None` if the bracket, apart from an
+    /// undecided zone, is within the resolution. Repeated calls without a report return the same
+    /// load.
     #[must_use]
     pub fn next(&self) -> Option<f64> {
         let from = self.bracket.stable.unwrap_or(self.low);
@@ -156,8 +157,8 @@ impl KneeSearch {
         }
     }
 
-    /// A load between `from` and `to` if they are too far apart, else an end of the range that
-    /// was taken for granted so far.
+    /// Return a load between `from` and `to` if they are too far apart, otherwise an end of the
+    /// range that has not been tested.
     fn split(&self, from: f64, to: f64, lower: bool, upper: bool) -> Option<f64> {
         let width = to - from;
         // Halving may end a rounding error above the resolution.
@@ -184,11 +185,11 @@ impl KneeSearch {
         self.tested.contains(&load)
     }
 
-    /// Takes the verdict at `load`, and its backlog growth per offered demand.
+    /// Report the verdict at `load`, and its backlog growth per offered demand.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if `load` is not what [`next`](Self::next) asked for, or if the
-    /// growth is not finite.
+    /// [`Error::OutOfRange`] if `load` is not the result of [`next`](Self::next), or if the growth
+    /// is not finite.
     pub fn report(&mut self, load: f64, verdict: Verdict, growth: f64) -> Result<(), Error> {
         if self.next() != Some(load) {
             return Err(Error::OutOfRange {
@@ -228,8 +229,7 @@ impl KneeSearch {
         Ok(())
     }
 
-    /// A load above one found stable, or below one found saturated, decides the undecided loads
-    /// on its other side.
+    /// Drop an undecided zone that lies entirely below a stable load or above a saturated one.
     fn drop_contradicted_zone(&mut self) {
         let Some((first, last)) = self.bracket.undecided else {
             return;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any knee, any width of the zone that stays undecided, and growth that may mislead.
+        /// Test any knee, any width of the undecided zone, and misleading growth.
         #[test]
         fn brackets_the_knee(
             low in 0.1..10.0f64,
@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// From 5..20 to 0.1: 7.2 halvings. The growth names the knee after the first saturated load.
+    /// From 5..20 to 0.1: 7.2 halvings. The growth gives the knee after the first saturated load.
     #[test]
     fn growth_saves_steps() {
         let knee = |load: f64| {

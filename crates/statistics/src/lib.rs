@@ -1,24 +1,24 @@
 //! Warm-up, confidence intervals, saturation verdict, histograms.
 //!
-//! Plain slices and numbers in, numbers out: this crate knows nothing of engines, files or
-//! threads. Every result is a pure function of ordered input, so it does not depend on which
+//! Input is plain slices and numbers, output is numbers: this crate knows nothing of engines, files
+//! or threads. Every result is a pure function of ordered input, so it does not depend on which
 //! thread finished first.
 //!
 //! | question | where |
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
 //! | where does the warm-up end? | [`WarmUp`], [`mser`] |
-//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`batch_means`], [`ReplicationMeans`] |
+//! | how precise is a mean, or a rate of rare events? | [`Estimate`], [`batch_means`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`more_work`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
 //! | where is the knee? | [`KneeSearch`] |
-//! | all of one measure at once | [`Summary`] |
+//! | all results of one measure | [`Summary`] |
 //!
 //! A typical round of an experiment keeps one [`Recorder`] per measure and one [`Backlog`] in
-//! each replication, then asks [`Summary::of`] for means and percentiles, [`more_work`] whether
-//! they are known well enough, and [`SaturationTest::judge`] whether the point has a
-//! steady state at all.
+//! each replication. Then [`Summary::of`] returns means and percentiles, [`more_work`] returns whether
+//! they are precise enough, and [`SaturationTest::judge`] returns whether the point has a steady
+//! state at all.
 //!
 //! ```
 //! use isthmus_statistics::{Recorder, Summary, WarmUp};

@@ -1,61 +1,65 @@
-//! Percentiles over replications, and what is known of them.
+//! Percentiles over replications, with confidence intervals.
 
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::histogram::{Bucket, Histogram};
 use crate::share::ShareTest;
 
-/// Observations that must lie above a percentile for it to be a property of the distribution
-/// rather than of the largest few values.
+/// Number of observations that must lie above a percentile. With fewer it depends on the largest
+/// few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Density of a bucket over that of its neighbours from which on it may hold a single value.
+/// Ratio of the density of a bucket to that of its neighbours, from which it may hold a single
+/// value.
 const STEP: f64 = 2.0;
-/// By how much less observations are worth where it is not known whether there is a steady state: such
-/// runs begin below it, at 90% of the knee of a hypercube by half a standard deviation of what they show.
-const DOUBT: f64 = 1.5;
+/// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
+/// below their steady state: at 90% of the knee of a hypercube by half a standard deviation of
+/// their observations.
+const UNSTEADY_DIVISOR: f64 = 1.5;
 
 /// A percentile with its interval over replications.
 ///
-/// The interval reaches from where the mean distribution of the replications comes to the lowest share
-/// of observations that may be seen below the percentile, to where it rises above the highest (Woodruff,
-/// Journal of the American Statistical Association 47(260), 1952). Both shares follow from how the
-/// shares of the replications scatter at the percentile. Ends lie in buckets of the histogram by straight
-/// line; a bucket that may hold a single value belongs to the interval as a whole. On a lattice the
-/// interval is therefore a single value if that is clear.
+/// The ends of the interval are points of the mean distribution of the replications: where it
+/// reaches the lowest share of observations that may lie below the percentile, and where it exceeds
+/// the highest (Woodruff, Journal of the American Statistical Association 47(260), 1952). Both
+/// shares follow from the scatter of the shares of the replications at the percentile. An end
+/// within a bucket of the histogram is interpolated linearly. A bucket that may hold a single value
+/// belongs to the interval as a whole. So on a lattice the interval is a single value if that value
+/// is certain.
 ///
-/// It presumes a steady state, and that replications are independent, but not that they are long: how far
-/// neighbours depend on one another is in how replications scatter.
+/// The interval assumes a steady state and independent replications. It does not assume long ones:
+/// correlation of successive observations shows in the scatter of the replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PercentileEstimate {
-    /// Which percentile, from 0 to 100.
+    /// The percentage, from 0 to 100.
     pub percentile: f64,
-    /// Where the mean distribution of the replications reaches it, within its bucket by straight
-    /// line, in the unit of the values; never outside of what was seen.
+    /// The value at which the mean distribution of the replications reaches it, interpolated
+    /// linearly within its bucket, in the unit of the values; always within the range of the
+    /// observations.
     pub value: f64,
-    /// Lower end of the interval, no less than the smallest value seen; minus infinity for a single
+    /// Lower end of the interval, at least the smallest observation; minus infinity for a single
     /// replication.
     pub low: f64,
-    /// Upper end; infinite where too little was seen above the percentile to tell, where it is not known
-    /// whether there is a steady state, and for a single replication.
+    /// Upper end. Infinite with too few observations above the percentile, without a certain steady
+    /// state, and for a single replication.
     pub high: f64,
-    /// Whether every replication has at least ten observations above the percentile; otherwise
-    /// it rests on the largest few values.
+    /// Whether every replication has at least ten observations above the percentile. Otherwise it
+    /// depends on the largest few values.
     pub resolved: bool,
-    /// What each replication says of it, to compare results with: the value less how far the share of
-    /// the replication at or below it is above the mean of these shares, on a scale that spreads as
-    /// wide as the interval, its bins left out. Mean and value are the same.
+    /// Values by replication, for comparison of results. Each is the value minus the scaled
+    /// deviation of the share of the replication at or below it from the mean of these shares. The
+    /// scale makes their spread as wide as the interval without its bins. Their mean is the value.
     pub each: Vec<f64>,
 }
 
 impl PercentileEstimate {
-    /// Take away the upper end, unless the whole interval is a single value.
-    pub(crate) fn leave_open(&mut self) {
+    /// Remove the upper end, unless the whole interval is a single value.
+    pub(crate) fn remove_upper_end(&mut self) {
         if self.low < self.high {
             self.high = f64::INFINITY;
         }
     }
 
-    /// The same for the measure times a positive `factor`, as in a change of unit.
+    /// Return the percentile of the measure times a positive `factor`, as in a change of unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         Self {
@@ -68,8 +72,8 @@ impl PercentileEstimate {
     }
 }
 
-/// Percentiles with intervals over replications of the same measure. Where it is not known whether
-/// they are of a steady state (`steady`), the upper arm allows for runs that begin below it.
+/// Return percentiles with intervals over replications of a measure. Without a certain steady state
+/// (`steady`), the upper arm allows for runs that start below it.
 ///
 /// # Errors
 /// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
@@ -80,7 +84,7 @@ pub fn percentile_estimates(
     confidence: f64,
     steady: bool,
 ) -> Result<Vec<PercentileEstimate>, Error> {
-    let spread = Spread::new(replications, confidence, steady)?;
+    let spread = Distributions::new(replications, confidence, steady)?;
     let of = |&percentile: &f64| {
         if !(0.0..=100.0).contains(&percentile) {
             return Err(Error::OutOfRange {
@@ -100,27 +104,27 @@ pub fn percentile_estimates(
     percentiles.iter().map(of).collect()
 }
 
-/// The distribution functions of all replications, step by step.
-struct Spread {
-    /// Every bucket that any of them uses, rising.
+/// Distribution functions of all replications, by bucket.
+struct Distributions {
+    /// All buckets that any of them uses, in ascending order.
     buckets: Vec<Bucket>,
-    /// For each bucket the share of each replication that is in or below it.
+    /// For each bucket, the share of each replication that is in or below it.
     shares: Vec<Vec<f64>>,
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// By how much less the observations are worth for the upper end.
-    doubt: f64,
+    /// Divisor of the effective number of observations for the upper end.
+    upper_divisor: f64,
 }
 
-/// One end of an interval.
+/// End of an interval.
 struct End {
     at: f64,
-    /// How far it is from the percentile, less what is due to the width of a bucket.
-    apart: f64,
+    /// Distance from the percentile, without the width of a bucket.
+    distance: f64,
 }
 
-impl Spread {
+impl Distributions {
     fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();
@@ -149,7 +153,7 @@ impl Spread {
             min,
             max,
             test: ShareTest::new(replications.len(), all.count(), confidence)?,
-            doubt: if steady { 1.0 } else { DOUBT },
+            upper_divisor: if steady { 1.0 } else { UNSTEADY_DIVISOR },
         })
     }
 
@@ -158,9 +162,9 @@ impl Spread {
         shares.iter().sum::<f64>() / shares.len() as f64
     }
 
-    /// Where the mean distribution reaches `p`, the interval, and what each replication says.
+    /// Return the percentile at `p` with its interval and the values of the replications.
     fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
-        let here = self.reaches(p);
+        let here = self.bucket_reaching(p);
         let value = self.within(here, p);
         let found = PercentileEstimate {
             percentile: 100.0 * p,
@@ -173,15 +177,20 @@ impl Spread {
         let Some(test) = &self.test else {
             return Ok(found);
         };
-        let (below, above) = self.around(here, p);
-        let low = self.low(test.lowest(p, test.worth(&below)), value);
-        let high = self.high(test.highest(p, test.worth(&above) / self.doubt), value);
+        let (below, above) = self.shares_around(here, p);
+        let low = self.low(test.lowest(p, test.effective_size(&below)), value);
+        let high = self.high(
+            test.highest(p, test.effective_size(&above) / self.upper_divisor),
+            value,
+        );
         let (mean, spread) = {
             let shares = Estimate::from_samples(&above, confidence)?;
             (shares.mean, shares.half_width)
         };
-        let apart = low.apart.max(high.as_ref().map_or(0.0, |high| high.apart));
-        let scale = if spread > 0.0 { apart / spread } else { 0.0 };
+        let distance = low
+            .distance
+            .max(high.as_ref().map_or(0.0, |high| high.distance));
+        let scale = if spread > 0.0 { distance / spread } else { 0.0 };
         let each = above.iter().map(|share| value - scale * (share - mean));
         Ok(PercentileEstimate {
             low: low.at,
@@ -191,17 +200,17 @@ impl Spread {
         })
     }
 
-    /// The first bucket in or below which there is a share of `p`.
-    fn reaches(&self, p: f64) -> usize {
+    /// Return the first bucket with a share of `p` in or below it.
+    fn bucket_reaching(&self, p: f64) -> usize {
         let last = self.buckets.len() - 1;
         // Sums of shares may miss a whole number by rounding.
-        let reaches = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
-        (0..last).find(reaches).unwrap_or(last)
+        let is_reached = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
+        (0..last).find(is_reached).unwrap_or(last)
     }
 
-    /// The shares of the replications next to where the mean distribution reaches `p`: below and
-    /// above the step there, or on the straight line.
-    fn around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
+    /// Return the shares of the replications at the point where the mean distribution reaches `p`:
+    /// below and above a step, or the same interpolated share twice.
+    fn shares_around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
         let after = &self.shares[here];
         let before = here.checked_sub(1).map_or_else(
             || vec![0.0; after.len()],
@@ -210,16 +219,16 @@ impl Spread {
         if self.is_step(here) {
             return (before, after.clone());
         }
-        let part = self.part(here, p);
-        let on = |(before, after): (&f64, &f64)| before + part * (after - before);
+        let fraction = self.fraction(here, p);
+        let on = |(before, after): (&f64, &f64)| before + fraction * (after - before);
         let line: Vec<f64> = before.iter().zip(after).map(on).collect();
         (line.clone(), line)
     }
 
-    /// The lower end, where the mean distribution reaches `share`.
+    /// Return the lower end, where the mean distribution reaches `share`.
     fn low(&self, share: f64, value: f64) -> End {
-        let bucket = self.reaches(share);
-        let (lower, upper) = self.ends(bucket);
+        let bucket = self.bucket_reaching(share);
+        let (lower, upper) = self.value_range(bucket);
         let (at, near) = if self.is_step(bucket) {
             (lower, upper.min(value))
         } else {
@@ -228,14 +237,14 @@ impl Spread {
         };
         End {
             at,
-            apart: value - near,
+            distance: value - near,
         }
     }
 
-    /// The upper end, where the mean distribution rises above `share`; none where it does not.
+    /// Return the upper end, where the mean distribution exceeds `share`; `None` if it never does.
     fn high(&self, share: f64, value: f64) -> Option<End> {
         let bucket = (0..self.buckets.len()).find(|bucket| self.mean(*bucket) > share)?;
-        let (lower, upper) = self.ends(bucket);
+        let (lower, upper) = self.value_range(bucket);
         let (at, near) = if self.is_step(bucket) {
             (upper, lower.max(value))
         } else {
@@ -244,12 +253,13 @@ impl Spread {
         };
         Some(End {
             at,
-            apart: near - value,
+            distance: near - value,
         })
     }
 
-    /// Whether a bucket is a step of the distribution: it can hold one value alone, or it holds so
-    /// much more than its neighbours that it may. Where in the bucket that value is, is not known.
+    /// Return whether a bucket is a step of the distribution: whether it can hold one value only,
+    /// or is so much denser than its neighbours that it may. The position of that value in the
+    /// bucket is unknown.
     fn is_step(&self, bucket: usize) -> bool {
         let density =
             |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;
@@ -262,14 +272,15 @@ impl Spread {
         here.lower == here.upper || density(here) > STEP * beside
     }
 
-    /// The place in a bucket: its values are taken as evenly spread over those that it can hold.
+    /// Return the value at which the mean distribution reaches `p` in a bucket, whose values are
+    /// taken as evenly spread.
     fn within(&self, bucket: usize, p: f64) -> f64 {
-        let (low, high) = self.ends(bucket);
-        low + (high - low) * self.part(bucket, p)
+        let (low, high) = self.value_range(bucket);
+        low + (high - low) * self.fraction(bucket, p)
     }
 
-    /// The part of a bucket up to where the mean distribution reaches `p`.
-    fn part(&self, bucket: usize, p: f64) -> f64 {
+    /// Return the fraction of a bucket below the point where the mean distribution reaches `p`.
+    fn fraction(&self, bucket: usize, p: f64) -> f64 {
         let before = bucket
             .checked_sub(1)
             .map_or(0.0, |before| self.mean(before));
@@ -277,8 +288,8 @@ impl Spread {
         ((p - before) / inside).clamp(0.0, 1.0)
     }
 
-    /// The values that a bucket can hold: those seen end at the smallest and the largest.
-    fn ends(&self, bucket: usize) -> (f64, f64) {
+    /// Return the range of values of a bucket, limited to the smallest and largest observations.
+    fn value_range(&self, bucket: usize) -> (f64, f64) {
         let Bucket { lower, upper, .. } = self.buckets[bucket];
         (lower.max(self.min) as f64, upper.min(self.max) as f64)
     }
@@ -302,8 +313,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever was seen: the value lies in it, and in the interval, which has the whole of a bucket
-        /// that no other touches.
+        /// For any observations the value lies within their range and in the interval. The interval
+        /// contains the whole of a bucket that touches no other.
         #[test]
         fn nothing_beyond_what_was_seen(
             values in prop::collection::vec(
@@ -336,7 +347,8 @@ mod tests {
         }
     }
 
-    /// All is 10,066: the bucket is 10,048 to 10,111, but no value outside of what was seen is given.
+    /// All values are 10,066. The bucket is 10,048 to 10,111, but no value outside the range of the
+    /// observations is returned.
     #[test]
     fn a_single_value_is_itself() {
         let same: Vec<Histogram> = (0..10).map(|_| histogram([10_066; 500])).collect();
@@ -351,8 +363,8 @@ mod tests {
         assert_eq!(one(&same, 50.0).high, 10_066.0);
     }
 
-    /// On a lattice of 40, 41, 42 with steps at 30% and 89%, the 90th percentile may be 41 or 42 as
-    /// long as that is what the replications differ by; the median is clear.
+    /// On a lattice of 40, 41, 42 with steps at 30% and 89%, the 90th percentile may be 41 or 42 if
+    /// the replications differ by that; the median is certain.
     #[test]
     fn lattices_give_a_value_where_it_is_clear_and_both_where_not() {
         let replications: Vec<Histogram> = (0..10u64)
@@ -372,8 +384,8 @@ mod tests {
         assert_eq!((far.low, far.high), (41.0, 41.0));
     }
 
-    /// Ten replications with each of 4096 values once: their shares do not differ, so that the median is
-    /// as well known as from n = 40,960 independent observations, to 1.96 sqrt(1/4 / n) of the values
+    /// Ten replications have each of 4096 values once. Their shares do not differ, so the median is
+    /// as precise as from n = 40,960 independent observations: to 1.96 sqrt(1/4 / n) of the values
     /// and half an observation. That is less than the 32 values of a bucket.
     #[test]
     fn ends_lie_within_buckets() {
@@ -388,7 +400,8 @@ mod tests {
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }
 
-    /// Ten replications of 20 say nothing of how far the 99th percentile may lie: (0.99)^200 = 13%.
+    /// Ten replications of 20 observations give no upper end of the 99th percentile: (0.99)^200 =
+    /// 13%.
     #[test]
     fn what_too_little_was_seen_of_has_no_upper_end() {
         let few: Vec<Histogram> = (0..10).map(|i| histogram(i..i + 20)).collect();

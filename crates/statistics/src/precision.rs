@@ -1,34 +1,33 @@
-//! Whether a run may stop, and how much longer it must go on.
+//! Stopping rule: whether a run may stop, and how much work it still needs.
 
 use crate::estimate::Estimate;
 
-/// Samples below which a half-width is not trusted to end a run.
+/// Minimum number of samples for a half-width that may end a run.
 const SAMPLES_MIN: usize = 10;
-/// Least increase of the work between two looks.
+/// Minimum factor of the work between two looks.
 const FACTOR_MIN: f64 = 1.5;
-/// Greatest increase at once, since an early half-width may be far off.
+/// Maximum factor at once, since an early half-width may be far off.
 const FACTOR_MAX: f64 = 2.5;
-/// Work proposed over work that seems needed.
+/// Ratio of the proposed work to the work that seems needed.
 const RESERVE: f64 = 1.2;
 
-/// Return the factor by which to increase the work (number of replications, or their length) where
-/// a half-width exceeds `relative` times the absolute mean; `None` where none does.
+/// Return the factor by which to increase the work (number of replications, or their length) if a
+/// half-width exceeds `relative` times the absolute mean; `None` if none does.
 ///
-/// This is a sequential stopping rule with few looks, under the law that half-widths fall like
-/// 1 / sqrt(work). A rule that looks at the half-width often stops preferably when the spread
-/// happens to be underestimated, and covers less than it states. Therefore the work grows by at
-/// least 1.5 times between looks and by 1.2 times more than what seems needed, which makes three to
-/// four looks the rule, and fewer than ten samples never meet a target; it grows by 2.5 times at
-/// most, since half-widths of short runs are rough and fall faster than the law says, so that a run
-/// that believed the first of them would overshoot its target. With
+/// This is a sequential stopping rule with few looks, for half-widths that fall like 1 /
+/// sqrt(work). A rule with many looks tends to stop when the spread happens to be underestimated,
+/// and so covers less than it states. Therefore the work grows by at least 1.5 times between looks,
+/// and by 1.2 times more than seems needed. That gives three to four looks, and fewer than ten
+/// samples never meet a target. The work grows by at most 2.5 times: half-widths of short runs are
+/// rough and fall faster than the law, so that a larger first step would overshoot the target. With
 /// [`ReplicationMeans::estimate`](crate::ReplicationMeans::estimate), M/M/1 at rho = 0.5 and a
-/// target of 3 %, 95.8 % of the intervals stated at 95 % cover if replications are lengthened and
-/// 94.5 % if some are added, of 400 each; adding takes a sixth less work, as the number of samples
-/// grows too (`tests/coverage.rs`).
+/// target of 3 %, intervals stated at 95 % cover as follows, of 400 each: 95.8 % if replications
+/// are lengthened, 94.5 % if some are added. Adding takes a sixth less work, as the number of
+/// samples grows too (`tests/coverage.rs`).
 #[must_use]
 pub fn more_work(estimates: &[Estimate], relative: f64) -> Option<f64> {
     let missed = estimates.iter().filter_map(|estimate| {
-        // Half-width over the one allowed.
+        // Half-width relative to the one allowed.
         let excess = if estimate.half_width == 0.0 {
             0.0
         } else {

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 use crate::error::{Error, at_least, open_unit};
 
-/// Quantile of Student's t distribution: the value that is exceeded with probability
+/// Return the quantile of Student's t distribution: the value that is exceeded with probability
 /// `1 - probability` at `degrees` degrees of freedom.
 ///
 /// # Errors
@@ -17,7 +17,7 @@ pub fn t_quantile(probability: f64, degrees: usize) -> Result<f64, Error> {
     Ok(distribution.inverse_cdf(probability))
 }
 
-/// Quantile of the standard normal distribution.
+/// Return the quantile of the standard normal distribution.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] unless `0 < probability < 1`.
@@ -26,12 +26,12 @@ pub fn normal_quantile(probability: f64) -> Result<f64, Error> {
     Ok(Normal::standard().inverse_cdf(probability))
 }
 
-/// Probability of at most `value` under the standard normal distribution.
+/// Return the probability of at most `value` under the standard normal distribution.
 pub(crate) fn normal_cdf(value: f64) -> f64 {
     Normal::standard().cdf(value)
 }
 
-/// Quantile of the F distribution with `numerator` and `denominator` degrees of freedom.
+/// Return the quantile of the F distribution with `numerator` and `denominator` degrees of freedom.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] unless `0 < probability < 1`; [`Error::TooFew`] for no degree of freedom.

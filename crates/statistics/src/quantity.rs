@@ -1,54 +1,55 @@
-//! Arithmetic between results: every ratio, difference and mean of several, with its interval.
+//! Arithmetic between results: ratios, differences and means of several, with their intervals.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::estimate::{Estimate, mean_and_variance};
 
-/// A number with its interval and what each replication says of it.
+/// A number with its interval and its values by replication.
 ///
-/// Replication i of one result and replication i of another have drawn the same random numbers as
-/// far as they do the same, so that much of what they err by is the same and goes from their
-/// difference. What the interval has beyond what the replications show, such as the width of a bin,
-/// the arm of a run that is short, or all of a bracket, which has no replications, is added whole.
+/// Replications i of different results use the same random numbers, as far as they simulate the
+/// same. So much of their errors is common and cancels in their difference. The interval of a value
+/// may be wider than its replications show, such as by the width of a bin or the arm of a short
+/// run. A bracket has no replications at all. This extra width does not cancel, and is added as a
+/// whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// The number.
+    /// The value.
     pub value: f64,
-    /// Lower end of its interval; none if it has none.
+    /// Lower end of its interval; `None` if it has none.
     pub low: Option<f64>,
-    /// Upper end of its interval; none if it has none. A number with neither is exact, unless it is of
-    /// a single replication, which says nothing of how far it may be off.
+    /// Upper end of its interval; `None` if it has none. A value without both ends is exact, unless
+    /// it is of a single replication, whose error is unknown.
     pub high: Option<f64>,
-    /// What each replication says: as many numbers as replications, whose mean is the value and
-    /// whose spread is its own; none of them where it is not of replications.
+    /// Value of each replication. Their mean is the value and their spread is its spread. Empty for
+    /// a value that is not from replications.
     #[serde(default)]
     pub each: Vec<f64>,
 }
 
-/// What to compute.
+/// Operation on quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// The first over the second, of numbers that cannot be negative.
+    /// The first over the second; neither can be negative.
     Ratio,
-    /// The first less the second.
+    /// The first minus the second.
     Difference,
     /// The sum of all.
     Sum,
-    /// How many percent more the first is than the second, which cannot be negative.
+    /// Percentage by which the first exceeds the second, which cannot be negative.
     PercentMore,
-    /// How many percent less.
+    /// Percentage by which the first is below the second.
     PercentLess,
     /// The mean of all with these weights.
     Mean(Vec<f64>),
-    /// The geometric mean of all, which are positive.
+    /// The geometric mean of all, which must be positive.
     GeometricMean,
 }
 
 impl Quantity {
-    /// The arms of the interval beyond those that the replications give: down and up.
-    fn beyond(&self, confidence: f64) -> Result<(f64, f64), Error> {
+    /// Return the arms of the interval, down and up, beyond those that the replications give.
+    fn extra_arms(&self, confidence: f64) -> Result<(f64, f64), Error> {
         if self.is_exact() {
             return Ok((0.0, 0.0));
         }
@@ -59,15 +60,15 @@ impl Quantity {
             plain_low -= own.half_width;
             plain_high += own.half_width.max(moved.high - own.mean);
         }
-        // Where there is no end, what replications say is no end either.
+        // A missing end is at infinity, whatever the replications show.
         let down = (self.low).map_or(f64::INFINITY, |low| (plain_low - low).max(0.0));
         let up = (self.high).map_or(f64::INFINITY, |high| (high - plain_high).max(0.0));
         Ok((down, up))
     }
 
-    /// `value` with the ends that are numbers. One of which nothing is known is of a single replication,
-    /// as an exact one has neither.
-    fn of(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
+    /// Create a quantity with the finite ones of these ends. A quantity without any other
+    /// information gets a single replication, so that it does not count as exact.
+    fn with_ends(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
         let finite = |end: f64| end.is_finite().then_some(end);
         let (low, high) = (finite(low.min(value)), finite(high.max(value)));
         if low.is_none() && high.is_none() && each.is_empty() {
@@ -95,19 +96,19 @@ impl Quantity {
     }
 }
 
-/// `operation` of these quantities at this confidence; none where it has no value, such as a ratio to
-/// zero.
+/// Return `operation` of these quantities at this confidence; `None` if it has no value, such as a
+/// ratio to zero.
 ///
-/// Where all that have replications have as many, these are compared in pairs: replications i of all
-/// share their random numbers. Others are compared by the ends of their intervals, as if both erred as
-/// far as they may.
+/// If all operands with replications have the same number, they are compared in pairs: replications
+/// i of all share their random numbers. Otherwise they are compared by the ends of their intervals,
+/// for the largest possible errors.
 ///
 /// Comparing several alternatives with one base at an overall confidence `1 - a` needs each at
 /// `1 - a / comparisons` (Bonferroni).
 ///
 /// # Errors
-/// [`Error::TooFew`] unless there are as many operands as the operation takes,
-/// [`Error::NotFinite`], and [`Error::OutOfRange`] for an impossible confidence.
+/// [`Error::TooFew`] for fewer operands than the operation needs, [`Error::NotFinite`], and
+/// [`Error::OutOfRange`] for an impossible confidence.
 pub fn compare(
     operation: &Operation,
     operands: &[Quantity],
@@ -137,18 +138,18 @@ pub fn compare(
             let ratio = quotient(&operands[0], &operands[1], confidence)?;
             Ok(ratio.map(|ratio| percent(&ratio, -1.0)))
         }
-        Operation::Difference => linear(&operands[..2], &[1.0, -1.0], confidence).map(Some),
-        Operation::Sum => linear(&operands, &vec![1.0; operands.len()], confidence).map(Some),
+        Operation::Difference => weighted_sum(&operands[..2], &[1.0, -1.0], confidence).map(Some),
+        Operation::Sum => weighted_sum(&operands, &vec![1.0; operands.len()], confidence).map(Some),
         Operation::Mean(weights) => {
             let total: f64 = weights.iter().sum();
             let weights: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
-            linear(&operands, &weights, confidence).map(Some)
+            weighted_sum(&operands, &weights, confidence).map(Some)
         }
         Operation::GeometricMean => geometric_mean(&operands, confidence),
     }
 }
 
-/// The operands with their replications, if these match up, or else without any.
+/// Return the operands with their replications if the numbers of these match, or else without.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);
@@ -164,7 +165,7 @@ fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     }
 }
 
-/// What each replication says of an operand, or its value in place of all of them.
+/// Return the values of an operand by replication, or copies of its value if it has none.
 fn replications(operand: &Quantity, count: usize) -> Vec<f64> {
     if operand.each.len() < 2 {
         vec![operand.value; count]
@@ -173,13 +174,17 @@ fn replications(operand: &Quantity, count: usize) -> Vec<f64> {
     }
 }
 
-fn count_of(operands: &[Quantity]) -> usize {
+fn replication_count(operands: &[Quantity]) -> usize {
     let lengths = operands.iter().map(|operand| operand.each.len());
     lengths.max().filter(|most| *most > 1).unwrap_or(0)
 }
 
-/// The sum with these weights.
-fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Quantity, Error> {
+/// Return the weighted sum.
+fn weighted_sum(
+    operands: &[Quantity],
+    weights: &[f64],
+    confidence: f64,
+) -> Result<Quantity, Error> {
     let both = || operands.iter().zip(weights);
     let value = both().map(|(operand, weight)| weight * operand.value).sum();
     if operands.iter().all(Quantity::is_exact) {
@@ -187,19 +192,19 @@ fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Qua
     }
     let (mut down, mut up) = (0.0, 0.0);
     for (operand, &weight) in both() {
-        let (below, above) = operand.beyond(confidence)?;
+        let (below, above) = operand.extra_arms(confidence)?;
         let (below, above) = if weight >= 0.0 {
             (below, above)
         } else {
             (above, below)
         };
-        // No weight times no end is nothing.
+        // A weight of zero excludes an infinite arm.
         if weight != 0.0 {
             down += weight.abs() * below;
             up += weight.abs() * above;
         }
     }
-    let count = count_of(operands);
+    let count = replication_count(operands);
     let mut each = vec![0.0; count];
     for (operand, weight) in both() {
         let own = replications(operand, count);
@@ -211,14 +216,15 @@ fn linear(operands: &[Quantity], weights: &[f64], confidence: f64) -> Result<Qua
         0 => 0.0,
         _ => Estimate::from_samples(&each, confidence)?.half_width,
     };
-    Ok(Quantity::of(
+    Ok(Quantity::with_ends(
         value,
         (value - half - down, value + half + up),
         each,
     ))
 }
 
-/// The first over the second; none unless both are above zero, or the first is zero.
+/// Return the first over the second; `None` unless both are positive, or the first is zero and the
+/// second positive.
 fn quotient(
     first: &Quantity,
     second: &Quantity,
@@ -232,17 +238,20 @@ fn quotient(
         return Ok(Some(Quantity::exact(value)));
     }
     let operands = [first.clone(), second.clone()];
-    let count = count_of(&operands);
+    let count = replication_count(&operands);
     let (a, b) = (replications(first, count), replications(second, count));
     let (low, high) = if count == 0 {
         (value, value)
     } else {
         quotient_ends(&a, &b, confidence)?
     };
-    let ((a_below, a_above), (b_below, b_above)) =
-        (first.beyond(confidence)?, second.beyond(confidence)?);
-    // How far the ends move where both err as far as they may beyond their replications. An end of
-    // the first that moves from zero moves by what it is over the second.
+    let ((a_below, a_above), (b_below, b_above)) = (
+        first.extra_arms(confidence)?,
+        second.extra_arms(confidence)?,
+    );
+    // Factor on the lower end, and summand for the upper end, for the largest errors beyond the
+    // replications. The upper arm of the first counts relative to the second, also if the first is
+    // zero.
     let down = (1.0 - a_below / first.value).max(0.0) / (1.0 + b_above / second.value);
     let room = 1.0 - b_below / second.value;
     let low = if first.value > 0.0 {
@@ -257,17 +266,17 @@ fn quotient(
     };
     let pairs = a.iter().zip(&b);
     let each = pairs.map(|(a, b)| value + (a - value * b) / second.value);
-    Ok(Some(Quantity::of(
+    Ok(Some(Quantity::with_ends(
         value,
         (low.max(0.0), high),
         each.collect(),
     )))
 }
 
-/// The interval of the mean of the first over that of the second, which is positive, their
-/// replications paired: every quotient q for which `first - q second` has a mean that the paired t
-/// interval does not tell from zero (Fieller, Journal of the Royal Statistical Society B 16(2), 1954).
-/// Without ends where the second is not known to be above zero.
+/// Return the interval of the mean of the first over that of the second, which is positive, with
+/// paired replications. It consists of all quotients q for which the paired t interval of
+/// `first - q second` contains zero (Fieller, Journal of the Royal Statistical Society B 16(2),
+/// 1954). The ends are infinite if the interval of the second contains zero.
 fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64, f64), Error> {
     let half = |values: &[f64]| {
         Estimate::from_samples(values, confidence).map(|estimate| estimate.half_width)
@@ -288,7 +297,7 @@ fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64,
     Ok(((middle - root) / square, (middle + root) / square))
 }
 
-/// A ratio as a change in percent, more or less by its sign.
+/// Return a ratio as a change in percent; `sign` is 1 for an increase and -1 for a decrease.
 fn percent(ratio: &Quantity, sign: f64) -> Quantity {
     let change = |ratio: f64| 100.0 * sign * (ratio - 1.0);
     let ends = (ratio.low.map(change), ratio.high.map(change));
@@ -301,8 +310,8 @@ fn percent(ratio: &Quantity, sign: f64) -> Quantity {
     }
 }
 
-/// The geometric mean; none unless all are above zero. Its logarithm is the mean of the operands'
-/// logarithms.
+/// Return the geometric mean; `None` unless all are positive. Its logarithm is the mean of the
+/// logarithms of the operands.
 fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quantity>, Error> {
     if operands.iter().any(|operand| operand.value <= 0.0) {
         return Ok(None);
@@ -316,7 +325,7 @@ fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quant
             .collect(),
     };
     let logarithms: Vec<Quantity> = operands.iter().map(logarithm).collect();
-    let mean = linear(
+    let mean = weighted_sum(
         &logarithms,
         &vec![1.0 / operands.len() as f64; operands.len()],
         confidence,
@@ -364,8 +373,7 @@ mod tests {
         sampled(&NOISE.map(|noise| mean + scale * noise))
     }
 
-    /// Noise that is shared goes from the difference, and from the ratio as far as it is in
-    /// proportion.
+    /// Common noise cancels in the difference, and in the ratio as far as it is proportional.
     #[test]
     fn shared_noise_goes() {
         let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
@@ -383,8 +391,8 @@ mod tests {
         assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
     }
 
-    /// By the definition: at either end of the interval of quotients q the mean of a - q b is just as
-    /// far from zero as its own half-width.
+    /// By definition: at either end q of the interval, the mean of a - q b is as far from zero as
+    /// its own half-width.
     #[test]
     fn quotients_end_where_the_paired_difference_is_significant() {
         let second = [10.0, 12.0, 9.0, 11.0, 13.0];
@@ -408,7 +416,7 @@ mod tests {
         assert!(low.is_infinite() && high.is_infinite());
     }
 
-    /// Replications that do not match up, and brackets, are taken by their ends.
+    /// Replications that do not match, and brackets, are compared by their ends.
     #[test]
     fn what_cannot_be_paired_errs_as_far_as_it_may() {
         let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));
@@ -430,7 +438,7 @@ mod tests {
             (unknown.value, unknown.low, unknown.high),
             (1.0, None, None)
         );
-        // It is not taken for exact when it goes on.
+        // It does not count as exact in further operations.
         let on = one(&Operation::Sum, &[unknown, bracket(4.0, 3.0, 5.0)]);
         assert_eq!((on.value, on.low, on.high), (5.0, None, None));
         assert!(!on.is_exact());
@@ -439,7 +447,7 @@ mod tests {
         assert_eq!((open.low, open.high), (Some(1.5), None));
     }
 
-    /// Of numbers as far apart as their mean there is no upper end, whatever is taken off them.
+    /// Numbers as far apart as their mean have no upper end, whatever is subtracted from them.
     #[test]
     fn what_has_no_end_gets_none() {
         let wide = Quantity {
@@ -472,8 +480,7 @@ mod tests {
         assert!(compare(&Operation::Ratio, &[two], 0.95).is_err());
     }
 
-    /// The arms that an interval has beyond its replications, such as those of a bin of 3, are not
-    /// lost: they do not cancel.
+    /// Arms beyond the replications, such as those of a bin of 3, do not cancel.
     #[test]
     fn bins_and_short_runs_are_added_whole() {
         let wide = |mean: f64| {
@@ -486,7 +493,7 @@ mod tests {
         };
         let difference = one(&Operation::Difference, &[wide(102.0), wide(100.0)]);
         let width = difference.high.unwrap() - difference.low.unwrap();
-        // Up the arm that a positive measure has anyway is not counted twice.
+        // The longer upper arm of a positive measure does not count twice.
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 

@@ -4,17 +4,16 @@ use crate::histogram::Histogram;
 use crate::series::Series;
 use serde::{Deserialize, Serialize};
 
-/// Parts of the run that keep a histogram of their own, at most.
+/// Maximum number of parts of the run with their own histogram.
 const SEGMENTS: usize = 16;
-/// Batches of the series in a segment, so that segments end where batches end.
+/// Number of batches of the series per segment, so that segments end where batches end.
 const BATCHES_PER_SEGMENT: u64 = (Series::DEFAULT_CAPACITY / SEGMENTS) as u64;
 
 /// A [`Series`] and a [`Histogram`] of the same stream of integer observations.
 ///
-/// The end of the warm-up is known only after the run, so the histogram is kept in at most 16
-/// consecutive segments of equal length that merge as the run grows, and
-/// [`histogram_after`](Self::histogram_after) leaves out the early ones. Recording takes about
-/// 4 ns.
+/// The end of the warm-up is known only after the run. So the histogram is kept in at most 16
+/// consecutive segments of equal length, which merge as the run grows.
+/// [`histogram_after`](Self::histogram_after) omits the early ones. Recording takes about 4 ns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorder {
     series: Series,
@@ -22,7 +21,7 @@ pub struct Recorder {
     current_left: u64,
     segment_size: u64,
     closed: Vec<Histogram>,
-    /// Observations before the first segment: those before the mark.
+    /// Number of observations before the first segment: those before the mark.
     forgotten: u64,
 }
 
@@ -33,7 +32,7 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// An empty recorder.
+    /// Return an empty recorder.
     #[must_use]
     pub fn new() -> Self {
         let series = Series::new();
@@ -48,7 +47,7 @@ impl Recorder {
         }
     }
 
-    /// Records one observation, such as a latency in cycles.
+    /// Record one observation, such as a latency in cycles.
     #[inline]
     pub fn push(&mut self, value: u64) {
         self.series.push(value as f64);
@@ -74,8 +73,9 @@ impl Recorder {
         self.current_left = self.segment_size;
     }
 
-    /// Ends the warm-up here by a rule of the caller, for [`crate::WarmUp::Marked`]: the series
-    /// keeps everything, the histogram forgets what was before. Other rules should not mark.
+    /// End the warm-up here by a rule of the caller, for [`crate::WarmUp::Marked`]. The series
+    /// keeps all observations; the histogram drops the earlier ones. Callers with other rules
+    /// should not mark.
     pub fn mark(&mut self) {
         self.series.mark();
         self.closed.clear();
@@ -85,15 +85,15 @@ impl Recorder {
         self.forgotten = self.series.count();
     }
 
-    /// The observations in order of time, in batches.
+    /// Return the observations in order of time, in batches.
     #[must_use]
     pub fn series(&self) -> &Series {
         &self.series
     }
 
-    /// The distribution of the observations from the first segment boundary at or after
-    /// `observations` on: up to an eighth of the run more than asked for is left out. If no
-    /// segment begins after `observations`, the last one is given.
+    /// Return the distribution of the observations from the first segment boundary at or after
+    /// `observations`. This omits up to an eighth of the run in addition. If no segment starts
+    /// after `observations`, return the last one.
     #[must_use]
     pub fn histogram_after(&self, observations: u64) -> Histogram {
         let skipped = observations

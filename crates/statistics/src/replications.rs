@@ -1,4 +1,4 @@
-//! One measure over all replications.
+//! Summary of one measure over all replications.
 
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;
@@ -12,11 +12,11 @@ use crate::warm_up::WarmUp;
 /// The means of replications after their warm-up, in the order of the replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplicationMeans {
-    /// Mean of what is left of each replication, in the unit of the observations.
+    /// Mean of each replication after its warm-up, in the unit of the observations.
     pub means: Vec<f64>,
-    /// Observations discarded in each replication.
+    /// Number of observations discarded in each replication.
     pub discarded: Vec<u64>,
-    /// Observations used in each replication.
+    /// Number of observations used in each replication.
     pub used: Vec<u64>,
     /// Means of equal sections of the replications, one replication after the other, if they pass
     /// as independent; see [`estimate`](Self::estimate).
@@ -24,14 +24,14 @@ pub struct ReplicationMeans {
     /// Whether the end of the warm-up was found; if not, half of each run is discarded and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
-    /// By how much more than they show the means may scatter upwards: 1 where the runs are long
-    /// against what their observations remember, infinite where they are too short to tell or the
-    /// end of the warm-up was not found. See [`Estimate::positive`].
+    /// Factor by which the means may scatter upwards beyond what they show. It is 1 if the runs are
+    /// long relative to the correlation time of their observations. It is infinite if they are too
+    /// short to tell, or if the end of the warm-up was not found. See [`Estimate::positive`].
     pub stretch: f64,
 }
 
 impl ReplicationMeans {
-    /// Applies the warm-up rule to the replications of one measure.
+    /// Apply the warm-up rule to the replications of one measure.
     ///
     /// # Errors
     /// [`Error::NothingAfterWarmUp`] if a replication is left empty, otherwise as
@@ -78,17 +78,16 @@ impl ReplicationMeans {
         Ok(result)
     }
 
-    /// Mean of the means, with a t interval from as many samples as the data bear.
+    /// Return the mean of the means, with a t interval from as many samples as the data allow.
     ///
-    /// The mean is that over replications, which count alike whatever their length. With fewer
-    /// than 40 of them the half-width comes from about 40 sections (`ceil(40 / replications)` in
-    /// each), if these pass as independent (lag-1 correlation, analysis of variance). The spread
-    /// is then known better, which shortens the interval, and above all makes a sequential rule
-    /// stop less often on a spread that is underestimated by chance: M/M/1 at rho = 0.5, ten
-    /// replications lengthened to a half-width of 3 %, are covered in 94.6 % instead of 92.8 % of
-    /// the runs, with a tenth less work. Otherwise, and always with fewer than 2 or at least 40
-    /// replications, this is
-    /// [`estimate_from_means`](Self::estimate_from_means).
+    /// The mean is that over replications, which have equal weight whatever their length. With
+    /// fewer than 40 of them the half-width comes from about 40 sections (`ceil(40 / replications)`
+    /// in each), if these pass as independent (lag-1 correlation, analysis of variance). Then the
+    /// estimate of the spread is more precise, which shortens the interval. Above all, a sequential
+    /// rule then stops less often on a spread that is underestimated by chance: M/M/1 at rho = 0.5,
+    /// ten replications lengthened to a half-width of 3 %, are covered in 94.6 % instead of 92.8 %
+    /// of the runs, with a tenth less work. Otherwise, and always with fewer than 2 or at least 40
+    /// replications, this is [`estimate_from_means`](Self::estimate_from_means).
     ///
     /// # Errors
     /// As [`Estimate::from_samples`].
@@ -106,7 +105,7 @@ impl ReplicationMeans {
         ))
     }
 
-    /// The classic t interval over the means of the replications alone.
+    /// Return the classic t interval over the means of the replications alone.
     ///
     /// # Errors
     /// As [`Estimate::from_samples`].
@@ -115,25 +114,25 @@ impl ReplicationMeans {
     }
 }
 
-/// All that is said about one measure at one point of an experiment.
+/// All results for one measure at one point of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// Mean with its interval over replications, in the unit of the observations, which cannot be
     /// negative: see [`Estimate::positive`].
     pub mean: Estimate,
-    /// The means it is made of, and what was discarded.
+    /// Means and discarded observations by replication.
     pub replications: ReplicationMeans,
-    /// The percentiles asked for, in the order asked.
+    /// The requested percentiles, in the order of the request.
     pub percentiles: Vec<PercentileEstimate>,
-    /// The distribution after the warm-up, all replications together.
+    /// Distribution after the warm-up, of all replications together.
     pub histogram: Histogram,
 }
 
 impl Summary {
-    /// Summarises the replications of one measure, given in a fixed order, whose means may scatter upwards
-    /// by so many times as much as they show, or by more where they turn out to be short: 1 where there is
-    /// known to be a steady state. Where that is not known and the end of the warm-up was not found either,
-    /// percentiles have no upper end.
+    /// Summarise the replications of one measure, given in a fixed order. Their means may scatter
+    /// upwards by `least_stretch` times as much as they show, or by more if the replications are
+    /// found to be short. `least_stretch` is 1 for a known steady state. Without that, and without
+    /// a detected end of the warm-up, percentiles have no upper end.
     ///
     /// # Errors
     /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
@@ -162,7 +161,7 @@ impl Summary {
         if !steady && !means.warm_up_detected {
             // The distribution may still move upwards.
             for percentile in &mut percentiles {
-                percentile.leave_open();
+                percentile.remove_upper_end();
             }
         }
         Ok(Self {
@@ -178,7 +177,7 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// 50 observations of 1000, then `level` and `level + 10` in turn.
+    /// Record 50 observations of 1000, then `level` and `level + 10` in turn.
     fn with_transient(count: u64, level: u64) -> Recorder {
         let mut recorder = Recorder::new();
         (0..count).for_each(|i| {
@@ -199,7 +198,8 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
-    /// Values grow to the end: no steady state was seen. Whether there is one decides the upper end.
+    /// Values grow to the end, so no steady state shows. The upper end depends on whether one is
+    /// known to exist.
     #[test]
     fn percentiles_of_a_growing_run_have_no_upper_end() {
         let growing = |from: u64| {

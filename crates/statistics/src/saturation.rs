@@ -1,26 +1,27 @@
-//! Stable, saturated or undecided.
+//! Test for saturation, with the verdicts stable, saturated and undecided.
 
 use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
-/// Samples that "stable" rests on: fewer replications than this are cut into sections. Longer
-/// sections are better here, since the increments of a stable backlog cancel.
+/// Number of samples for "stable": with fewer replications than this, runs are cut into sections.
+/// Longer sections are better here, since the increments of a stable backlog cancel.
 const SAMPLES_STABLE: usize = 10;
-/// Samples that "saturated" rests on: the increments of a saturated backlog are as good as
-/// independent, and more samples of them make a sharper test.
+/// Number of samples for "saturated": the increments of a saturated backlog are almost independent,
+/// and more samples of them make a sharper test.
 const SAMPLES_SATURATED: usize = 40;
-/// Periods that a verdict on periodic demands rests on at least.
+/// Minimum number of periods for a verdict on periodic demands.
 const PERIODS_MIN: usize = 4;
-/// A saturated backlog gains as much in the second half of a run as in the first. A backlog on
-/// its way to a steady state gains at most sqrt(2) - 1 = 0.41 times as much: it rises like the
-/// square root of time while the run is short against the relaxation (reflected Brownian motion),
-/// and flattens afterwards. One half separates the two.
+/// Minimum ratio of the growth in the second half of a run to that in the first. A saturated
+/// backlog gains as much in the second half as in the first. A backlog on its way to a steady state
+/// gains at most sqrt(2) - 1 = 0.41 times as much. It rises like the square root of time while the
+/// run is short against the relaxation (reflected Brownian motion), and flattens afterwards. One
+/// half separates the two.
 const PERSISTENCE: f64 = 0.5;
-/// Limits of the advice on how much longer to run.
+/// Limits of the advised factor for the length of the next run.
 const LENGTHEN: (f64, f64) = (1.5, 4.0);
 
-/// Whether a point has a steady state.
+/// Verdict on the steady state of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The backlog grows by less than the threshold.
@@ -34,48 +35,50 @@ pub enum Verdict {
 /// The test behind a [`Verdict`].
 ///
 /// Let `g1` and `g2` be the backlog gained per offered demand in the first and in the second half
-/// (in demands) of a run. In the long run `g2` is 0 below the knee and the share of the demands
-/// that is never served above it; in an M/G/1 queue `max(0, 1 - 1/rho)`. With t tests over the
-/// samples (see below), each at level `alpha / looks`:
+/// (in demands) of a run. In the long run `g2` is 0 below the knee. Above the knee it is the share
+/// of the demands that is never served; in an M/G/1 queue `max(0, 1 - 1/rho)`. With t tests over
+/// the samples (see below), each at level `alpha / looks`:
 ///
-/// - [`Verdict::Stable`] if `g2 < threshold` significantly, `g2` being the slope of the line of
-///   least squares through the samples of the backlog: the fluctuations of a backlog without
-///   growth average out over all samples, where the difference of two of them would need runs
-///   several times as long, while a backlog that grows like a random walk with a drift gives it
-///   away by its slope as well as by its ends (variances 6/5 to 1);
-/// - [`Verdict::Saturated`] if `g2 > threshold` significantly, by the slope and by what is gained from end to
-///   end, **and** `g2 > g1 / 2` significantly, which a slow transient near the knee does not pass however many replications
-///   there are (it gains at most 0.41 times as much in the second half);
-/// - [`Verdict::Undecided`] otherwise: lengthen the runs. A stable point then shows a growth that
-///   falls like 1 / length, a saturated one a growth that stays.
+/// - [`Verdict::Stable`] if `g2 < threshold` significantly. Here `g2` is the slope of the line of
+///   least squares through the samples of the backlog. The fluctuations of a backlog without growth
+///   average out over all samples; a difference of two samples would need runs several times as
+///   long. For a backlog that grows like a random walk with a drift, the slope is almost as precise
+///   as the ends (variances 6/5 to 1).
+/// - [`Verdict::Saturated`] if `g2 > threshold` significantly, both by the slope and by the gain
+///   from end to end, **and** `g2 > g1 / 2` significantly. A slow transient near the knee does not
+///   pass the latter with any number of replications: it gains at most 0.41 times as much in the
+///   second half.
+/// - [`Verdict::Undecided`] otherwise: lengthen the runs. The growth of a stable point then falls
+///   like 1 / length; that of a saturated one stays.
 ///
-/// **Error rates.** A point whose growth beyond the transient is at least `threshold` is called
-/// stable, and a point whose growth is at most `threshold` or dies away is called saturated, with
-/// probability at most `alpha` over all `looks` at ever longer runs together (Bonferroni; the two
-/// conditions for saturated form an intersection-union test, which keeps the level of each). Both
-/// hold as far as the samples are normal.
+/// **Error rates.** Both errors have a probability of at most `alpha` over all `looks` at
+/// increasingly long runs together. One error is "stable" for a point whose growth beyond the
+/// transient is at least `threshold`. The other is "saturated" for a point whose growth is at most
+/// `threshold` or ends. (Bonferroni; the two conditions for saturated form an intersection-union
+/// test, which keeps the level of each.) Both hold as far as the samples are normal.
 ///
 /// **Samples.** Ten or more replications give one sample each. Fewer are cut into
-/// `ceil(10 / replications)` sections per half, so a single long run will do as well: the
-/// increments of a saturated backlog are as good as independent, and those of a stable one are
-/// negatively correlated, which makes the test conservative.
+/// `ceil(10 / replications)` sections per half, so that a single long run is enough. The increments
+/// of a saturated backlog are almost independent. Those of a stable one are negatively correlated,
+/// which makes the test conservative.
 ///
-/// **What it cannot see.** A run shorter than a delay that fills the system linearly (such as a
-/// disk access) looks saturated; and a growth that sets in only after the end of the run looks
-/// stable. A load whose growth is below the threshold counts as stable: with 0.005 the knee of a
-/// single queue is placed at rho = 1.005.
+/// **Limits.** A run shorter than a delay that fills the system linearly (such as a disk access)
+/// looks saturated. A growth that starts only after the end of the run looks stable. A load whose
+/// growth is below the threshold counts as stable: with 0.005 the knee of a single queue is placed
+/// at rho = 1.005.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaturationTest {
     /// Backlog growth per offered demand that separates the verdicts, between 0 and 1.
     pub threshold: f64,
     /// Probability of a wrong verdict over all looks, between 0 and 1/2.
     pub alpha: f64,
-    /// How often the point will be judged at most, on ever longer runs.
+    /// Maximum number of times that the point is judged, on increasingly long runs.
     pub looks: u32,
 }
 
 impl Default for SaturationTest {
-    /// Threshold 0.5 % of the offered demands, error rate 1 % over up to 4 looks.
+    /// Return a test with a threshold of 0.5 % of the offered demands and an error rate of 1 % over
+    /// up to 4 looks.
     fn default() -> Self {
         Self {
             threshold: 0.005,
@@ -85,7 +88,7 @@ impl Default for SaturationTest {
     }
 }
 
-/// A verdict and what it rests on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
@@ -95,13 +98,13 @@ pub struct Judgement {
     pub growth: Estimate,
     /// `g2 - g1 / 2`: above 0 if the growth persists.
     pub persistence: Estimate,
-    /// How many times longer the runs should be before the next look, from 1.5 to 4; 1 if the
-    /// verdict is final.
+    /// Factor by which to lengthen the runs before the next look, from 1.5 to 4; 1 if the verdict
+    /// is final.
     pub lengthen: f64,
 }
 
 impl SaturationTest {
-    /// Judges the replications of one point, given in a fixed order.
+    /// Judge the replications of one point, given in a fixed order.
     ///
     /// # Errors
     /// [`Error::TooFew`] without replications, demands, or enough backlog samples
@@ -110,17 +113,19 @@ impl SaturationTest {
         self.judge_by(replications, |count| SAMPLES_STABLE.div_ceil(count))
     }
 
-    /// Judges demands that all come at the beginning of a period, whose samples are what earlier periods have
-    /// left at the beginning of each. A period is one observation, however many demands it has; with few of
-    /// them there are fewer sections.
+    /// Judge demands that all come at the start of a period. Each sample is the backlog that
+    /// earlier periods leave at the start of a period. A period is one observation, however many
+    /// demands it has. With few periods there are fewer sections.
     ///
     /// # Errors
-    /// As [`judge`](Self::judge), but with samples of fewer than four whole periods in a replication.
+    /// As [`judge`](Self::judge), but the minimum is samples of four whole periods in each
+    /// replication.
     pub fn judge_periodic(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
         self.judge_by(replications, |_| PERIODS_MIN / 2)
     }
 
-    /// `fewest` sections of each half of so many replications are enough.
+    /// Judge with at least `fewest` sections of each half; `fewest` depends on the number of
+    /// replications.
     fn judge_by(
         &self,
         replications: &[Backlog],
@@ -155,9 +160,9 @@ impl SaturationTest {
         })
     }
 
-    /// Half-widths fall at least like 1 / sqrt(length), that of the trend of a backlog without
-    /// growth like 1 / length: the length at which they would fit between the present means and
-    /// what they are compared with.
+    /// Return the factor by which to lengthen the runs. Half-widths fall at least like 1 /
+    /// sqrt(length), that of the trend of a backlog without growth like 1 / length. At the new
+    /// length they should fit between the present means and their bounds.
     fn lengthen(
         &self,
         verdict: Verdict,
@@ -175,7 +180,7 @@ impl SaturationTest {
                 .max(persistence.half_width / persistence.mean.max(0.0));
             missing * missing
         } else {
-            // A backlog without growth moves within bounds: its trend falls with the length.
+            // A backlog without growth stays within bounds: its trend falls with the length.
             growth.half_width / margin.abs()
         };
         longer.max(LENGTHEN.0).min(LENGTHEN.1)
@@ -186,13 +191,13 @@ impl SaturationTest {
 struct Halves {
     first: Vec<f64>,
     second: Vec<f64>,
-    /// Sections of one half of one run.
+    /// Number of sections of one half of one run.
     sections: usize,
 }
 
 impl Halves {
-    /// Cuts each half of each run so that a "saturated" rests on all sections, or into as many as the
-    /// backlogs have samples for, though not less than the `fewest`.
+    /// Cut each half of each run into enough sections for "saturated", as far as the backlogs have
+    /// samples for them, and into at least `fewest`.
     fn new(replications: &[Backlog], fewest: usize) -> Result<Self, Error> {
         let sections = sections(replications, SAMPLES_SATURATED, fewest);
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -209,8 +214,8 @@ impl Halves {
         })
     }
 
-    /// What the second half gains per demand, by the trends of as many sections as a "stable"
-    /// rests on.
+    /// Return the gain per demand of the second half, by the trends of enough sections for
+    /// "stable".
     fn trend(replications: &[Backlog], fewest: usize, confidence: f64) -> Result<Estimate, Error> {
         let sections = sections(replications, SAMPLES_STABLE, fewest);
         let mut trends = Vec::new();
@@ -233,7 +238,7 @@ impl Halves {
             return Ok(persistence);
         }
         // The filling of the system at the start would count as noise among the sections of the
-        // first half; a random walk is as noisy in the second.
+        // first half. A random walk is as noisy in the second.
         let half_width =
             self.second(confidence)?.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
         Ok(Estimate::new(
@@ -245,8 +250,8 @@ impl Halves {
     }
 }
 
-/// Sections of each half of a run of which there are to be so many in all: as far as the backlogs have
-/// samples for them, and not less than the `fewest`.
+/// Return the number of sections per half of a run, at least `fewest`. `samples` is the wanted
+/// number of sections in all; the samples of the backlogs limit it.
 fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
     let most = replications
         .iter()
@@ -259,7 +264,7 @@ fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// A backlog of exactly `level(demands)` after each hundred of `count * 100` demands.
+    /// Return a backlog of exactly `level(demands)` after each hundred of `count * 100` demands.
     fn exact(count: u64, level: impl Fn(f64) -> f64) -> Backlog {
         let blocks: Vec<(u64, u64)> = (1..=count)
             .map(|block| (100, level(block as f64 * 100.0).round() as u64))
@@ -306,8 +311,8 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Undecided);
     }
 
-    /// What is left of each period: nothing, always the same, or a fifth of its hundred demands more each
-    /// time. Nothing scatters, so that four periods decide.
+    /// Each period leaves nothing, always the same, or a fifth of its hundred demands more each
+    /// time. Without scatter, four periods decide.
     #[test]
     fn periods_decide_by_what_they_leave() {
         let test = SaturationTest::default();
@@ -319,7 +324,7 @@ mod tests {
         assert_eq!(verdict(10, |_| 30.0), Ok(Verdict::Stable));
         assert_eq!(verdict(4, |n| 0.2 * n), Ok(Verdict::Saturated));
         assert_eq!(verdict(50, |n| 0.2 * n), Ok(Verdict::Saturated));
-        // Filled by the first two periods, and full since.
+        // The first two periods fill it.
         assert_eq!(verdict(8, |n| (0.2 * n).min(40.0)), Ok(Verdict::Stable));
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }

@@ -1,32 +1,32 @@
-//! More samples from few replications.
+//! Sections of replications: more samples from few replications.
 
 use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::f_quantile;
 
-/// Samples worth having: more would hardly shorten the interval.
+/// Sufficient number of samples: more would hardly shorten the interval.
 const ENOUGH_SAMPLES: usize = 40;
-/// Parts of a section whose lag-1 correlation is looked at.
+/// Number of parts of a section for the test of lag-1 correlation.
 const PARTS: usize = 4;
-/// Lag-1 correlation of the parts up to which sections of four are as good as independent: Law
+/// Maximum lag-1 correlation of the parts for which sections of four are close to independent: Law
 /// and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as long.
 const CORRELATION_MAX: f64 = 0.4;
-/// Parts of a replication in the test whether it is too short.
+/// Number of parts of a replication for the test whether it is too short.
 const PARTS_OF_A_RUN: usize = 16;
-/// Correlation, in standard deviations of that of independent parts, that chance may give.
+/// Correlation that may be chance, in standard deviations of that of independent parts.
 const CHANCE_SIGMAS: f64 = 1.0;
-/// The most that is believed: a correlation of 0.6.
+/// Maximum stretch, for a correlation of 0.6.
 const STRETCH_MAX: f64 = 2.0;
-/// Probability to abandon sections although replications do not differ.
+/// Probability to reject sections of replications that do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
 
-/// Cuts each replication, given as its batch means after the warm-up, into equal sections, and
-/// returns the section means in order; none if the sections do not pass as independent.
+/// Cut each replication, given as its batch means after the warm-up, into equal sections. Return
+/// the section means in order; `None` if the sections do not pass as independent.
 ///
-/// With r < 40 replications there are `ceil(40 / r)` sections in each. They pass if the parts
-/// that they consist of are not strongly correlated in time, and if the means of the replications
-/// scatter no more than the sections within them explain (analysis of variance), as they would if
-/// replications differed in something that does not change within one of them.
+/// With r < 40 replications there are `ceil(40 / r)` sections in each. They pass under two
+/// conditions. Their parts must not be strongly correlated in time. The means of the replications
+/// must not scatter more than the sections within them explain (analysis of variance); otherwise
+/// the replications differ in a property that is constant within each.
 pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Error> {
     let count = replications.len();
     if count < 2 {
@@ -49,11 +49,11 @@ pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Er
     Ok(passes.then(|| sections.concat()))
 }
 
-/// By how much more than they show the means of replications may scatter upwards, where these are
-/// short against what their observations remember: `sqrt((1 + r) / (1 - r))` with r the correlation
-/// of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart: Tafazzoli and
-/// Wilson, IIE Transactions 43(2), 2011), 1 where it is no more than chance would give. Infinite above
-/// [`STRETCH_MAX`]: such runs are too short to tell how far the mean may lie above them.
+/// Return the factor by which the means of replications may scatter upwards beyond what they show,
+/// if the replications are short relative to their correlation time: `sqrt((1 + r) / (1 - r))` with
+/// r the correlation of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart:
+/// Tafazzoli and Wilson, IIE Transactions 43(2), 2011). It is 1 if r may be chance. It is infinite
+/// above [`STRETCH_MAX`]: such runs are too short to bound the mean from above.
 pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     let shortest = replications.iter().map(Vec::len).min().unwrap_or(0);
     let each = shortest.min(PARTS_OF_A_RUN);
@@ -76,7 +76,7 @@ pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     stretch
 }
 
-/// Means of `runs` equal runs of values; a rest is dropped at the beginning.
+/// Return the means of `runs` equal runs of values; a rest is dropped at the start.
 fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
     let length = values.len() / runs;
     values[values.len() - runs * length..]
@@ -85,7 +85,7 @@ fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Lag-1 correlation within replications about the mean of all.
+/// Return the lag-1 correlation within replications about the mean of all.
 fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
     let (mean, _) = mean_and_variance(&replications.concat());
     let (mut products, mut squares) = (0.0, 0.0);
@@ -106,7 +106,8 @@ fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
     }
 }
 
-/// One-way analysis of variance: m sections in each of r replications,
+/// Return whether replications differ no more than chance explains, by one-way analysis of
+/// variance: m sections in each of r replications,
 /// `F = m Var(replication means) / mean of Var(sections within)` with r - 1 and r (m - 1) degrees
 /// of freedom.
 fn replications_are_alike(sections: &[Vec<f64>]) -> Result<bool, Error> {

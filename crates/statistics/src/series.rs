@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Observations per batch before the first merge: the 5 of MSER-5.
+/// Number of observations per batch before the first merge: the 5 of MSER-5.
 const FIRST_BATCH: u64 = 5;
 
 /// A recorder of one stream of observations that holds at most `capacity` batch sums.
 ///
 /// Batches have equal sizes, at first 5. When the store is full, neighbours are merged and the
-/// batch size doubles, so that after n observations there are between `capacity / 2` and
-/// `capacity` batches of size 5 * 2^j whatever n is, and [`push`](Self::push) is an addition and
-/// a countdown. Sums of integers stay exact up to 2^53. Series of different streams cannot be
-/// merged: observations of one stream have an order, those of two have none.
+/// batch size doubles. So n observations give between `capacity / 2` and `capacity` batches of size
+/// 5 * 2^j for any n, and [`push`](Self::push) is an addition and a countdown. Sums of integers
+/// stay exact up to 2^53. Series of different streams cannot be merged: observations of one stream
+/// have an order, those of two have none.
 ///
-/// A NaN poisons its batch; the functions that read the batches report it.
+/// A NaN makes its batch a NaN; the functions that read the batches report it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     open_sum: f64,
@@ -24,7 +24,7 @@ pub struct Series {
     mark: Option<Mark>,
 }
 
-/// Where the warm-up ended by an outside rule.
+/// End of the warm-up, as the caller decided it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Mark {
     observations: u64,
@@ -38,16 +38,17 @@ impl Default for Series {
 }
 
 impl Series {
-    /// Batches that [`Series::new`] holds at most.
+    /// Maximum number of batches of [`Series::new`].
     pub const DEFAULT_CAPACITY: usize = 1024;
 
-    /// An empty series of at most 1024 batches (8 KiB).
+    /// Return an empty series of at most 1024 batches (8 KiB).
     #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(Self::DEFAULT_CAPACITY)
     }
 
-    /// An empty series of at most `capacity` batches, rounded up to an even number of at least 2.
+    /// Return an empty series of at most `capacity` batches, rounded up to an even number of at
+    /// least 2.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         let capacity = capacity.max(2).next_multiple_of(2);
@@ -61,7 +62,7 @@ impl Series {
         }
     }
 
-    /// Records one observation.
+    /// Record one observation.
     #[inline]
     pub fn push(&mut self, value: f64) {
         self.open_sum += value;
@@ -86,7 +87,7 @@ impl Series {
         self.open_left = self.batch_size;
     }
 
-    /// Ends the warm-up here, by a rule of the caller such as a count over several streams; the
+    /// End the warm-up here, by a rule of the caller such as a count over several streams. The
     /// exact total up to here is kept for [`crate::WarmUp::Marked`]. A later mark replaces it.
     pub fn mark(&mut self) {
         self.mark = Some(Mark {
@@ -95,37 +96,38 @@ impl Series {
         });
     }
 
-    /// Observations before the mark, if one was set.
+    /// Return the number of observations before the mark, if one was set.
     #[must_use]
     pub fn marked_at(&self) -> Option<u64> {
         self.mark.map(|mark| mark.observations)
     }
 
-    /// Number of observations.
+    /// Return the number of observations.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sums.len() as u64 * self.batch_size + (self.batch_size - self.open_left)
     }
 
-    /// Sum of all observations, in their unit.
+    /// Return the sum of all observations, in their unit.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.sums.iter().sum::<f64>() + self.open_sum
     }
 
-    /// Mean of all observations, in their unit; none for an empty series.
+    /// Return the mean of all observations, in their unit; `None` for an empty series.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count() > 0).then(|| self.sum() / self.count() as f64)
     }
 
-    /// Observations in each full batch: 5 * 2^j.
+    /// Return the number of observations in each full batch: 5 * 2^j.
     #[must_use]
     pub fn batch_size(&self) -> u64 {
         self.batch_size
     }
 
-    /// Means of full batches of `size` observations, a multiple of [`batch_size`](Self::batch_size).
+    /// Return the means of full batches of `size` observations, a multiple of
+    /// [`batch_size`](Self::batch_size).
     pub(crate) fn batch_means_of(&self, size: u64) -> Vec<f64> {
         debug_assert!(size.is_multiple_of(self.batch_size));
         let group = (size / self.batch_size) as usize;
@@ -135,8 +137,8 @@ impl Series {
             .collect()
     }
 
-    /// Means of the full batches in order of time, from the first boundary at or after `observations` on;
-    /// observations after the last full batch are not among them.
+    /// Return the means of the full batches in order of time, from the first boundary at or after
+    /// `observations`, without the observations after the last full batch.
     #[must_use]
     pub fn batch_means_after(&self, observations: u64) -> Vec<f64> {
         let first = usize::try_from(self.boundary_at(observations) / self.batch_size);
@@ -148,14 +150,14 @@ impl Series {
             .collect()
     }
 
-    /// The first batch boundary at or after `observations`, in observations.
+    /// Return the first batch boundary at or after `observations`, in observations.
     #[must_use]
     pub fn boundary_at(&self, observations: u64) -> u64 {
         observations.next_multiple_of(self.batch_size)
     }
 
-    /// Number and mean of the observations from the first batch boundary at or after
-    /// `observations` on, the open batch included; none if nothing is left.
+    /// Return the number and mean of the observations from the first batch boundary at or after
+    /// `observations`, the open batch included; `None` if there are none.
     #[must_use]
     pub fn after(&self, observations: u64) -> Option<(u64, f64)> {
         let boundary = self.boundary_at(observations);
@@ -166,8 +168,8 @@ impl Series {
         (used > 0).then(|| (used, sum / used as f64))
     }
 
-    /// Number and mean of the observations after the mark, exactly; none without a mark or
-    /// without observations after it.
+    /// Return the exact number and mean of the observations after the mark; `None` without a mark
+    /// or without observations after it.
     #[must_use]
     pub fn after_mark(&self) -> Option<(u64, f64)> {
         let mark = self.mark?;

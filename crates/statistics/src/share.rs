@@ -1,9 +1,9 @@
-//! How well a share of observations is known.
+//! Confidence bands of shares of observations.
 //!
 //! With independent observations the interval of Clopper and Pearson (Biometrika 26(4), 1934) is
-//! exact. Observations of one replication are not independent: they count as fewer, as many as
-//! would scatter like the shares of the replications do, which is the interval of Korn and
-//! Graubard (Survey Methodology 24(2), 1998) with replications as clusters.
+//! exact. Observations of one replication are not independent. They count as fewer: the number that
+//! would scatter like the shares of the replications. This is the interval of Korn and Graubard
+//! (Survey Methodology 24(2), 1998) with replications as clusters.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -12,30 +12,32 @@ use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::{normal_cdf, normal_quantile, t_quantile};
 
-/// Observations count as this many times their number at most, however alike replications are.
+/// Maximum ratio of the effective number of observations to their number, however similar the
+/// replications are.
 const MOST_ALIKE: f64 = 8.0;
-/// Successes and failures from which on the normal distribution gives the binomial one.
+/// Number of successes and failures from which the normal distribution approximates the binomial
+/// one.
 const MANY: f64 = 100.0;
-/// Observations from which on few successes are as good as Poisson.
+/// Number of observations from which few successes are close to Poisson.
 const POISSON_FROM: f64 = 3000.0;
 
-/// Steps in which an end of a band is halved: to 2^-50.
+/// Number of bisection steps for an end of a band: to 2^-50.
 const HALVINGS: u32 = 50;
 
-/// How shares over replications, each of which counts alike, are judged.
+/// Test of shares over replications of equal weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ShareTest {
     /// Probability of an error to one side.
     tail: f64,
-    /// Observations that all replications have together, or are worth where they do not differ.
+    /// Number of observations of all replications.
     observations: f64,
-    /// What few replications cost: the square of the quotient of the normal and the t quantile.
-    few: f64,
+    /// Penalty for few replications: the squared ratio of the normal to the t quantile.
+    few_penalty: f64,
 }
 
 impl ShareTest {
-    /// For intervals of `confidence` over `replications` with `observations` in all. None for a
-    /// single replication, which says nothing of how they scatter.
+    /// Create a test for intervals of `confidence` over `replications` with `observations` in all.
+    /// `None` for a single replication, which shows no scatter.
     pub fn new(
         replications: usize,
         observations: u64,
@@ -50,30 +52,30 @@ impl ShareTest {
         Ok(Some(Self {
             tail,
             observations: observations as f64,
-            few: ratio * ratio,
+            few_penalty: ratio * ratio,
         }))
     }
 
-    /// Return how many independent observations are worth as much as these shares of the
-    /// replications. Shares that do not differ are worth the observations there are.
-    pub fn worth(&self, shares: &[f64]) -> f64 {
+    /// Return the effective number of observations: the number of independent ones that would
+    /// scatter like these shares of the replications. Without scatter, return the actual number.
+    pub fn effective_size(&self, shares: &[f64]) -> f64 {
         let (value, variance) = mean_and_variance(shares);
         let variance = variance.unwrap_or(0.0) / shares.len() as f64;
-        let worth = if variance > 0.0 && value > 0.0 && value < 1.0 {
-            self.few * value * (1.0 - value) / variance
+        let size = if variance > 0.0 && value > 0.0 && value < 1.0 {
+            self.few_penalty * value * (1.0 - value) / variance
         } else {
             self.observations
         };
-        worth.min(MOST_ALIKE * self.observations).max(1.0)
+        size.min(MOST_ALIKE * self.observations).max(1.0)
     }
 
-    /// Return the lowest share that may be seen where the true one is `p`, of so many independent
-    /// observations. It is no more than `p`.
-    pub fn lowest(&self, p: f64, worth: f64) -> f64 {
+    /// Return the lowest share that `size` independent observations may show if the true one is
+    /// `p`. It is at most `p`.
+    pub fn lowest(&self, p: f64, size: f64) -> f64 {
         let (mut below, mut allowed) = (0.0, p);
         for _ in 0..HALVINGS {
             let middle = 0.5 * (below + allowed);
-            if at_most(middle * worth, worth, p) >= self.tail {
+            if binomial_cdf(middle * size, size, p) >= self.tail {
                 allowed = middle;
             } else {
                 below = middle;
@@ -82,15 +84,16 @@ impl ShareTest {
         allowed
     }
 
-    /// Return the highest share that may be seen where the true one is `p`. It is no less than `p`.
-    pub fn highest(&self, p: f64, worth: f64) -> f64 {
-        1.0 - self.lowest(1.0 - p, worth)
+    /// Return the highest share that they may show if the true one is `p`. It is at least `p`.
+    pub fn highest(&self, p: f64, size: f64) -> f64 {
+        1.0 - self.lowest(1.0 - p, size)
     }
 }
 
-/// Probability of at most `count` successes, not necessarily whole, of `of` with probability `p`.
-fn at_most(count: f64, of: f64, p: f64) -> f64 {
-    let failures = of - count;
+/// Return the probability of at most `count` successes, not necessarily whole, in `trials` trials
+/// with probability `p`.
+fn binomial_cdf(count: f64, trials: f64, p: f64) -> f64 {
+    let failures = trials - count;
     if p <= 0.0 || failures <= 0.0 {
         return 1.0;
     }
@@ -98,15 +101,15 @@ fn at_most(count: f64, of: f64, p: f64) -> f64 {
         return 0.0;
     }
     if count.min(failures) >= MANY {
-        return normal_cdf((count + 0.5 - of * p) / (of * p * (1.0 - p)).sqrt());
+        return normal_cdf((count + 0.5 - trials * p) / (trials * p * (1.0 - p)).sqrt());
     }
-    if of <= POISSON_FROM {
+    if trials <= POISSON_FROM {
         return 1.0 - beta_reg(count + 1.0, failures, p);
     }
     if count < failures {
-        gamma_ur(count + 1.0, of * p)
+        gamma_ur(count + 1.0, trials * p)
     } else {
-        gamma_lr(failures, of * (1.0 - p))
+        gamma_lr(failures, trials * (1.0 - p))
     }
 }
 
@@ -137,20 +140,20 @@ mod tests {
             (1780, 2000, 0.9, 5e-3),
         ] {
             let expected = binomial_at_most(count, of, p);
-            let found = at_most(f64::from(count), f64::from(of), p);
+            let found = binomial_cdf(f64::from(count), f64::from(of), p);
             assert!(
                 (found - expected).abs() < within,
                 "{count} of {of} at {p}: {found} {expected}"
             );
         }
         assert_eq!(
-            (at_most(10.0, 10.0, 0.5), at_most(2.0, 10.0, 0.0)),
+            (binomial_cdf(10.0, 10.0, 0.5), binomial_cdf(2.0, 10.0, 0.0)),
             (1.0, 1.0)
         );
-        assert_eq!(at_most(2.0, 10.0, 1.0), 0.0);
+        assert_eq!(binomial_cdf(2.0, 10.0, 1.0), 0.0);
     }
 
-    /// None of n may be seen as long as (1-p)^n is no less than the tail.
+    /// A share of 0 among n observations is possible as long as (1-p)^n is at least the tail.
     #[test]
     fn nothing_is_seen_of_what_is_rare() {
         let test = ShareTest::new(10, 500, 0.95).unwrap().unwrap();
@@ -165,8 +168,8 @@ mod tests {
         );
     }
 
-    /// With many observations the band is `p +- z sqrt(p (1-p) / n)`, less the half of the
-    /// observation that Clopper and Pearson count more.
+    /// With many observations the band is `p +- z sqrt(p (1-p) / n)`, less the half observation of
+    /// Clopper and Pearson.
     #[test]
     fn bands_are_those_of_the_normal_distribution() {
         let test = ShareTest::new(10, 100_000, 0.95).unwrap().unwrap();
@@ -180,12 +183,12 @@ mod tests {
     #[test]
     fn replications_that_scatter_are_worth_less() {
         let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();
-        let apart = test.worth(&[0.3, 0.5, 0.4, 0.6]);
+        let apart = test.effective_size(&[0.3, 0.5, 0.4, 0.6]);
         // Variance of the mean 0.0167 / 4: 0.2475 / 0.00417 = 59.4, times (1.960 / 3.182)^2.
         assert!((apart - 59.4 * (1.960f64 / 3.1824).powi(2)).abs() < 0.1);
-        assert!(test.worth(&[0.44, 0.45, 0.46, 0.45]) > 1000.0);
-        assert_eq!(test.worth(&[0.45; 4]), 4000.0);
-        assert_eq!(test.worth(&[1.0; 4]), 4000.0);
+        assert!(test.effective_size(&[0.44, 0.45, 0.46, 0.45]) > 1000.0);
+        assert_eq!(test.effective_size(&[0.45; 4]), 4000.0);
+        assert_eq!(test.effective_size(&[1.0; 4]), 4000.0);
         assert_eq!(ShareTest::new(1, 4000, 0.95).unwrap(), None);
     }
 }

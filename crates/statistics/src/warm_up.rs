@@ -1,48 +1,49 @@
-//! Where the warm-up ends.
+//! End of the warm-up.
 
 use crate::error::{Error, all_finite};
 use crate::series::Series;
 
-/// Fewest batches on which MSER decides, and fewest that it leaves: its statistic means nothing
-/// for a handful of values (White, Cobb and Spratt, "A comparison of five steady-state truncation
-/// heuristics for simulation", WSC 2000, leave out the last five for that reason).
+/// Minimum number of batches for MSER, and of those that it keeps: its statistic is meaningless for
+/// a handful of values. White, Cobb and Spratt ("A comparison of five steady-state truncation
+/// heuristics for simulation", WSC 2000) omit the last five for that reason.
 const FEWEST_BATCHES: usize = 10;
 const FEWEST_LEFT: usize = 5;
 
-/// A rule for what to discard at the beginning of a run.
+/// Rule for the observations to discard at the start of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUp {
-    /// MSER-5 with a margin: [`mser`] over the average of the replications, then twice what it
-    /// finds, at least a tenth and at most half of the run, the same in all replications.
+    /// MSER-5 with a margin: [`mser`] over the average of the replications, then twice its result,
+    /// at least a tenth and at most half of the run, the same in all replications.
     ///
-    /// Plain MSER likes to cut behind a chance excursion, where what is left begins below its
-    /// mean. For an M/M/1 queue at rho = 0.8 and ten replications of 10,000 customers, intervals
-    /// of 95 % cover 84.4 % with MSER in each replication by itself, 93.6 % with MSER over the
-    /// average, and 94.4 % with the margin as well, which costs 6 % of the half-width.
+    /// Plain MSER tends to cut behind a chance excursion, where the rest starts below its mean. For
+    /// an M/M/1 queue at rho = 0.8 and ten replications of 10,000 customers, intervals of 95 %
+    /// cover 84.4 % with MSER in each replication by itself, and 93.6 % with MSER over the average.
+    /// They cover 94.4 % with the margin as well, which costs 6 % of the half-width.
     Mser,
-    /// Everything before [`Series::mark`], exactly.
+    /// Discard exactly the observations before [`Series::mark`].
     Marked,
 }
 
 /// A truncation point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
-    /// Observations to discard. If the end of the warm-up was not detected this is half of the
-    /// run, for want of anything better.
+    /// Number of observations to discard. If the end of the warm-up was not detected, this is half
+    /// of the run, for lack of a better value.
     pub observations: u64,
-    /// Whether the end of the warm-up was found in the first half. If not, the run is too short
-    /// to tell and should be lengthened.
+    /// Whether the end of the warm-up was found in the first half. If not, the run is too short and
+    /// should be lengthened.
     pub detected: bool,
 }
 
-/// MSER over means of consecutive batches of `batch_size` observations each: discards the d
-/// batches that minimise the squared standard error of what is left,
+/// Return the truncation point by MSER over means of consecutive batches of `batch_size`
+/// observations each. MSER discards the d batches that minimise the squared standard error of the
+/// rest,
 ///
 /// `MSER(d) = sum over i > d of (x_i - mean of those x)^2 / (n - d)^2`
 ///
-/// (White, "An effective truncation heuristic for bias reduction in simulation output",
-/// Simulation 69(6), 1997). Of equal minima the first counts; the last five d are left out. A
-/// minimum in the second half, or fewer than ten batches, means "not detected".
+/// (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
+/// 69(6), 1997). Of equal minima the first counts; the last five d are left out. With a minimum in
+/// the second half, or fewer than ten batches, the end is not detected.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a NaN or an infinity.
@@ -78,7 +79,7 @@ pub fn mser(batch_means: &[f64], batch_size: u64) -> Result<Truncation, Error> {
 }
 
 impl WarmUp {
-    /// The truncation points of replications of the same measure, one for each of them.
+    /// Return the truncation points of the replications of a measure.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for poisoned batches, [`Error::NotMarked`] if a mark is needed and missing.
@@ -103,8 +104,9 @@ impl WarmUp {
     }
 }
 
-/// MSER with its margin over the batch means averaged across replications: batches of the largest size among
-/// them, as many as the shortest has.
+/// Return the truncation point by MSER with its margin over the batch means averaged across
+/// replications. The batches have the largest size of any replication, and their number is that of
+/// the shortest replication.
 fn mser_of_average(replications: &[&Series]) -> Result<Truncation, Error> {
     let size = replications
         .iter()
@@ -146,7 +148,8 @@ mod tests {
             .unwrap()
     }
 
-    /// MSER-5 over plain observations; a rest of fewer than five does not take part.
+    /// Return the truncation point by MSER-5 over plain observations, without a rest of fewer than
+    /// five.
     fn mser5(observations: &[f64]) -> Result<Truncation, Error> {
         let fives = observations.chunks_exact(5);
         let means: Vec<f64> = fives.map(|five| five.iter().sum::<f64>() / 5.0).collect();
@@ -171,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A step from 100 to an alternating 0, 1 after 50 observations must go exactly.
+    /// A step from 100 to an alternating 0, 1 after 50 observations must be cut exactly.
     #[test]
     fn a_step_is_cut_where_it_ends() {
         let values: Vec<f64> = (0..1000)
@@ -254,7 +257,7 @@ mod tests {
             WarmUp::Marked.truncations(&[&long]).unwrap()[0].observations,
             100
         );
-        // Both ramps: nothing found in the 7 and 5 batches of 5, half of the shorter run.
+        // Both are ramps: no end in the 7 and 5 batches, so half of the shorter run.
         let cuts = WarmUp::Mser.truncations(&both).unwrap();
         assert_eq!([cuts[0].observations, cuts[1].observations], [20, 20]);
     }

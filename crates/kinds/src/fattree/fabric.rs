@@ -7,7 +7,7 @@ use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::fattree::{Machine, MachineError};
-use isthmus_machine::packets::{Network, ways};
+use isthmus_machine::packets::{Network, routes};
 use isthmus_topology::trees::{LinkKind, Tree, Vertex};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
@@ -46,10 +46,10 @@ impl Kind for FatTree {
 }
 
 impl Fabric for Machine {
-    type Ways = ways::FatTree;
+    type Routes = routes::FatTree;
 
-    fn ways(&self) -> &Arc<ways::FatTree> {
-        self.ways()
+    fn routes(&self) -> &Arc<routes::FatTree> {
+        self.routes()
     }
 
     fn network(&self) -> &Network {
@@ -94,7 +94,7 @@ impl Fabric for Machine {
                 })
                 .collect();
         }
-        packets::routed(&**self.ways(), from, to, [1, 1])
+        packets::routed(&**self.routes(), from, to, [1, 1])
     }
 
     fn bundle(&self, number: u32) -> Bundle {

@@ -7,7 +7,7 @@ use isthmus_experiment::subject::Subject;
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
 use isthmus_machine::graph::{Built, Machine, MachineError};
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::{NetworkError, Routed};
 use isthmus_topology::switches::RouteError;
 use isthmus_units::Time;
@@ -103,8 +103,8 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     }
 }
 
-impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
-    type Ways = W;
+impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
+    type Routes = W;
 
     fn routed(&self) -> &Routed<W> {
         self.routed()
@@ -157,7 +157,7 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
 
     /// Return the channel classes on a link: after a link between groups, packets leave one group fewer.
     fn classes(&self, from: u32, to: u32) -> u32 {
-        let classes = self.ways().classes();
+        let classes = self.routes().classes();
         match self.between(from, to) {
             ("global_link", _) => classes - 1,
             _ => classes,

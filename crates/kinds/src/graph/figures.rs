@@ -2,7 +2,7 @@
 
 use isthmus_machine::graph::Machine;
 use isthmus_machine::graph::spec::{Form, Routing, Shape};
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_topology::switches::{Shortest, UpDown};
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub struct GraphSummary {
 }
 
 /// Return the summary of the network.
-pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
+pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
     let wiring = machine.wiring();
     let nodes = wiring.node_count();
     let listed = nodes <= NODES_LISTED_MAX;

@@ -15,8 +15,8 @@ use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};
 use isthmus_analytic::packets::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, bandwidth, number};
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
@@ -31,7 +31,7 @@ pub(crate) fn capacity(
     devices: Option<&Devices>,
 ) -> Capacity {
     let spec = fabric.network().spec();
-    let classes = fabric.ways().classes();
+    let classes = fabric.routes().classes();
     let Ok(rules) = rules(spec, classes).checked() else {
         return Capacity::default();
     };
@@ -200,7 +200,7 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
         Time::ZERO => "A link".to_owned(),
         delay => format!("A link of {delay}"),
     };
-    let layer = match fabric.ways().classes() {
+    let layer = match fabric.routes().classes() {
         0 | 1 => "",
         _ => " with packets of one layer",
     };
@@ -224,7 +224,7 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
 fn unused(fabric: &impl Fabric) -> Option<String> {
     let (channels, classes) = (
         fabric.network().spec().virtual_channels,
-        fabric.ways().classes().max(1),
+        fabric.routes().classes().max(1),
     );
     let left = channels % classes;
     (left > 0).then(|| {

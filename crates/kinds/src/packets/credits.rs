@@ -9,8 +9,8 @@ use super::loads::Asked;
 use super::rules::sending;
 use super::{Fabric, Link, rules};
 use crate::jobs::capacity::left_out;
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_machine::packets::spec::Switching;
-use isthmus_machine::packets::ways::Ways as _;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -45,7 +45,7 @@ impl Credits {
             false => spec.switch_latency.ps(),
         };
         Some(Self {
-            lanes: channels / fabric.ways().classes().max(1),
+            lanes: channels / fabric.routes().classes().max(1),
             lane_ps: f64::from(buffer / channels) * full_ps,
             latency_ps: (switch_ps + credit.ps()) as f64 + 2.0 * delay.ps() as f64,
         })
@@ -84,7 +84,7 @@ impl Spread {
     /// Return the spread that follows from the routes of all jobs. It is empty if some jobs have no predictable demand,
     /// or the network is too large to follow its routes, or buffers limit no link.
     pub fn of(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Self {
-        let classes = fabric.ways().classes();
+        let classes = fabric.routes().classes();
         let rules = rules(fabric.network().spec(), classes);
         let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
         let mut by_link = BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::jobs::is_io;
 use isthmus_analytic::Error;
 use isthmus_analytic::trains::{Channels, Class, STEP, Train, outside};
 use isthmus_experiment::subject::Overlay;
-use isthmus_machine::packets::ways::Ways as _;
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -47,7 +47,7 @@ fn solve(
     choices: [u32; 2],
 ) -> Result<Overlay, Error> {
     let spec = switches.network().spec();
-    let rules = rules(spec, switches.ways().classes()).checked()?;
+    let rules = rules(spec, switches.routes().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
     // Packets on random routes share only the link of the node.
@@ -152,7 +152,7 @@ impl Followed {
             })
         });
         let classes = classes.collect::<Result<Vec<Class>, Error>>()?;
-        let channels = links.spec.virtual_channels / switches.ways().classes().max(1);
+        let channels = links.spec.virtual_channels / switches.routes().classes().max(1);
         let lanes = f64::from(channels);
         let channels = match links.rules.link.circuits.is_finite() {
             true => Channels::Circuits {

@@ -5,8 +5,8 @@ use super::credits::Spread;
 use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 
@@ -24,7 +24,7 @@ pub(crate) fn uses(
     let (network, tick_us) = (fabric.network(), fabric.network().tick_us());
     let (servers, storage) = (&layout.servers, &traffic.storage);
     let spread = Spread::of(fabric, traffic, layout);
-    let classes = fabric.ways().classes();
+    let classes = fabric.routes().classes();
     let share = |link: u32| -> f64 {
         let shares = counted
             .iter()

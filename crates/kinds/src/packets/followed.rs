@@ -8,7 +8,7 @@ use crate::jobs::capacity::Foretold;
 use crate::jobs::ns;
 use isthmus_analytic::trains::{Buffer, Class, Hop, Network, Train};
 use isthmus_machine::packets::follow_all;
-use isthmus_machine::packets::ways::Ways as _;
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::Sizes;
@@ -87,7 +87,7 @@ impl Followed {
                             REQUEST => 1.0,
                             _ => message.packets(payload),
                         };
-                    for route in follow_all(&**fabric.ways(), from, to, choices) {
+                    for route in follow_all(&**fabric.routes(), from, to, choices) {
                         let runs = route
                             .iter()
                             .map(|&(run, channel)| (run.first, run.links, channel));
@@ -167,7 +167,7 @@ impl Followed {
             let (work, packets) =
                 (each.iter()).fold((0.0, 0.0), |sum, load| (sum.0 + load.0, sum.1 + load.1));
             let most = each.iter().map(|load| load.0).fold(0.0, f64::max);
-            let into_node = fabric.ways().end(link).vertex < nodes;
+            let into_node = fabric.routes().end(link).vertex < nodes;
             let ps = work / packets * 1e3;
             let delay = delay_of(link);
             let Some(credits) = Credits::of(fabric, full_ps, delay, into_node) else {

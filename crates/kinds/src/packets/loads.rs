@@ -4,7 +4,7 @@ use super::{Bundle, Fabric};
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold};
 use crate::jobs::is_io;
 use isthmus_machine::packets::follow_all;
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,13 +28,18 @@ pub struct Crossed {
 
 /// Return the sets of parallel links that packets from `from` to the nodes `to` cross, by the routes of the engine. All
 /// destinations, and all random `choices`, are equally likely. The first link of a set identifies it.
-pub(crate) fn routed(ways: &impl Ways, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
+pub(crate) fn routed(
+    routes: &impl Routes,
+    from: u32,
+    to: &[u32],
+    choices: [u32; 2],
+) -> Vec<Crossed> {
     let others = || to.iter().copied().filter(|&other| other != from);
     let routes_per_pair = f64::from(choices[0]) * f64::from(choices[1]);
     let each = 1.0 / (others().count().max(1) as f64 * routes_per_pair);
     let mut shares = BTreeMap::new();
     for other in others() {
-        for route in follow_all(ways, from, other, choices) {
+        for route in follow_all(routes, from, other, choices) {
             let mut before = None;
             for (run, class) in route {
                 *shares.entry((run.first, before, class)).or_insert(0.0) += each;

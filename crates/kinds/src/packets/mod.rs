@@ -41,8 +41,8 @@ use crate::devices::{self, DEVICE, StorageTable};
 use crate::jobs::{Nodes, WorkloadTable, check_start};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::Network;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways;
 use isthmus_scenario::format::{Describe as _, Problem, Settings};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
@@ -78,17 +78,17 @@ pub fn jobs(
 /// Topology of a network: its links, the routes of packets and the distances between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
     /// Routes that packets may take.
-    type Ways: Ways + Debug + Send + Sync + 'static;
+    type Routes: Routes + Debug + Send + Sync + 'static;
 
     /// Return the routes, which simulations share.
-    fn ways(&self) -> &Arc<Self::Ways>;
+    fn routes(&self) -> &Arc<Self::Routes>;
 
     /// Return the parameters of links, switches and interfaces.
     fn network(&self) -> &Network;
 
     /// Return the number of nodes.
     fn node_count(&self) -> u32 {
-        self.ways().node_count()
+        self.routes().node_count()
     }
 
     /// Return all links, in the order of their numbers.

@@ -13,8 +13,8 @@ use isthmus_analytic::packets::domain::{Load, SHARED};
 use isthmus_analytic::packets::loops::{self, Client, Use};
 use isthmus_experiment::capacity::bandwidth;
 use isthmus_experiment::subject::Overlay;
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_machine::packets::spec::Switching;
-use isthmus_machine::packets::ways::Ways as _;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ fn solve(
     layout: &Layout,
     limits: Limits,
 ) -> Result<Overlay, Error> {
-    let rules = rules(fabric.network().spec(), fabric.ways().classes()).checked()?;
+    let rules = rules(fabric.network().spec(), fabric.routes().classes()).checked()?;
     let mut parts = Parts::new(fabric, &rules, traffic, layout);
     let (clients, job_of) = parts.clients(traffic, layout);
     let mut nodes = BTreeMap::new();

@@ -3,8 +3,8 @@
 use super::Fabric;
 use crate::jobs::ns;
 use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
+use isthmus_machine::packets::routes::Routes as _;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
-use isthmus_machine::packets::ways::Ways as _;
 
 /// Return the parameters if virtual channels are divided among `classes` classes; a node uses those of one class.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
@@ -45,7 +45,7 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
 
 /// Return the number of links of each node.
 pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
-    f64::from(fabric.ways().of_node(0).links)
+    f64::from(fabric.routes().node_links(0).links)
 }
 
 /// Return the maximum send rate from one node to another over `switches` switches, using all its links at once.

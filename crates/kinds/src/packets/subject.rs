@@ -9,7 +9,7 @@ use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
 use isthmus_experiment::uses::Uses;
 use isthmus_machine::jobs::Replication as _;
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
             self.0.network(),
-            self.0.ways(),
+            self.0.routes(),
             &jobs.traffic,
             &jobs.layout,
             seed,
@@ -79,7 +79,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
 
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
-        let rules = rules(network, self.0.ways().classes());
+        let rules = rules(network, self.0.routes().classes());
         let route = Route {
             switches: f64::from(switches),
             delay: 0.0,
@@ -109,7 +109,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
 }
 
 /// Return the counts of links, interfaces and devices.
-fn counts<W: Ways>(simulation: &Simulation<W>) -> Counts {
+fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {
         let each = cycles.iter().zip(times);

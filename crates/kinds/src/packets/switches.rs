@@ -4,7 +4,7 @@ use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
-use isthmus_machine::packets::ways::Ways;
+use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::{Network, Routed, RoutedError, follow};
 use isthmus_topology::Wiring;
 use isthmus_units::Time;
@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// A network of switches: a [`Fabric`] that follows from a wiring and routes.
 pub trait Switches: Debug + Send + Sync + 'static {
     /// Routes that packets may take.
-    type Ways: Ways + Debug + Send + Sync + 'static;
+    type Routes: Routes + Debug + Send + Sync + 'static;
 
     /// Return the network and its routes.
-    fn routed(&self) -> &Routed<Self::Ways>;
+    fn routed(&self) -> &Routed<Self::Routes>;
 
     /// Return the kind of the links from one switch to another, as results name it, and its rank. Ranks start at 1 and
     /// have the order in which packets cross links.
@@ -51,12 +51,12 @@ pub trait Switches: Debug + Send + Sync + 'static {
 
     /// Return the maximum number of channel classes that packets use on a link between two switches. All by default.
     fn classes(&self, _from: u32, _to: u32) -> u32 {
-        self.routed().ways().classes()
+        self.routed().routes().classes()
     }
 }
 
-impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
-    type Ways = W;
+impl<W: Routes + Debug + Send + Sync + 'static> Switches for Routed<W> {
+    type Routes = W;
 
     fn routed(&self) -> &Self {
         self
@@ -64,10 +64,10 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Routed<W> {
 }
 
 impl<S: Switches> Fabric for S {
-    type Ways = S::Ways;
+    type Routes = S::Routes;
 
-    fn ways(&self) -> &Arc<S::Ways> {
-        self.routed().ways()
+    fn routes(&self) -> &Arc<S::Routes> {
+        self.routed().routes()
     }
 
     fn network(&self) -> &Network {
@@ -86,17 +86,17 @@ impl<S: Switches> Fabric for S {
                 order: (rank, 0),
                 out_of_node: from < wiring.node_count(),
                 delay: between(self, from, to, Time::ZERO, S::delay),
-                classes: between(self, from, to, self.routed().ways().classes(), S::classes),
+                classes: between(self, from, to, self.routed().routes().classes(), S::classes),
             }
         })
     }
 
     fn switches_between(&self, from: u32, to: u32) -> u32 {
-        follow(&**self.routed().ways(), from, to).len() as u32 - 1
+        follow(&**self.routed().routes(), from, to).len() as u32 - 1
     }
 
     fn switches_at_most(&self) -> u32 {
-        self.routed().ways().longest() - 1
+        self.routed().routes().longest_route() - 1
     }
 
     fn choices(&self) -> Option<[u32; 2]> {
@@ -114,11 +114,11 @@ impl<S: Switches> Fabric for S {
     /// Return the bundles on the routes. If routes depend on queues or are too many to follow, return the links of nodes
     /// and, for each group and direction, one bundle of links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
-        let ways = &**self.routed().ways();
+        let routes = &**self.routed().routes();
         match followed_choices(self) {
-            Some(choices) => routed(ways, from, to, choices),
+            Some(choices) => routed(routes, from, to, choices),
             None => {
-                let mut links = routed(ways, from, to, [1, 1]);
+                let mut links = routed(routes, from, to, [1, 1]);
                 let wiring = self.routed().wiring();
                 let nodes = wiring.node_count();
                 links.retain(|crossed| {

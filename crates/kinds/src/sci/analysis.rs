@@ -135,9 +135,16 @@ pub(super) fn alone_us(
         links,
     };
     let timing = timing(machine);
-    let there = light_load_latency(&timing, &class(lengths.request, &pattern_loads.requests.links)).ok()?;
-    let back =
-        light_load_latency(&timing, &class(lengths.response?, &pattern_loads.responses.links)).ok()?;
+    let there = light_load_latency(
+        &timing,
+        &class(lengths.request, &pattern_loads.requests.links),
+    )
+    .ok()?;
+    let back = light_load_latency(
+        &timing,
+        &class(lengths.response?, &pattern_loads.responses.links),
+    )
+    .ok()?;
     let turnaround = clock.cycles_exact(traffic.turnaround);
     Some((there + turnaround + back) * clock.cycle_us())
 }

@@ -2,7 +2,7 @@
 
 use super::spec::FatTreeSpec;
 use crate::packets::{Network, NetworkError};
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::routes::FatTree;
 use isthmus_topology::trees::{Tree, TreesError};
 use std::sync::Arc;
 use thiserror::Error;
@@ -23,7 +23,7 @@ pub enum MachineError {
 pub struct Machine {
     spec: FatTreeSpec,
     tree: Tree,
-    ways: Arc<FatTree>,
+    routes: Arc<FatTree>,
     network: Network,
 }
 
@@ -37,7 +37,7 @@ impl Machine {
         let tree = Tree::new(&spec.shape)?;
         Ok(Self {
             spec: spec.clone(),
-            ways: Arc::new(FatTree::new(&tree, spec.ascent)),
+            routes: Arc::new(FatTree::new(&tree, spec.ascent)),
             tree,
             network,
         })
@@ -54,8 +54,8 @@ impl Machine {
     }
 
     /// Where packets may go on it.
-    pub fn ways(&self) -> &Arc<FatTree> {
-        &self.ways
+    pub fn routes(&self) -> &Arc<FatTree> {
+        &self.routes
     }
 
     /// Its links, switches and interfaces.

@@ -2,8 +2,8 @@
 
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
-use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
-use isthmus_topology::switches::{Apart, Form, RouteError, Routes, Shortest, UpDown, no_circle};
+use isthmus_packet::routes::{Dragonfly, Hop, Routes, Rule, Table, TableError};
+use isthmus_topology::switches::{self, Apart, Form, RouteError, Shortest, UpDown, no_circle};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
@@ -20,7 +20,7 @@ pub enum MachineError {
     /// Routes of a list that do not arrive, or deadlock.
     #[error(transparent)]
     Routes(#[from] RouteError),
-    /// Ways that cannot be kept.
+    /// Routes that cannot be kept.
     #[error(transparent)]
     Table(#[from] TableError),
     /// Fewer virtual channels than layers.
@@ -39,7 +39,7 @@ pub enum MachineError {
     /// Its links, switches or interfaces cannot be.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// Its ways and these do not go together.
+    /// Its routes and these do not go together.
     #[error(transparent)]
     Routed(RoutedError),
 }
@@ -56,7 +56,7 @@ fn through(circle: &[String]) -> String {
     }
 }
 
-/// A network of switches, with ways of one type.
+/// A network of switches, with routes of one type.
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
@@ -118,13 +118,13 @@ impl Built {
             } => {
                 let shape = topology::Dragonfly::new(*nodes, *routers, *groups, *links)?;
                 let (local, global) = (network.ticks(*delay), network.ticks(*global_delay));
-                let ways = Dragonfly::new(&shape, *routing, local, global);
+                let routes = Dragonfly::new(&shape, *routing, local, global);
                 let said = format!(
                     "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
-                    ways.classes()
+                    routes.classes()
                 );
-                let wiring = Arc::clone(ways.wiring());
-                let machine = Machine::new(spec, wiring, ways, network, said)?;
+                let wiring = Arc::clone(routes.wiring());
+                let machine = Machine::new(spec, wiring, routes, network, said)?;
                 Ok(Self::Dragonfly(Arc::new(machine)))
             }
         }
@@ -140,8 +140,8 @@ fn minimal(
     lengths: Vec<u64>,
     channels: u32,
 ) -> Result<Proven, MachineError> {
-    let ways = Shortest::new(form, wiring)?;
-    let layers = ways.layers(channels);
+    let routes = Shortest::new(form, wiring)?;
+    let layers = routes.layers(channels);
     if channels < u32::from(layers.count) {
         return Err(MachineError::Layers {
             channels,
@@ -155,7 +155,7 @@ fn minimal(
         start: |_, _| 0,
         next: |_, at, to| {
             Some(Hop {
-                to: ways.next(at, to)?,
+                to: routes.next(at, to)?,
                 class: layers.of(at, to),
                 state: 0,
             })
@@ -166,13 +166,13 @@ fn minimal(
 }
 
 fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Proven, MachineError> {
-    let ways = UpDown::new(form, wiring)?;
+    let routes = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
         states: 2,
         start: |_, _| 0,
         next: |state, at, to| {
-            let (to, down) = ways.next(state == 1, at, to)?;
+            let (to, down) = routes.next(state == 1, at, to)?;
             Some(Hop {
                 to,
                 class: 0,
@@ -185,18 +185,18 @@ fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Prove
 }
 
 fn listed(
-    routes: &Routes,
+    listed: &switches::Routes,
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
 ) -> Result<Proven, MachineError> {
-    let ways = routes.ways(form, wiring)?;
+    let routes = listed.ways(form, wiring)?;
     let rule = Rule {
-        classes: ways.layers(),
+        classes: routes.layers(),
         states: 1,
         start: |_, _| 0,
         next: |_, at, to| {
-            let (to, class) = ways.next(at, to)?;
+            let (to, class) = routes.next(at, to)?;
             Some(Hop {
                 to,
                 class,
@@ -205,10 +205,10 @@ fn listed(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(ways.layers(), no_circle(ways.layers()))))
+    Ok((table, free(routes.layers(), no_circle(routes.layers()))))
 }
 
-/// That ways in so many layers are free of deadlock, and why.
+/// That routes in this number of layers are free of deadlock, and why.
 fn free(layers: u16, reason: &str) -> String {
     match layers {
         1 => format!("free of deadlock: {reason}"),
@@ -216,15 +216,15 @@ fn free(layers: u16, reason: &str) -> String {
     }
 }
 
-impl<W: Ways> Machine<W> {
+impl<W: Routes> Machine<W> {
     fn new(
         spec: &GraphSpec,
         wiring: Arc<Wiring>,
-        ways: W,
+        routes: W,
         network: Network,
         deadlock: String,
     ) -> Result<Self, MachineError> {
-        let routed = Routed::proven(wiring, ways, network).map_err(|error| match error {
+        let routed = Routed::proven(wiring, routes, network).map_err(|error| match error {
             RoutedError::Classes { channels, classes } => MachineError::Layers {
                 channels,
                 layers: classes,
@@ -246,7 +246,7 @@ impl<W> Machine<W> {
         &self.spec
     }
 
-    /// Its network and the ways through it.
+    /// Its network and the routes through it.
     pub fn routed(&self) -> &Routed<W> {
         &self.routed
     }
@@ -257,8 +257,8 @@ impl<W> Machine<W> {
     }
 
     /// Where packets may go.
-    pub fn ways(&self) -> &Arc<W> {
-        self.routed.ways()
+    pub fn routes(&self) -> &Arc<W> {
+        self.routed.routes()
     }
 
     /// Its links, switches and interfaces.

@@ -1,12 +1,12 @@
 //! What a network of switches is made of: plain values, no behaviour.
 
 pub use crate::packets::spec::NetworkSpec;
-pub use isthmus_packet::ways::Routing as DragonflyRouting;
+pub use isthmus_packet::routes::Routing as DragonflyRouting;
 pub use isthmus_topology::switches::{Form, Nodes, Routes};
 use isthmus_units::Time;
 use std::sync::Arc;
 
-/// The switches and which ways packets take through them.
+/// The switches and which routes packets take through them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Switches in any form.
@@ -15,7 +15,7 @@ pub enum Shape {
         form: Form,
         /// The nodes at them.
         nodes: Nodes,
-        /// Which ways packets take.
+        /// Which routes packets take.
         routing: Routing,
         /// What a signal takes along a link between switches.
         delay: Time,
@@ -30,7 +30,7 @@ pub enum Shape {
         groups: u32,
         /// Links between each two groups.
         links: u32,
-        /// Which ways packets take.
+        /// Which routes packets take.
         routing: DragonflyRouting,
         /// What a signal takes along a link within a group.
         delay: Time,
@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Which ways packets take through switches of any form.
+/// Which routes packets take through switches of any form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Routing {
     /// One of the shortest, in layers of virtual channels where they could wait for one another in a
@@ -81,7 +81,7 @@ pub enum Routing {
 /// A network of switches with its nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphSpec {
-    /// The switches and the ways through them.
+    /// The switches and the routes through them.
     pub shape: Shape,
     /// Links, switches and interfaces.
     pub network: NetworkSpec,

@@ -2,7 +2,7 @@
 
 use super::spec::{Age, NetworkSpec, Switching};
 use isthmus_kernel::Cycles;
-use isthmus_packet::ways::{LENGTH_MAX, Ways};
+use isthmus_packet::routes::{LENGTH_MAX, Routes};
 use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use thiserror::Error;
@@ -100,12 +100,12 @@ impl Network {
         (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
     }
 
-    /// Checks that packets can go these ways by it.
+    /// Check that the rules allow packets on these routes.
     ///
     /// # Errors
     /// What the engine refuses.
-    pub fn check_on(&self, ways: &impl Ways) -> Result<(), NetworkError> {
-        Ok(self.rules(1, ways.classes()).check_on(ways)?)
+    pub fn check_on(&self, routes: &impl Routes) -> Result<(), NetworkError> {
+        Ok(self.rules(1, routes.classes()).check_on(routes)?)
     }
 
     /// The engine's rules where each node has `queues` processes and virtual channels are shared out

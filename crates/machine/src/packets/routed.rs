@@ -1,7 +1,7 @@
-//! A network in any form, with the ways through it.
+//! A network in any form, with the routes through it.
 
 use super::network::{Network, NetworkError};
-use isthmus_packet::ways::{Header, LocalView, Run, Ways};
+use isthmus_packet::routes::{Header, LocalView, Routes, Run};
 use isthmus_topology::Wiring;
 use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub enum RoutedError {
         /// The switches at which they would, in the order of the circle.
         switches: Vec<u32>,
     },
-    /// A way that does not end within the longest that there is said to be.
+    /// A route that is longer than [`Routes::longest_route`].
     #[error("the way from node {from} to node {to} does not end")]
     Endless {
         /// Where it begins.
@@ -54,66 +54,66 @@ fn named(switches: &[u32]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// A network and the ways that packets take through it, free of deadlock.
+/// A network and the routes that packets take through it, free of deadlock.
 #[derive(Debug)]
 pub struct Routed<W> {
     wiring: Arc<Wiring>,
-    ways: Arc<W>,
+    routes: Arc<W>,
     network: Network,
 }
 
-impl<W: Ways> Routed<W> {
-    /// A network with these links and ways. All ways are followed, to see that no packets can wait for one
+impl<W: Routes> Routed<W> {
+    /// A network with these links and routes. All routes are followed, to see that no packets can wait for one
     /// another in a circle, which takes time in the pairs of nodes; they must not be drawn by lot.
     ///
     /// # Errors
-    /// A circle, a way that does not end, fewer virtual channels than the ways have classes, rules that
+    /// A circle, a route that does not end, fewer virtual channels than the routes have classes, rules that
     /// contradict one another.
     pub fn new(
         wiring: impl Into<Arc<Wiring>>,
-        ways: W,
+        routes: W,
         network: Network,
     ) -> Result<Self, RoutedError> {
-        let routed = Self::proven(wiring, ways, network)?;
+        let routed = Self::proven(wiring, routes, network)?;
         routed.check_waiting()?;
         Ok(routed)
     }
 
-    /// The same with ways of which it is known that no packets can wait for one another in a circle.
+    /// The same with routes of which it is known that no packets can wait for one another in a circle.
     ///
     /// # Errors
-    /// Fewer virtual channels than the ways have classes, rules that contradict one another.
+    /// Fewer virtual channels than the routes have classes, rules that contradict one another.
     pub fn proven(
         wiring: impl Into<Arc<Wiring>>,
-        ways: W,
+        routes: W,
         network: Network,
     ) -> Result<Self, RoutedError> {
-        let (channels, classes) = (network.spec().virtual_channels, ways.classes());
+        let (channels, classes) = (network.spec().virtual_channels, routes.classes());
         if channels < classes {
             return Err(RoutedError::Classes { channels, classes });
         }
-        network.check_on(&ways)?;
+        network.check_on(&routes)?;
         Ok(Self {
             wiring: wiring.into(),
-            ways: Arc::new(ways),
+            routes: Arc::new(routes),
             network,
         })
     }
 
     /// The first theorem of Dally and Seitz, over the classes of channels of all links.
     fn check_waiting(&self) -> Result<(), RoutedError> {
-        let classes = self.ways.classes();
+        let classes = self.routes.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
         let mut waits = Dependencies::new((self.wiring.link_count() * classes) as usize);
         let nodes = self.wiring.node_count();
         for from in 0..nodes {
             for to in (0..nodes).filter(|&to| to != from) {
-                let way = follow(&*self.ways, from, to);
-                let last = way.last().map(|&(run, _)| self.wiring.target(run.first));
+                let route = follow(&*self.routes, from, to);
+                let last = route.last().map(|&(run, _)| self.wiring.target(run.first));
                 if last != Some(to) {
                     return Err(RoutedError::Endless { from, to });
                 }
-                waits.add_path(way.iter().map(channel));
+                waits.add_path(route.iter().map(channel));
             }
         }
         let circle = |cycle: DependencyCycle| RoutedError::Circle {
@@ -135,8 +135,8 @@ impl<W> Routed<W> {
     }
 
     /// Where packets may go.
-    pub fn ways(&self) -> &Arc<W> {
-        &self.ways
+    pub fn routes(&self) -> &Arc<W> {
+        &self.routes
     }
 
     /// Its links, switches and interfaces.
@@ -146,15 +146,15 @@ impl<W> Routed<W> {
 }
 
 /// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot;
-/// no further than the longest way is said to be.
-pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
-    walk(ways, from, to, [0, 0])
+/// no further than [`Routes::longest_route`].
+pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
+    walk(routes, from, to, [0, 0])
 }
 
-/// All ways of a packet, each as likely as the others, where chance decides among so many when the packet is injected,
+/// All routes of a packet, each as likely as the others, where chance decides among so many when the packet is injected,
 /// and among so many, or a part of them, at a link. It must not follow what links hold.
-pub fn follow_all<W: Ways>(
-    ways: &W,
+pub fn follow_all<W: Routes>(
+    routes: &W,
     from: u32,
     to: u32,
     [first, next]: [u32; 2],
@@ -166,39 +166,39 @@ pub fn follow_all<W: Ways>(
     };
     (0..first).flat_map(move |place| {
         let first = lot(place, first);
-        (0..next).map(move |place| walk(ways, from, to, [first, lot(place, next)]))
+        (0..next).map(move |place| walk(routes, from, to, [first, lot(place, next)]))
     })
 }
 
-/// The way by these lots, the one at the injection and that at each link.
-fn walk<W: Ways>(ways: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
+/// The route by these lots, the one at the injection and that at each link.
+fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
         to,
         links: 0,
-        state: ways.state(from, to),
+        state: routes.initial_state(from, to),
         class: 0,
     };
-    let run = ways.first(&mut header, || next);
-    header.state = ways.set_out(&header, &Idle, || first);
-    let mut way = vec![(run, header.class)];
-    while let Some(&(run, _)) = way.last() {
-        let end = ways.end(run.first);
-        if end.vertex == to || way.len() > ways.longest() as usize {
+    let run = routes.first_links(&mut header, || next);
+    header.state = routes.choose_route(&header, &Idle, || first);
+    let mut route = vec![(run, header.class)];
+    while let Some(&(run, _)) = route.last() {
+        let end = routes.end(run.first);
+        if end.vertex == to || route.len() > routes.longest_route() as usize {
             break;
         }
         header.links += 1;
-        let run = ways.next(&mut header, end, || next);
-        way.push((run, header.class));
+        let run = routes.next_links(&mut header, end, || next);
+        route.push((run, header.class));
     }
-    way
+    route
 }
 
 /// A network without packets.
 struct Idle;
 
 impl LocalView for Idle {
-    fn taken(&self, _: u32) -> u64 {
+    fn occupied(&self, _: u32) -> u64 {
         0
     }
 

@@ -5,7 +5,7 @@ use super::spec::Switching;
 use crate::jobs::{Completed, Jobs, Observer, Open, Packet, Replication, Stored, Turns};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
-use isthmus_packet::ways::Ways;
+use isthmus_packet::routes::Routes;
 use isthmus_packet::{Counters, Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, Layout, Operation};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// One replication: a network, its jobs and everything under way.
 #[derive(Debug)]
-pub struct Simulation<W: Ways> {
+pub struct Simulation<W: Routes> {
     engine: Engine<Demand, W>,
     state: State,
 }
@@ -59,15 +59,15 @@ impl Behind {
     }
 }
 
-impl<W: Ways> Simulation<W> {
-    /// A network of these ways at tick 0 under `traffic`, whose jobs lie where `layout` says, with the random
+impl<W: Routes> Simulation<W> {
+    /// A network of these routes at tick 0 under `traffic`, whose jobs lie where `layout` says, with the random
     /// streams of this seed and replication.
     ///
     /// # Errors
     /// More jobs on one node than its interface has queues for.
     pub fn new(
         network: &Network,
-        ways: &Arc<W>,
+        routes: &Arc<W>,
         traffic: &JobsTraffic,
         layout: &Layout,
         seed: u64,
@@ -75,7 +75,7 @@ impl<W: Ways> Simulation<W> {
     ) -> Result<Self, NetworkError> {
         let streams = Streams::new(seed, replication);
         let jobs = Jobs::new(traffic, layout, network.tick(), streams);
-        let mut on_node = vec![0u32; ways.node_count() as usize];
+        let mut on_node = vec![0u32; routes.node_count() as usize];
         let queues: Vec<u32> = jobs
             .processes()
             .iter()
@@ -87,22 +87,22 @@ impl<W: Ways> Simulation<W> {
             .collect();
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let cycle_us = network.tick_us();
-        let stores = JobStores::new(traffic, layout, cycle_us, ways.node_count(), streams);
+        let stores = JobStores::new(traffic, layout, cycle_us, routes.node_count(), streams);
         let behind = stores.map(|stores| Behind {
             stores,
             queue: most,
             bytes: network.spec().nic.request.get(),
         });
         let queues_of_node = most + u32::from(behind.is_some());
-        let rules = network.rules(queues_of_node, ways.classes());
+        let rules = network.rules(queues_of_node, routes.classes());
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
-            engine: Engine::new(Arc::clone(ways), rules, ties)?,
+            engine: Engine::new(Arc::clone(routes), rules, ties)?,
             state: State {
                 jobs,
                 queues,
                 behind,
-                turns: Turns::new(traffic, layout, ways.node_count()),
+                turns: Turns::new(traffic, layout, routes.node_count()),
                 apart: 0,
                 acknowledged: matches!(network.spec().switching, Switching::Circuit { .. }),
             },
@@ -118,7 +118,7 @@ impl<W: Ways> Simulation<W> {
     }
 }
 
-impl<W: Ways> Replication for Simulation<W> {
+impl<W: Routes> Replication for Simulation<W> {
     fn now(&self) -> Cycles {
         self.engine.now()
     }
@@ -252,7 +252,7 @@ impl Taker for Offers<Demand> {
     }
 }
 
-impl<W: Ways> Taker for Engine<Demand, W> {
+impl<W: Routes> Taker for Engine<Demand, W> {
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }

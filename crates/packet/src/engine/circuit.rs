@@ -1,48 +1,49 @@
-//! Circuits: a lane of each link is held until the acknowledgement has come back over it.
+//! Circuit switching: a packet holds a lane of each link until the acknowledgement has come back
+//! over it.
 //!
 //! While headers wait for a group of a plain network none of its lanes is free, and the group is
-//! checked when the first comes free. So only a header that finds no other waiting may be served
-//! when it asks. With several classes of channels, the waiting headers may be of a class without a
-//! free lane, and each request has the group checked when the tick ends.
+//! checked when the first becomes free. So only a header that finds no other waiting may be served
+//! when it makes its request. With several classes of channels, the waiting headers may be of a
+//! class without a free lane. Then each request leads to a check of the group when the tick ends.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
-use super::equals::one_of_equals;
+use super::equals::choose_equal;
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::lanes::LaneId;
-use super::links::{Links, Look};
+use super::links::{Links, NextCheck};
 use super::messages::MessageId;
 use super::packets::{Packet, PacketId, Step};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
-use crate::ways::{Header, Run, Ways, drawn};
+use crate::routes::{Header, Routes, Run, pick};
 use isthmus_kernel::{Cycles, Id};
 use std::hint::black_box;
 
-/// What a run of links has for a packet.
+/// Result of a search for a lane in a run of links.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
-    /// Nothing; a lane comes free at this time, as far as known.
+    /// No free lane; the next one becomes free at this time, as far as known.
     Busy(Cycles),
-    /// This lane.
+    /// A lane of the only link.
     Lane(LaneId),
-    /// A lane of any of several links that are equally good: the first of them, how many, and
-    /// their merit.
+    /// A lane of any of several equally good links: the first of them, their number and their
+    /// merit.
     Links(u32, u32, Merit),
 }
 
-/// How good a link is for a packet, the best being the smallest: the fewer of its lanes are held
-/// and, among as many, the sooner its transmitter is free. With [`LinkLoad::Idle`] it does not count
-/// how many are held, unless all are.
+/// Merit of a link for a packet; the smallest is the best. Fewer busy lanes are better; among
+/// equals, a transmitter that is free sooner. With [`LinkLoad::Idle`] the number of busy lanes does
+/// not count, unless all are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
     start: Cycles,
 }
 
-/// The links of a circuit-switched network.
+/// Queries for circuit switching.
 impl Links {
-    /// When a node can inject over some of its links, of whose lanes `in_flight` may be held, or
-    /// should be asked again, as far as known.
+    /// Return when a node can inject over a run of its links, or when to ask again; `None` if
+    /// unknown. At most `in_flight` lanes of `all` its links may be held.
     #[inline]
     pub fn free_at(
         &self,
@@ -73,17 +74,17 @@ impl Links {
 
     #[inline(always)]
     fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
-        let held = self.not_free(link, class, now);
+        let held = self.busy_lanes(link, class, now);
         Merit {
             held: match load {
-                LinkLoad::Idle if held < self.most_not_free(class) => 0,
+                LinkLoad::Idle if held < self.busy_lanes_max(class) => 0,
                 _ => held,
             },
             start: self.get(link).transmitter.max(now),
         }
     }
 
-    /// What these links have for a packet.
+    /// Return the best lane or links of a run for a packet.
     #[inline(always)]
     fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
@@ -102,7 +103,7 @@ impl Links {
                 ties += 1;
             }
         }
-        if best.held < self.most_not_free(class) {
+        if best.held < self.busy_lanes_max(class) {
             return Choice::Links(at, ties, best);
         }
         let next = run
@@ -111,17 +112,17 @@ impl Links {
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
-    /// The lane that a packet gets: of the best links that by lot, or by the rule for those, there
-    /// the first free one.
+    /// Return the lane that a packet gets: one of the best links at random, or by the rule for
+    /// equals, and there the first free lane. `Err` is the time at which a lane becomes free.
     #[inline(always)]
-    fn draw(
+    fn select_lane(
         &self,
         choice: Choice,
         run: Run,
         class: Option<u16>,
         rule: Adaptive,
         now: Cycles,
-        lot: impl FnOnce() -> u64,
+        random: impl FnOnce() -> u64,
     ) -> Result<LaneId, Cycles> {
         let (mut link, ties, best) = match choice {
             Choice::Busy(next) => return Err(next),
@@ -129,7 +130,7 @@ impl Links {
             Choice::Links(at, ties, best) => (at, ties, best),
         };
         if ties > 1 && rule.tie == LinkTie::Random {
-            let mut skip = drawn(ties, lot());
+            let mut skip = pick(ties, random());
             while skip > 0 {
                 link += 1;
                 skip -= u32::from(self.merit(link, class, rule.load, now) == best);
@@ -139,16 +140,16 @@ impl Links {
                 .iter()
                 .filter(|&link| self.merit(link, class, rule.load, now) == best);
             let free = |link| self.get(link).transmitter;
-            link = one_of_equals(rule.tie, equals, free, lot).unwrap_or(link);
+            link = choose_equal(rule.tie, equals, free, random).unwrap_or(link);
         }
         self.first_free(link, class, now)
     }
 }
 
-/// A network of circuits.
+/// Circuit switching.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
-    /// Lanes that a node's packets may hold of its links.
+    /// Maximum number of lanes of its links that the packets of a node may hold.
     pub in_flight: u32,
 }
 
@@ -156,19 +157,19 @@ impl Holding for Circuits {
     const LANES: bool = true;
 
     #[inline]
-    fn links_free<T: Copy, W: Ways>(
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
         _message: MessageId,
         now: Cycles,
     ) -> Option<Cycles> {
-        let all = core.ways.of_node(header.from);
+        let all = core.routes.node_links(header.from);
         let class = class_of::<W>(header);
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
-    fn inject<T: Copy, W: Ways>(
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
@@ -178,39 +179,39 @@ impl Holding for Circuits {
         core.grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
-    /// If it is not alone in this tick, others may still ask for the same: it is served when the tick
-    /// ends.
+    /// Unless it is alone in this tick, other headers may request the same links; it is served when
+    /// the tick ends.
     #[inline]
-    fn arrive<T: Copy, W: Ways>(
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         alone: bool,
         now: Cycles,
     ) {
         let group = core.packets.get(packet).run.first;
-        let look = &mut core.links.get_mut(group).look;
-        if *look == Look::NOBODY {
+        let next_check = &mut core.links.get_mut(group).next_check;
+        if *next_check == NextCheck::NOBODY {
             if alone {
-                return core.ask(packet, now);
+                return core.request(packet, now);
             }
-            *look = Look::ALONE;
-            core.asking.push(packet);
+            *next_check = NextCheck::ALONE;
+            core.requesting.push(packet);
             return;
         }
-        // Those who wait may be of classes that have no free lanes.
-        if *look == Look::ALONE || !W::PLAIN && look.is_later() {
-            *look = Look::TICK_ENDS;
+        // The waiting headers may be of classes without free lanes.
+        if *next_check == NextCheck::ALONE || !W::PLAIN && next_check.is_later() {
+            *next_check = NextCheck::TICK_ENDS;
             core.dirty_groups.push(group);
         }
-        core.wait(packet, now);
+        core.add_waiter(packet, now);
     }
 
     #[inline]
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
-        let look = &mut core.links.get_mut(group).look;
-        // If it is to be checked later, the waiting header has been served since.
-        if *look == Look::at(now) {
-            *look = Look::TICK_ENDS;
+    fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
+        let next_check = &mut core.links.get_mut(group).next_check;
+        // With a later check scheduled, the waiting header has been served since.
+        if *next_check == NextCheck::at(now) {
+            *next_check = NextCheck::TICK_ENDS;
             if alone {
                 core.arbitrate(group, now);
             } else {
@@ -219,29 +220,29 @@ impl Holding for Circuits {
         }
     }
 
-    fn send<T: Copy, W: Ways>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
+    fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
 
-    /// Headers that have asked while nobody waited are served, or wait beside those that have asked
-    /// for the same; then lanes that have come free are given away.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles) {
-        let mut asking = std::mem::take(&mut core.asking);
-        for packet in asking.drain(..) {
+    /// Serve headers whose requests found nobody waiting, or let them wait beside others for the
+    /// same links. Then grant lanes that have become free.
+    fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
+        let mut requesting = std::mem::take(&mut core.requesting);
+        for packet in requesting.drain(..) {
             let group = core.packets.get(packet).run.first;
-            if core.links.get(group).look == Look::ALONE {
-                core.ask(packet, now);
+            if core.links.get(group).next_check == NextCheck::ALONE {
+                core.request(packet, now);
             } else {
-                core.wait(packet, now);
+                core.add_waiter(packet, now);
             }
         }
-        core.asking = asking;
+        core.requesting = requesting;
         while let Some(group) = core.dirty_groups.pop() {
             core.arbitrate(group, now);
         }
     }
 
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+    fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
@@ -250,49 +251,50 @@ impl Holding for Circuits {
         1
     }
 
-    fn call(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
+    fn prefetch(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }
 }
 
-/// The class of channels that a packet may take, if there are several.
+/// Return the class of channels of a packet, if there are several classes.
 #[inline]
-fn class_of<W: Ways>(header: &Header) -> Option<u16> {
+fn class_of<W: Routes>(header: &Header) -> Option<u16> {
     (!W::PLAIN).then_some(header.class)
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Circuits> {
-    /// The lane of one of these links that a packet gets now, or when one comes free, as far as
-    /// known.
+impl<T: Copy, W: Routes> Core<T, W, Circuits> {
+    /// Return the lane of these links that a packet gets now, or the time at which one becomes
+    /// free, as far as known.
     #[inline]
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
-        let lot = || packet.lot(self.seed);
+        let random = || packet.random(self.seed);
         let rule = self.rules.adaptive;
         let class = class_of::<W>(&packet.header);
         let choice = self.links.choice(run, class, rule.load, now);
-        self.links.draw(choice, run, class, rule, now, lot)
+        self.links
+            .select_lane(choice, run, class, rule, now, random)
     }
 
-    /// Serves a header that asks for links for which nobody waits, or lets it wait.
+    /// Serve a header that requests links for which nobody waits, or let it wait.
     #[inline]
-    fn ask(&mut self, packet: PacketId, now: Cycles) {
+    fn request(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         let (run, input) = (state.run, state.input);
         match self.lane(state, run, now) {
             Ok(lane) => {
-                self.links.serve(run.first, input);
-                self.links.get_mut(run.first).look = Look::NOBODY;
+                self.links.set_served(run.first, input);
+                self.links.get_mut(run.first).next_check = NextCheck::NOBODY;
                 self.grant(packet, lane, run.first, now);
             }
             Err(next) => {
-                self.wait(packet, now);
-                self.look_at(run.first, next);
+                self.add_waiter(packet, now);
+                self.check_at(run.first, next);
             }
         }
     }
 
-    /// A header joins those that wait for its links.
-    fn wait(&mut self, packet: PacketId, now: Cycles) {
+    /// Add a header to the waiting headers of its group.
+    fn add_waiter(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
             since: match self.rules.age.from {
@@ -305,16 +307,17 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         });
     }
 
-    /// A group for which headers wait is to be looked at when its first lane comes free.
+    /// Schedule the check of a group in which headers wait, at the time its first lane becomes
+    /// free.
     #[inline]
-    fn look_at(&mut self, group: u32, time: Cycles) {
-        self.links.get_mut(group).look = Look::at(time);
+    fn check_at(&mut self, group: u32, time: Cycles) {
+        self.links.get_mut(group).next_check = NextCheck::at(time);
         if time < NEVER {
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
         }
     }
 
-    /// Gives lanes of a group to waiting headers as long as there are any.
+    /// Grant lanes of a group to waiting headers as long as there are any.
     fn arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let rule = self.rules.adaptive;
@@ -324,10 +327,10 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         };
         loop {
             if self.groups[group as usize].waiting.is_empty() {
-                self.links.get_mut(group).look = Look::NOBODY;
+                self.links.get_mut(group).next_check = NextCheck::NOBODY;
                 return;
             }
-            let turn = self.turn(group, now);
+            let tie_break = self.tie_break(group, now);
             let (links, packets) = (&self.links, &self.packets);
             let waiters = &mut self.groups[group as usize];
             let choice = |packet: PacketId| {
@@ -338,12 +341,12 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // In a plain network all have the same choice.
+            // In a plain network all headers have the same choice.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,
-                Some(_) => waiters.oldest(horizon, turn, |_| true),
-                None => waiters.oldest(horizon, turn, |packet| busy(packet).is_none()),
+                Some(_) => waiters.oldest(horizon, tie_break, |_| true),
+                None => waiters.oldest(horizon, tie_break, |packet| busy(packet).is_none()),
             };
             let Some(index) = index else {
                 let next = match shared {
@@ -352,19 +355,19 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
                         .filter_map(|waiter| busy(waiter.packet))
                         .fold(NEVER, Cycles::min),
                 };
-                return self.look_at(group, next);
+                return self.check_at(group, next);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
             let state = packets.get(packet);
-            let (class, lot) = (class_of::<W>(&state.header), || state.lot(self.seed));
+            let (class, random) = (class_of::<W>(&state.header), || state.random(self.seed));
             let choice = shared.unwrap_or_else(|| choice(packet));
-            let lane = links.draw(choice, run, class, rule, now, lot);
-            self.links.serve(group, input);
+            let lane = links.select_lane(choice, run, class, rule, now, random);
+            self.links.set_served(group, input);
             self.grant(packet, lane.expect("one is free"), group, now);
         }
     }
 
-    /// A packet gets a lane. Answers when it starts on the link.
+    /// Grant a packet a lane. Return when it starts on the link.
     fn grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
         let start = self.links.hold(lane, now);
@@ -372,7 +375,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         let last = self.is_last(end);
         let state = self.packets.step(packet, Step { lane, group });
         let ticks = ticks_on(&self.rules, last, state, start);
-        self.links.take(link, start, ticks);
+        self.links.occupy(link, start, ticks);
         let length = self.length(link);
         if last {
             let tail = start + ticks + length;
@@ -380,7 +383,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
                 .push(tail, Event::new(Kind::Deliver, link, packet.number()));
             self.release(packet, tail + self.rules.acknowledge);
         } else {
-            self.head_for(packet, end);
+            self.choose_next_links(packet, end);
             let time = start + self.rules.hop + length;
             self.queue
                 .push(time, Event::new(Kind::Arrive, 0, packet.number()));
@@ -388,19 +391,20 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         start
     }
 
-    /// The acknowledgement, on the last link at `time`, frees the lanes on its way back.
+    /// Free the lanes along the path of an acknowledgement that starts back over the last link at
+    /// `time`.
     fn release(&mut self, packet: PacketId, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);
         let node = self.packets.get(packet).header.from;
         if self.large {
-            black_box(self.links.call_path(path) ^ self.nics[node as usize].ready);
+            black_box(self.links.prefetch_path(path) ^ self.nics[node as usize].ready);
         }
         let mut free = time;
         for &Step { lane, group } in path[1..].iter().rev() {
             free += self.length(self.lanes.link(lane));
             self.links.release(lane, free);
-            if self.links.get_mut(group).look.sooner(free) {
+            if self.links.get_mut(group).next_check.advance_to(free) {
                 self.queue.push(free, Event::new(Kind::Wake, 0, group));
             }
             free += hop;
@@ -410,7 +414,7 @@ impl<T: Copy, W: Ways> Core<T, W, Circuits> {
         let nic = &self.nics[node as usize];
         if !nic.turns.is_empty() {
             let time = nic.ready.max(free);
-            self.inject_at(node, time);
+            self.schedule_injection(node, time);
         }
     }
 }

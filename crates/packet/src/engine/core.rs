@@ -1,49 +1,50 @@
-//! What happens when, whatever way links are held in.
+//! The event loop and the parts common to both switching methods.
 
 use super::event::{Event, Kind};
-use super::group::{Group, Turn};
+use super::group::{Group, TieBreak};
 pub(super) use super::lanes::NEVER;
 use super::lanes::{LaneId, Lanes};
 use super::links::Links;
-use super::messages::{MessageId, State};
+use super::messages::{MessageId, MessageState};
 use super::nic::Nic;
 use super::packets::{Packet, PacketId, Packets};
 use super::queue::Queue;
 use crate::Rules;
+use crate::routes::{End, Header, LocalView, Routes, Run};
 use crate::rules::tie;
 use crate::traffic::{Delivery, Handler, Kind as MessageKind, Message, Offers, PacketSeen};
-use crate::ways::{End, Header, LocalView, Run, Ways};
 use isthmus_kernel::{Cycles, Ran, Slab};
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Links from which on it pays to look ahead: what is known of fewer stays in the processor's caches.
+/// Number of links from which prefetching pays; the state of fewer links stays in the processor
+/// caches.
 const LARGE: u32 = 4_096;
 
-/// Events of a slot from which on it does.
+/// Number of events of a slot from which prefetching pays.
 const AHEAD: usize = 4;
 
-/// Beyond the links of any way: what decides when a packet is injected.
-pub(super) const SET_OUT: u32 = 1 << 17;
+/// Index for the random choice at injection, beyond the links of any route: see [`tie`].
+pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// What the lot of a network's choice of links depends on, apart from that of a choice among equals. A
-/// plain network does not make both.
-pub(super) fn way_link<W: Ways>(link: u32) -> u32 {
+/// Return the index for a random choice of the network at a link, apart from that of a choice among
+/// equal links. A plain network does not make both.
+pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
         false => link | 1 << 16,
     }
 }
 
-/// How packets hold links.
+/// Switching method: how packets hold links.
 pub(super) trait Holding: Clone + Debug + Sized {
-    /// Whether lanes are held apart from transmitters, so that their ticks are counted.
+    /// Whether packets hold lanes beyond transmitters, so that their ticks are counted.
     const LANES: bool;
 
-    /// When one of these links of its node can take the next packet of the message, or should be asked
-    /// again, as far as known.
-    fn links_free<T: Copy, W: Ways>(
+    /// Return when the next packet of a message can start on one of these links of its node, or
+    /// when to ask again; `None` if unknown.
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
@@ -51,82 +52,81 @@ pub(super) trait Holding: Clone + Debug + Sized {
         now: Cycles,
     ) -> Option<Cycles>;
 
-    /// Gives a new packet a lane of one of these links, of which one can be had. Answers when it
-    /// starts.
-    fn inject<T: Copy, W: Ways>(
+    /// Grant a new packet a lane of one of these links; one must be available. Return the time at
+    /// which it starts.
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
         now: Cycles,
     ) -> Cycles;
 
-    /// A header asks for its next links. `alone`: nothing else happens in this tick.
-    fn arrive<T: Copy, W: Ways>(
+    /// Handle the request of a header for its next links. `alone`: nothing else happens in this
+    /// tick.
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         alone: bool,
         now: Cycles,
     );
 
-    /// Something comes free for which a header may wait.
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
+    /// Handle a resource that becomes free and for which a header may wait.
+    fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
 
-    /// Something comes free for which an output buffer may wait.
-    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
+    /// Handle a resource that becomes free and for which an output buffer may wait.
+    fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
 
-    /// At the end of a tick: gives links to those who wait.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles);
+    /// Grant links to waiting packets at the end of a tick.
+    fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles);
 
-    /// See [`LocalView::taken`].
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64;
+    /// See [`LocalView::occupied`].
+    fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
-    /// How much a packet counts that waits: see [`LocalView::waiting`].
+    /// Return the weight of a waiting packet: see [`LocalView::waiting`].
     fn weight(packet: &Packet) -> u64;
 
-    /// Calls for what a packet's next links are asked, unless it is in the processor's caches.
-    fn call(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
+    /// Read the state of the next links of a packet, so that the processor caches it.
+    fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
 }
 
-/// The engine for one way of holding links.
+/// Engine for one switching method.
 #[derive(Debug, Clone)]
 pub(super) struct Core<T, W, H> {
-    pub(super) ways: Arc<W>,
+    pub(super) routes: Arc<W>,
     pub(super) rules: Rules,
     pub(super) seed: u64,
     pub(super) now: Cycles,
     pub(super) queue: Queue,
-    pub(super) messages: Slab<MessageId, State<T>>,
-    /// Of those the ones to be generated.
-    pub(super) to_come: u64,
+    pub(super) messages: Slab<MessageId, MessageState<T>>,
+    /// Number of messages that are still to be generated.
+    pub(super) scheduled: u64,
     pub(super) packets: Packets,
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
     pub(super) holding: H,
     pub(super) links: Links,
-    /// Waiting headers. A group has the number of its first link.
+    /// Waiting headers by group. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
-    /// Packets whose headers are to be served when the tick ends, if nobody else asks for the same
-    /// links.
-    pub(super) asking: Vec<PacketId>,
-    /// Groups to be looked at when the tick ends, and output buffers by their links and
+    /// Packets whose headers are served when the tick ends, unless others request the same links.
+    pub(super) requesting: Vec<PacketId>,
+    /// Groups to check when the tick ends, and output buffers, as their links plus
     /// [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
     pub(super) dirty_nics: Vec<u32>,
-    /// Of those the output buffers, which come after the groups.
+    /// Output buffers to check, after the groups.
     pub(super) dirty_outputs: Vec<u32>,
-    /// Of each node what its handler is to be reminded of and when, in order of time; empty if nobody
-    /// has asked for that.
+    /// For each node, the requested reminders in order of time. Empty if none was ever requested.
     reminders: Vec<VecDeque<(Cycles, T)>>,
     offers: Offers<T>,
-    /// Of each link its length, unless the network is plain.
+    /// Propagation delay of each link; empty if the network is plain.
     lengths: Vec<Cycles>,
-    /// Whether it pays to look ahead.
+    /// Whether prefetching pays.
     pub(super) large: bool,
 }
 
-impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
-    fn taken(&self, link: u32) -> u64 {
-        S::taken(self, link)
+impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
+    fn occupied(&self, link: u32) -> u64 {
+        S::occupied(self, link)
     }
 
     fn waiting(&self, first: u32) -> u64 {
@@ -137,45 +137,45 @@ impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
     }
 }
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
-    /// An idle engine at time 0, of rules that can be followed.
-    pub fn new(ways: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
-        let count = ways.link_count();
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+    /// Return an idle engine at time 0. The rules must be valid.
+    pub fn new(routes: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
+        let count = routes.link_count();
         let mut groups = vec![Group::NONE; count as usize];
-        for (run, ports) in ways.runs() {
+        for (run, ports) in routes.runs() {
             let group = &mut groups[run.first as usize];
             group.inputs = ports * lanes.channels();
             group.links = run.links;
         }
-        let ends = (0..count).map(|link| ways.end(link));
+        let ends = (0..count).map(|link| routes.end(link));
         let links = Links::new(ends, &groups, lanes, S::LANES);
         let large = count >= LARGE;
-        // What a packet brings about lies a few of its lengths ahead. Where little happens at a
-        // time, slots of the queue may be longer.
+        // The events that follow from a packet lie a few packet lengths ahead. Slots of the queue
+        // may be longer where few events happen at a time.
         let lengths = if large { 4 } else { 16 };
         let packet = rules.byte * rules.wire_bytes(u64::from(rules.payload));
-        let longest = (0..count).map(|link| ways.length(link)).max();
+        let longest = (0..count).map(|link| routes.length(link)).max();
         let span = lengths * packet + longest.unwrap_or(0);
         let interface = &rules.interface;
         let nic = Nic::new(interface.queues, interface.slice);
         Self {
-            nics: vec![nic; ways.node_count() as usize],
-            packets: Packets::new(ways.longest()),
+            nics: vec![nic; routes.node_count() as usize],
+            packets: Packets::new(routes.longest_route()),
             messages: Slab::new(),
-            to_come: 0,
+            scheduled: 0,
             queue: Queue::new(span),
             offers: Offers::default(),
-            asking: Vec::new(),
+            requesting: Vec::new(),
             dirty_groups: Vec::new(),
             dirty_nics: Vec::new(),
             dirty_outputs: Vec::new(),
             reminders: Vec::new(),
             lengths: match W::PLAIN {
                 true => Vec::new(),
-                false => (0..count).map(|link| ways.length(link)).collect(),
+                false => (0..count).map(|link| routes.length(link)).collect(),
             },
             large,
-            ways,
+            routes,
             now: 0,
             lanes,
             holding,
@@ -187,7 +187,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 
     pub fn under_way(&self) -> u64 {
-        self.messages.len() as u64 - self.to_come
+        self.messages.len() as u64 - self.scheduled
     }
 
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
@@ -233,27 +233,27 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 let (present, upcoming) = self.queue.slot();
                 if upcoming.len() >= AHEAD && slot != Some(present) {
                     slot = Some(present);
-                    self.look_ahead(upcoming);
+                    self.prefetch_slot(upcoming);
                 }
             }
             self.now = now;
-            // Most ticks have one event only: what it brings about can be done at once.
-            let alone = !self.queue.more_now() && self.settled();
+            // Most ticks have one event only. Then its effects can follow at once.
+            let alone = !self.queue.has_more_now() && self.is_tick_done();
             match event.kind() {
                 Kind::Arrive => S::arrive(self, event.packet(), alone, now),
                 Kind::Deliver => self.deliver(event.packet(), now, handler),
-                Kind::Wake => S::wake(self, event.about(), alone, now),
+                Kind::Wake => S::wake(self, event.subject(), alone, now),
                 Kind::Inject => {
-                    let node = event.about();
+                    let node = event.subject();
                     self.nics[node as usize].wake = NEVER;
                     if alone {
                         self.inject(node, now);
                     } else {
-                        self.look_at_nic(node);
+                        self.request_injection(node);
                     }
                 }
-                Kind::Send => S::send(self, event.about(), now),
-                Kind::Start => self.start(event.rank(), event.about()),
+                Kind::Send => S::wake_output(self, event.subject(), now),
+                Kind::Start => self.start(event.rank(), event.subject()),
                 Kind::Remind => {
                     let node = event.rank();
                     let reminder = self.reminders[node as usize].pop_front();
@@ -268,9 +268,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                     self.take_offers();
                 }
             }
-            if !self.queue.more_now() {
-                if !self.settled() {
-                    self.settle(now);
+            if !self.queue.has_more_now() {
+                if !self.is_tick_done() {
+                    self.end_tick(now);
                 }
                 if handler.finished() {
                     return Ran::Finished;
@@ -283,65 +283,65 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         Ran::at_limit(!self.queue.is_empty(), self.under_way())
     }
 
-    /// Calls for what the events of a slot are about. In a large tree it is no longer in the
-    /// processor's caches; so the calls wait for memory together, not one after another.
-    fn look_ahead(&self, upcoming: &[(Cycles, Event)]) {
+    /// Read the data of the events of a slot. In a large tree the processor does not cache them any
+    /// more. So the reads wait for memory together, not one after another.
+    fn prefetch_slot(&self, upcoming: &[(Cycles, Event)]) {
         let mut read = 0;
         for (_, event) in upcoming {
-            let about = event.about();
+            let subject = event.subject();
             read ^= match event.kind() {
                 Kind::Arrive | Kind::Deliver => {
                     u64::from(self.packets.get(event.packet()).header.to)
                 }
-                Kind::Wake => self.groups[about as usize].waiting.len() as u64,
-                Kind::Inject => self.nics[about as usize].ready,
-                Kind::Generate => self.nics[event.rank() as usize].call(),
+                Kind::Wake => self.groups[subject as usize].waiting.len() as u64,
+                Kind::Inject => self.nics[subject as usize].ready,
+                Kind::Generate => self.nics[event.rank() as usize].prefetch(),
                 Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {
-            let about = event.about();
+            let subject = event.subject();
             read ^= match event.kind() {
                 Kind::Arrive => {
                     let Packet {
                         run, header, lane, ..
                     } = *self.packets.get(event.packet());
-                    let held = self.holding.call(&self.links, lane, run, header.class);
-                    held ^ self.links.call(run)
+                    let held = self.holding.prefetch(&self.links, lane, run, header.class);
+                    held ^ self.links.prefetch(run)
                         ^ self.groups[run.first as usize].waiting.len() as u64
-                        ^ self.packets.call_path(event.packet(), header.links)
+                        ^ self.packets.prefetch_path(event.packet(), header.links)
                 }
                 Kind::Deliver => {
                     let Packet {
                         header, message, ..
                     } = *self.packets.get(event.packet());
                     let nic = &self.nics[header.to as usize];
-                    nic.ready ^ nic.received ^ self.messages[message].call()
+                    nic.ready ^ nic.received ^ self.messages[message].prefetch()
                 }
                 Kind::Wake => {
-                    let Group { links, waiting, .. } = &self.groups[about as usize];
+                    let Group { links, waiting, .. } = &self.groups[subject as usize];
                     let run = Run {
-                        first: about,
+                        first: subject,
                         links: *links,
                     };
-                    self.links.call(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
+                    self.links.prefetch(run) ^ waiting.first().map_or(0, |waiter| waiter.since)
                 }
                 Kind::Inject => {
-                    let nic = &self.nics[about as usize];
+                    let nic = &self.nics[subject as usize];
                     let message = nic.turns.front();
-                    let message = message.map_or(0, |&message| self.messages[message].call());
-                    message ^ nic.sent ^ self.links.call(self.ways.of_node(about))
+                    let message = message.map_or(0, |&message| self.messages[message].prefetch());
+                    message ^ nic.sent ^ self.links.prefetch(self.routes.node_links(subject))
                 }
                 Kind::Generate => {
-                    let message = self.nics[event.rank() as usize].next_to_come();
-                    message.map_or(0, |message| self.messages[message].call())
+                    let message = self.nics[event.rank() as usize].next_scheduled();
+                    message.map_or(0, |message| self.messages[message].prefetch())
                 }
                 Kind::Start | Kind::Remind | Kind::Send => 0,
             };
         }
         for (_, event) in upcoming {
             if event.kind() == Kind::Wake {
-                let waiting = self.groups[event.about() as usize].waiting.iter();
+                let waiting = self.groups[event.subject() as usize].waiting.iter();
                 read ^= waiting.fold(0, |read, waiter| {
                     read ^ u64::from(self.packets.get(waiter.packet).header.links)
                 });
@@ -374,35 +374,35 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 "a reminder for {time}, now is {}",
                 self.now
             );
-            let of_node = &mut self.reminders[node as usize];
-            let at = of_node.partition_point(|&(earlier, _)| earlier <= time);
-            of_node.insert(at, (time, tag));
+            let node_reminders = &mut self.reminders[node as usize];
+            let at = node_reminders.partition_point(|&(earlier, _)| earlier <= time);
+            node_reminders.insert(at, (time, tag));
             self.queue.push(time, Event::new(Kind::Remind, node, 0));
         }
     }
 
-    /// At the end of a tick: outputs are given to those who wait, then nodes inject.
-    fn settle(&mut self, now: Cycles) {
-        S::settle(self, now);
+    /// Finish a tick: grant outputs to waiting packets, then let nodes inject.
+    fn end_tick(&mut self, now: Cycles) {
+        S::end_tick(self, now);
         while let Some(node) = self.dirty_nics.pop() {
             self.nics[node as usize].dirty = false;
             self.inject(node, now);
         }
     }
 
-    /// Whether nothing is left to do at the end of the tick so far.
+    /// Return whether nothing is left to do at the end of the tick so far.
     #[inline]
-    fn settled(&self) -> bool {
-        self.asking.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
+    fn is_tick_done(&self) -> bool {
+        self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// Whether a link leads to a node.
+    /// Return whether a link leads to a node.
     #[inline]
     pub(super) fn is_last(&self, end: End) -> bool {
         (end.vertex as usize) < self.nics.len()
     }
 
-    /// Ticks that a signal takes from one end of a link to the other.
+    /// Return the propagation delay of a link.
     #[inline]
     pub(super) fn length(&self, link: u32) -> Cycles {
         if W::PLAIN {
@@ -411,24 +411,24 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         self.lengths[link as usize]
     }
 
-    /// A packet has got a link that leads to a switch: sees what it is to ask for there.
+    /// Choose the links that a packet requests at the switch to which its new link leads.
     #[inline]
-    pub(super) fn head_for(&mut self, packet: PacketId, end: End) {
+    pub(super) fn choose_next_links(&mut self, packet: PacketId, end: End) {
         let state = self.packets.get_mut(packet);
         let channel = self.lanes.channel(state.lane);
         let Header { from, links, .. } = state.header;
-        let link = way_link::<W>(u32::from(links));
-        let lot = || tie(self.seed, from, state.number, link);
-        state.run = self.ways.next(&mut state.header, end, lot);
+        let link = network_choice::<W>(u32::from(links));
+        let random = || tie(self.seed, from, state.number, link);
+        state.run = self.routes.next_links(&mut state.header, end, random);
         debug_assert_eq!(self.groups[state.run.first as usize].links, state.run.links);
-        debug_assert!(W::PLAIN || u32::from(state.header.class) < self.ways.classes());
+        debug_assert!(W::PLAIN || u32::from(state.header.class) < self.routes.classes());
         state.input = end.port * self.lanes.channels() + channel;
     }
 
-    /// What decides among headers that wait for a group and are equally old.
+    /// Return the tie-break among equally old headers of a group.
     #[inline]
-    pub(super) fn turn(&self, group: u32, now: Cycles) -> Turn {
-        Turn {
+    pub(super) fn tie_break(&self, group: u32, now: Cycles) -> TieBreak {
+        TieBreak {
             tie: self.rules.age.tie,
             served: self.links.served(group),
             seed: self.seed,
@@ -437,16 +437,16 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Packets whose age counts from before this are equally old.
+    /// Return the time before which all ages are equal.
     #[inline]
     pub(super) fn horizon(&self, now: Cycles) -> Cycles {
         let saturates = self.rules.age.saturates;
         saturates.map_or(0, |age| now.saturating_sub(age))
     }
 
-    /// When the sender of a packet that has arrived now knows of that.
+    /// Return the time at which the sender of a packet that arrives now knows of its arrival.
     #[inline]
-    fn known(&self, packet: PacketId, now: Cycles) -> Cycles {
+    fn acknowledged_at(&self, packet: PacketId, now: Cycles) -> Cycles {
         let path = self.packets.path(packet);
         let switches = path.len() as u64 - 1;
         let known = now + self.rules.acknowledge + switches * self.rules.acknowledge_hop;
@@ -459,10 +459,10 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         known + lengths.sum::<Cycles>()
     }
 
-    /// The tail of a packet arrives.
+    /// Handle the arrival of the tail of a packet.
     fn deliver<H: Handler<Tag = T>>(&mut self, packet: PacketId, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
-        let known = self.known(packet, now);
+        let known = self.acknowledged_at(packet, now);
         let Header { from, to, .. } = state.header;
         let nic = &mut self.nics[to as usize];
         if nic.ready > now {
@@ -494,8 +494,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             return;
         }
         if !message.data {
-            let there = handler.requested(now, &message.message);
-            return self.reply(state.message, there);
+            let ready = handler.requested(now, &message.message);
+            return self.reply(state.message, ready);
         }
         let delivery = Delivery {
             message: message.message,
@@ -514,7 +514,8 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 }
 
-/// Ticks that a packet takes on a link, its last or not, that it starts on at `start`.
+/// Return the ticks for which a packet occupies a link that it starts on at `start`. `last`: it is
+/// the last link.
 #[inline]
 pub(super) fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
     let ticks = u64::from(packet.ticks);

@@ -1,30 +1,30 @@
-//! Cut-through: finite buffers, and credits that tell what room there is.
+//! Cut-through switching: finite buffers, and credits that report their room.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
-use super::equals::one_of_equals;
+use super::equals::choose_equal;
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::lanes::{LaneId, Lanes};
-use super::links::{Links, Look};
+use super::links::{Links, NextCheck};
 use super::messages::MessageId;
 use super::outputs::OutputBuffers;
 use super::packets::{Packet, PacketId, Step};
-use super::returns::{Later, Returns};
+use super::returns::{Overflow, Returns};
 use crate::readings::{Adaptive, AgeFrom, LinkLoad, LinkTie};
+use crate::routes::{Header, Routes, Run, pick};
 use crate::rules::Outputs;
-use crate::ways::{Header, Run, Ways, drawn};
 use isthmus_kernel::{Cycles, Id, Table};
 
-/// A virtual channel of a link and the buffer behind it: 32 bytes, so that two are one line of the
-/// processor's caches.
+/// Virtual channel of a link and the buffer behind it. Two of these records of 32 bytes are one
+/// cache line.
 #[derive(Debug, Clone)]
 #[repr(align(32))]
 pub(super) struct Lane {
-    /// When the tail of the packet before the first has left.
-    clear: Cycles,
-    /// Room that the sender will know of.
+    /// Time at which the tail of the packet before the first has left.
+    tail_left: Cycles,
+    /// Credits on their way back to the sender.
     returning: Returns,
-    /// Packets in the buffer or on the link to it, the first and the last.
+    /// First and last of the packets that are in the buffer or on the link to it.
     first: PacketId,
     last: PacketId,
 }
@@ -33,34 +33,33 @@ const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
     const IDLE: Self = Self {
-        clear: 0,
+        tail_left: 0,
         returning: Returns::new(),
         first: PacketId::NONE,
         last: PacketId::NONE,
     };
 }
 
-/// The links of a network with cut-through.
+/// State of the links of a network with cut-through.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// What the lanes' returns have beside their first.
-    later: Later,
-    /// Of each packet that is not the last of its lane the one behind it.
+    /// Returns of the lanes other than their first.
+    overflow: Overflow,
+    /// For each packet except the last of its lane, the packet behind it.
     behind: Table<PacketId, PacketId>,
-    /// Of each lane the bytes of room that the sender knows of.
+    /// For each lane, the bytes of room that the sender knows of.
     credits: Table<LaneId, u32>,
-    /// Whether a group is to be looked at when the tick ends.
-    pub(super) looked: Vec<bool>,
+    /// Whether a group is in the list to check when the tick ends.
+    pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
     buffer: u32,
     pub(super) credit: Cycles,
-    /// Buffers behind the crossbars of the switches, if there are such.
+    /// Buffers behind the crossbars of the switches, if any.
     pub(super) outputs: Option<Box<OutputBuffers>>,
-    /// When the header of each packet comes, or came, to the switch it goes to; kept where that
-    /// matters.
-    pub(super) heads: Option<Vec<Cycles>>,
-    /// How packets choose among links.
+    /// For each packet, the time of arrival of its header at its next switch. `None` if not needed.
+    pub(super) head_arrivals: Option<Vec<Cycles>>,
+    /// Choice of packets among links.
     pub(super) adaptive: Adaptive,
 }
 
@@ -75,35 +74,35 @@ impl Buffers {
         Self {
             credits: Table::of(numbers.count(links), buffer),
             lanes: Table::of(numbers.count(links), Lane::IDLE),
-            later: Later::new(),
+            overflow: Overflow::new(),
             behind: Table::from(Vec::new()),
-            looked: vec![false; links as usize],
+            check_pending: vec![false; links as usize],
             numbers,
             buffer,
             credit,
             outputs: outputs.map(|outputs| Box::new(OutputBuffers::new(links, outputs))),
-            heads: None,
+            head_arrivals: None,
             adaptive: Adaptive::default(),
         }
     }
 
-    /// Notes when the header of a packet comes to the switch it goes to.
+    /// Set the time of arrival of the header of a packet at its next switch.
     #[inline]
-    fn note_head(&mut self, packet: PacketId, time: Cycles) {
-        if let Some(heads) = &mut self.heads {
-            if heads.len() <= packet.index() {
-                heads.resize(packet.index() + 1, 0);
+    fn set_head_arrival(&mut self, packet: PacketId, time: Cycles) {
+        if let Some(head_arrivals) = &mut self.head_arrivals {
+            if head_arrivals.len() <= packet.index() {
+                head_arrivals.resize(packet.index() + 1, 0);
             }
-            heads[packet.index()] = time;
+            head_arrivals[packet.index()] = time;
         }
     }
 
-    /// When the header of a packet came to the switch it is at, if that is kept.
-    pub(super) fn head(&self, packet: PacketId) -> Option<Cycles> {
-        Some(self.heads.as_ref()?[packet.index()])
+    /// Return the time of arrival of the header of a packet at its switch, if stored.
+    pub(super) fn head_arrival(&self, packet: PacketId) -> Option<Cycles> {
+        Some(self.head_arrivals.as_ref()?[packet.index()])
     }
 
-    /// A packet is on its way to a buffer.
+    /// Add a packet behind the last of a lane.
     #[inline]
     fn push(&mut self, lane: LaneId, packet: PacketId) {
         let lane = &mut self.lanes[lane];
@@ -118,7 +117,7 @@ impl Buffers {
         }
     }
 
-    /// Makes room for what is behind a packet.
+    /// Add an entry to `behind`, and the missing ones before it.
     #[cold]
     fn push_behind(&mut self, last: PacketId, packet: PacketId) {
         while self.behind.values().len() < last.index() {
@@ -127,12 +126,12 @@ impl Buffers {
         self.behind.push(packet);
     }
 
-    /// The first packet of a lane leaves it; its tail will have left at `tail`. The one behind it, if
-    /// there is one.
+    /// Remove the first packet of a lane; its tail will have left at `tail`. Return the packet
+    /// behind it, if any.
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
         let lane = &mut self.lanes[lane];
-        lane.clear = tail;
+        lane.tail_left = tail;
         if lane.first == lane.last {
             lane.first = PacketId::NONE;
             return None;
@@ -141,7 +140,7 @@ impl Buffers {
         Some(lane.first)
     }
 
-    /// Takes in the credits that have come back.
+    /// Add the credits that have come back by now.
     #[inline]
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
@@ -149,32 +148,33 @@ impl Buffers {
             if record.credits() > now {
                 continue;
             }
-            let (mut next, mut coming) = (NEVER, record.coming());
-            let mut left = coming;
+            let (mut next, mut returning_channels) = (NEVER, record.returning_channels());
+            let mut left = returning_channels;
             while left != 0 {
                 let lane = self.numbers.lane(link, left.trailing_zeros());
                 let returning = &mut self.lanes[lane].returning;
-                self.credits[lane] += returning.take(now, &mut self.later);
+                self.credits[lane] += returning.take_due(now, &mut self.overflow);
                 if returning.next() == NEVER {
-                    coming ^= left & left.wrapping_neg();
+                    returning_channels ^= left & left.wrapping_neg();
                 }
                 next = next.min(returning.next());
                 left &= left - 1;
             }
-            record.set_credits(next, coming);
+            record.set_credits(next, returning_channels);
         }
     }
 
-    /// Room behind a lane will be known at `time`.
+    /// Schedule credits of a lane that come back at `time`.
     #[inline]
-    fn give_back(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
-        (self.lanes[lane].returning).push(time, bytes, &mut self.later);
+    fn return_credits(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
+        (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
         let record = links.get_mut(self.numbers.link(lane));
-        let coming = record.coming() | 1 << self.numbers.channel(lane);
-        record.set_credits(time.min(record.credits()), coming);
+        let returning_channels = record.returning_channels() | 1 << self.numbers.channel(lane);
+        record.set_credits(time.min(record.credits()), returning_channels);
     }
 
-    /// The lane of a link and class with most room, the first of those; it must hold `bytes`.
+    /// Return the lane of a link and class with the most room, the first of equals. `None` if none
+    /// has room for `bytes`.
     pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<LaneId> {
         let mut best = None;
         let mut most = 0;
@@ -188,13 +188,13 @@ impl Buffers {
         best
     }
 
-    /// Bytes of room behind a link, all its lanes together.
+    /// Return the bytes of room behind a link, summed over its lanes.
     pub(super) fn credits(&self, link: u32) -> u64 {
-        let credits = self.credits.values()[self.numbers.of(link)].iter();
+        let credits = self.credits.values()[self.numbers.of_link(link)].iter();
         credits.copied().map(u64::from).sum()
     }
 
-    /// Whether a packet of `bytes` can start on a link.
+    /// Return whether a packet of `bytes` can start on a link now.
     #[inline]
     pub(super) fn fits(
         &self,
@@ -207,8 +207,8 @@ impl Buffers {
         links.get(link).transmitter <= now && self.roomiest(link, class, bytes).is_some()
     }
 
-    /// When a packet of `bytes` can start on one of these links, or should be asked again, as far
-    /// as known.
+    /// Return when a packet of `bytes` can start on one of these links, or when to ask again;
+    /// `None` if unknown.
     pub fn room_at(
         &mut self,
         links: &mut Links,
@@ -226,7 +226,7 @@ impl Buffers {
         (time < NEVER).then_some(time)
     }
 
-    /// The most room in a lane of this class of these links, if their transmitters are free.
+    /// Return the most room of any lane of this class, among these links with free transmitters.
     fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
         let mut most = 0;
         for link in run.iter() {
@@ -239,8 +239,9 @@ impl Buffers {
         most
     }
 
-    /// The lane that a packet gets: of the links that it fits on that with most room in all, or any,
-    /// of those by lot or by the rule for those; there the one with most room, the first of those.
+    /// Return the lane for a packet. Of the links on which it fits, choose the one with the most
+    /// room in all lanes, or any, as the rules for load say; then at random or by the rule for
+    /// equals. Of its lanes, choose the one with the most room, the first of equals.
     fn choose(
         &self,
         links: &Links,
@@ -248,13 +249,13 @@ impl Buffers {
         class: u16,
         bytes: u32,
         now: Cycles,
-        lot: impl FnOnce() -> u64,
+        random: impl FnOnce() -> u64,
     ) -> LaneId {
         if run.links == 1 {
             let lane = self.roomiest(run.first, class, bytes);
             return lane.expect("the link has room");
         }
-        // Room in all lanes of its class of a link that it fits on.
+        // Merit of a link on which the packet fits: the room in all lanes of its class.
         let room = |link: u32| {
             if links.get(link).transmitter > now {
                 return None;
@@ -280,7 +281,7 @@ impl Buffers {
             }
         }
         if ties > 1 && self.adaptive.tie == LinkTie::Random {
-            let mut skip = drawn(ties, lot());
+            let mut skip = pick(ties, random());
             while skip > 0 {
                 link += 1;
                 skip -= u32::from(room(link) == best);
@@ -288,7 +289,7 @@ impl Buffers {
         } else if ties > 1 {
             let equals = run.iter().filter(|&link| room(link) == best);
             let free = |link: u32| links.get(link).transmitter;
-            link = one_of_equals(self.adaptive.tie, equals, free, lot).unwrap_or(link);
+            link = choose_equal(self.adaptive.tie, equals, free, random).unwrap_or(link);
         }
         self.roomiest(link, class, bytes).expect("a link has room")
     }
@@ -298,35 +299,36 @@ impl Holding for Buffers {
     const LANES: bool = false;
 
     #[inline]
-    fn links_free<T: Copy, W: Ways>(
+    fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
         run: Run,
         message: MessageId,
         now: Cycles,
     ) -> Option<Cycles> {
-        let left = core.messages[message].left;
+        let left = core.messages[message].unsent;
         let payload = left.min(u64::from(core.rules.payload));
         let wire = core.rules.wire_bytes(payload) as u32;
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
-    fn inject<T: Copy, W: Ways>(
+    fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         run: Run,
         now: Cycles,
     ) -> Cycles {
         let state = core.packets.get(packet);
-        let lot = || state.lot(core.seed);
+        let random = || state.random(core.seed);
         let class = state.header.class;
-        let lane = (core.holding).choose(&core.links, run, class, state.wire, now, lot);
+        let lane = (core.holding).choose(&core.links, run, class, state.wire, now, random);
         core.cut_grant(packet, lane, run.first, now);
         now
     }
 
-    /// Only the first packet of its buffer may ask for an output, once the one before has left.
-    fn arrive<T: Copy, W: Ways>(
+    /// Only the first packet of its buffer may request an output, once the packet before it has
+    /// left.
+    fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
         _alone: bool,
@@ -339,17 +341,17 @@ impl Holding for Buffers {
         if lane.first != packet {
             return;
         }
-        let clear = lane.clear;
-        if clear > now {
+        let tail_left = lane.tail_left;
+        if tail_left > now {
             return core
                 .queue
-                .push(clear, Event::new(Kind::Arrive, 0, packet.number()));
+                .push(tail_left, Event::new(Kind::Arrive, 0, packet.number()));
         }
         let group = state.run.first;
         let since = match core.rules.age.from {
             AgeFrom::Message => core.messages[state.message].generated,
             AgeFrom::Injection => state.injected,
-            AgeFrom::Arrival => core.holding.head(packet).unwrap_or(now),
+            AgeFrom::Arrival => core.holding.head_arrival(packet).unwrap_or(now),
             AgeFrom::Request => now,
         };
         core.groups[group as usize].waiting.push(Waiter {
@@ -357,30 +359,35 @@ impl Holding for Buffers {
             input: state.input,
             packet,
         });
-        let look = &mut core.links.get_mut(group).look;
-        *look = (*look).min(Look::UNKNOWN);
-        core.cut_look(group);
+        let next_check = &mut core.links.get_mut(group).next_check;
+        *next_check = (*next_check).min(NextCheck::UNKNOWN);
+        core.cut_check(group);
     }
 
-    fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, _alone: bool, now: Cycles) {
-        let look = &mut core.links.get_mut(group).look;
-        // If it is to be checked later, the waiting header has been served since.
-        if *look == Look::at(now) {
-            *look = Look::UNKNOWN;
-            core.cut_look(group);
+    fn wake<T: Copy, W: Routes>(
+        core: &mut Core<T, W, Self>,
+        group: u32,
+        _alone: bool,
+        now: Cycles,
+    ) {
+        let next_check = &mut core.links.get_mut(group).next_check;
+        // With a later check scheduled, the waiting header has been served since.
+        if *next_check == NextCheck::at(now) {
+            *next_check = NextCheck::UNKNOWN;
+            core.cut_check(group);
         }
     }
 
-    fn send<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
+    fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
 
-    /// Groups are looked at, then packets start from output buffers.
-    fn settle<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, now: Cycles) {
+    /// Check groups, then start packets from output buffers.
+    fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let outputs = core.holding.outputs.is_some();
         while let Some(group) = core.dirty_groups.pop() {
             if outputs {
-                core.output_settle(group, now);
+                core.output_end_tick(group, now);
             } else {
                 core.cut_arbitrate(group, now);
             }
@@ -390,9 +397,9 @@ impl Holding for Buffers {
         }
     }
 
-    fn taken<T: Copy, W: Ways>(core: &Core<T, W, Self>, link: u32) -> u64 {
+    fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
-        let lanes = buffers.numbers.of(link);
+        let lanes = buffers.numbers.of_link(link);
         let spent = u64::from(buffers.buffer) * lanes.len() as u64 - buffers.credits(link);
         if core.links.get(link).credits() > core.now {
             return spent;
@@ -400,7 +407,7 @@ impl Holding for Buffers {
         let lanes = buffers.lanes.values()[lanes].iter();
         spent
             - lanes
-                .map(|lane| u64::from(lane.returning.due(core.now, &buffers.later)))
+                .map(|lane| u64::from(lane.returning.due_bytes(core.now, &buffers.overflow)))
                 .sum::<u64>()
     }
 
@@ -408,38 +415,38 @@ impl Holding for Buffers {
         packet.wire.into()
     }
 
-    fn call(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
-        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].clear;
+    fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
+        let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {
             let lanes = self.numbers.of_class(link, class);
             read ^= u64::from(self.credits.values()[lanes.start]);
             let lanes = &self.lanes.values()[lanes];
-            read ^= lanes[0].clear ^ lanes[lanes.len() - 1].clear;
+            read ^= lanes[0].tail_left ^ lanes[lanes.len() - 1].tail_left;
         }
         read
     }
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Buffers> {
-    /// Notes that a group, in which headers wait, is to be looked at when the tick ends.
+impl<T: Copy, W: Routes> Core<T, W, Buffers> {
+    /// Schedule a check, at the end of this tick, of a group in which headers wait.
     #[inline]
-    fn cut_look(&mut self, group: u32) {
-        let looked = &mut self.holding.looked[group as usize];
-        if !*looked {
-            *looked = true;
+    fn cut_check(&mut self, group: u32) {
+        let check_pending = &mut self.holding.check_pending[group as usize];
+        if !*check_pending {
+            *check_pending = true;
             self.dirty_groups.push(group);
         }
     }
 
-    /// Looks at a group again at `time`, unless it will be looked at before or nobody waits.
+    /// Schedule a check of a group at `time`, unless there is an earlier one or nobody waits.
     #[inline]
-    pub(super) fn cut_look_at(&mut self, group: u32, time: Cycles) {
-        if self.links.get_mut(group).look.sooner(time) {
+    pub(super) fn cut_check_at(&mut self, group: u32, time: Cycles) {
+        if self.links.get_mut(group).next_check.advance_to(time) {
             self.queue.push(time, Event::new(Kind::Wake, 0, group));
         }
     }
 
-    /// Gives links of a group to waiting headers as long as transmitters are free and something
+    /// Grant links of a group to waiting headers as long as transmitters are free and a packet
     /// fits.
     pub(super) fn cut_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
@@ -447,17 +454,17 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             first: group,
             links: self.groups[group as usize].links,
         };
-        self.holding.looked[group as usize] = false;
+        self.holding.check_pending[group as usize] = false;
         self.holding.collect(&mut self.links, run, now);
         loop {
             let (network, links) = (&self.holding, &self.links);
             if self.groups[group as usize].waiting.is_empty() {
-                self.links.get_mut(group).look = Look::NOBODY;
+                self.links.get_mut(group).next_check = NextCheck::NOBODY;
                 return;
             }
-            let turn = self.turn(group, now);
+            let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
-            // In a plain network all find the same room.
+            // In a plain network all packets find the same room.
             let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {
@@ -465,23 +472,23 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
                 let room = || network.room(links, run, state.header.class, now);
                 state.wire <= shared.unwrap_or_else(room)
             };
-            let Some(index) = waiters.oldest(horizon, turn, fits) else {
+            let Some(index) = waiters.oldest(horizon, tie_break, fits) else {
                 let time = links.next_change(run, now);
-                return self.cut_look_at(group, time);
+                return self.cut_check_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            self.links.serve(group, input);
+            self.links.set_served(group, input);
             let state = self.packets.get(packet);
-            let lot = || state.lot(self.seed);
+            let random = || state.random(self.seed);
             let class = state.header.class;
-            let lane = network.choose(&self.links, run, class, state.wire, now, lot);
+            let lane = network.choose(&self.links, run, class, state.wire, now, random);
             let tail = now + u64::from(state.ticks);
             self.cut_leave(packet, tail);
             self.cut_grant(packet, lane, group, now);
         }
     }
 
-    /// A packet starts to leave the buffer that it is first of; its tail will have left at `tail`.
+    /// Let the first packet of a buffer leave it; its tail will have left at `tail`.
     #[inline]
     pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);
@@ -491,7 +498,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         let back = tail + network.credit + length;
         let outputs = network.outputs.is_some();
         let next = network.pop(lane, tail);
-        network.give_back(&mut self.links, lane, back, state.wire);
+        network.return_credits(&mut self.links, lane, back, state.wire);
         if let Some(next) = next
             && self.packets.get(next).ready
         {
@@ -502,18 +509,18 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let nic = &self.nics[state.header.from as usize];
             if !nic.turns.is_empty() {
                 let time = nic.ready.max(back);
-                self.inject_at(state.header.from, time);
+                self.schedule_injection(state.header.from, time);
             }
         } else if outputs {
-            self.output_look_at(self.lanes.link(lane), back);
+            self.output_check_at(self.lanes.link(lane), back);
         } else {
             let path = self.packets.path(packet);
             let group = path[path.len() - 1].group;
-            self.cut_look_at(group, back);
+            self.cut_check_at(group, back);
         }
     }
 
-    /// A packet gets a link and room behind it.
+    /// Grant a packet a lane: a link and room behind it.
     #[inline]
     pub(super) fn cut_grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);
@@ -524,21 +531,21 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         state.ready = false;
         let wire = state.wire;
         let ticks = ticks_on(&self.rules, last, state, now);
-        self.links.take(link, now, ticks);
+        self.links.occupy(link, now, ticks);
         let length = self.length(link);
         let network = &mut self.holding;
         let credit = network.credit;
         network.credits[lane] -= wire;
         if last {
             let tail = now + ticks + length;
-            network.give_back(&mut self.links, lane, tail + credit + length, wire);
+            network.return_credits(&mut self.links, lane, tail + credit + length, wire);
             self.queue
                 .push(tail, Event::new(Kind::Deliver, link, packet.number()));
         } else {
             network.push(lane, packet);
             let time = now + hop + length;
-            network.note_head(packet, time);
-            self.head_for(packet, end);
+            network.set_head_arrival(packet, time);
+            self.choose_next_links(packet, end);
             self.queue
                 .push(time, Event::new(Kind::Arrive, 0, packet.number()));
         }

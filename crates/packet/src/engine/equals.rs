@@ -1,16 +1,16 @@
 //! Choices among links that are equally good.
 
 use crate::readings::LinkTie;
-use crate::ways::drawn;
+use crate::routes::pick;
 use isthmus_kernel::Cycles;
 
 /// Returns one of several equally good links for a packet. `free` returns the time from which the
 /// transmitter of a link is free.
-pub(super) fn one_of_equals(
+pub(super) fn choose_equal(
     rule: LinkTie,
     mut equals: impl Iterator<Item = u32> + Clone,
     free: impl Fn(u32) -> Cycles,
-    lot: impl FnOnce() -> u64,
+    random: impl FnOnce() -> u64,
 ) -> Option<u32> {
     let first = match rule {
         LinkTie::Lowest => return equals.next(),
@@ -20,7 +20,7 @@ pub(super) fn one_of_equals(
     let mut best = equals.filter(|&link| first.is_none_or(|first| free(link) == first));
     let at = match best.clone().count() {
         0 | 1 => 0,
-        count => drawn(count as u32, lot()),
+        count => pick(count as u32, random()),
     };
     best.nth(at as usize)
 }

@@ -3,29 +3,29 @@
 use super::packets::PacketId;
 use isthmus_kernel::Id;
 
-/// An event: kind, rank within the kind, and what it is about.
+/// An event, packed into a word: its kind, its rank within the kind, and its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
 
-/// What happens, in the order within a tick. Those from `Arrive` on ask for something.
+/// Kinds of events, in their order within a tick. Kinds from `Arrive` on are requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A packet's tail arrives: rank its last link, about the packet.
+    /// The tail of a packet arrives. Rank: its last link; subject: the packet.
     Deliver,
-    /// The time of a reminder has come: rank its node.
+    /// A reminder is due. Rank: its node.
     Remind,
-    /// The time of a message has come: rank its node.
+    /// A message is generated. Rank: its node.
     Generate,
-    /// The DMA of a message may start: rank its node, about the queue (one more than the last:
-    /// the replies).
+    /// The DMA of a message may start. Rank: its node; subject: the queue, or the number of queues
+    /// for replies.
     Start,
-    /// A header asks for an output: about the packet.
+    /// A header requests an output. Subject: the packet.
     Arrive,
-    /// Something that a group of outputs waits for comes free: about the group.
+    /// A resource that a group of outputs waits for becomes free. Subject: the group.
     Wake,
-    /// A node may inject: about the node.
+    /// A node may inject. Subject: the node.
     Inject,
-    /// Something that an output buffer waits for comes free: about its link.
+    /// A resource that an output buffer waits for becomes free. Subject: its link.
     Send,
 }
 
@@ -33,9 +33,9 @@ const RANK_BITS: u32 = 28;
 
 impl Event {
     #[inline]
-    pub fn new(kind: Kind, rank: u32, about: u32) -> Self {
+    pub fn new(kind: Kind, rank: u32, subject: u32) -> Self {
         debug_assert!(rank < 1 << RANK_BITS);
-        Self((kind as u64) << 60 | u64::from(rank) << 32 | u64::from(about))
+        Self((kind as u64) << 60 | u64::from(rank) << 32 | u64::from(subject))
     }
 
     #[inline]
@@ -52,10 +52,10 @@ impl Event {
         }
     }
 
-    /// What decides the order within a tick. It is the same for all events that ask for something:
-    /// they are answered together when the tick ends.
+    /// Return the sort key within a tick. It is the same for all requests: they are answered
+    /// together when the tick ends.
     #[inline]
-    pub fn turn(self) -> u64 {
+    pub fn order_key(self) -> u64 {
         self.0.min((Kind::Arrive as u64) << 60)
     }
 
@@ -65,13 +65,13 @@ impl Event {
     }
 
     #[inline]
-    pub fn about(self) -> u32 {
+    pub fn subject(self) -> u32 {
         self.0 as u32
     }
 
-    /// The packet that it is about.
+    /// Return the subject as a packet.
     #[inline]
     pub fn packet(self) -> PacketId {
-        PacketId::new(self.about())
+        PacketId::new(self.subject())
     }
 }

@@ -1,15 +1,15 @@
 //! Headers that wait for the same outputs.
 
 use super::packets::PacketId;
-use crate::readings::{AgeTie, lot};
+use crate::readings::{AgeTie, random_rank};
 use isthmus_kernel::Cycles;
 
-/// A header that waits.
+/// A waiting header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter {
-    /// From when its age counts.
+    /// Time from which its age counts.
     pub since: Cycles,
-    /// The input of the switch that it waits in: port times channels plus channel.
+    /// Input of the switch at which it waits: port times channels plus channel.
     pub input: u32,
     pub packet: PacketId,
 }
@@ -18,19 +18,19 @@ pub(super) struct Waiter {
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
-    /// Links, from that with the number of the group.
+    /// Number of links; the first has the number of the group.
     pub links: u32,
-    /// Inputs of the switch.
+    /// Number of inputs of the switch.
     pub inputs: u32,
 }
 
-/// What decides among headers that are equally old: see [`AgeTie`].
+/// Tie-break among equally old headers: see [`AgeTie`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Turn {
+pub(super) struct TieBreak {
     pub tie: AgeTie,
     /// The input served last.
     pub served: u32,
-    /// What lots depend on.
+    /// Seed, time and group, from which random ranks follow.
     pub seed: u64,
     pub now: Cycles,
     pub group: u32,
@@ -43,50 +43,51 @@ impl Group {
         inputs: 0,
     };
 
-    /// The input after which the turn is that of the first.
+    /// Return the last input, after which input 0 has its turn.
     pub fn last_input(&self) -> u32 {
         self.inputs.saturating_sub(1)
     }
 
-    /// The oldest of the waiting headers that fit; of those equally old the one whose turn it is.
-    /// Those older than `horizon` are equally old.
+    /// Return the oldest waiting header that fits; `tie_break` decides among equally old ones. Headers
+    /// older than `horizon` are equally old.
     #[inline]
     pub fn oldest(
         &self,
         horizon: Cycles,
-        turn: Turn,
+        tie_break: TieBreak,
         fits: impl Fn(PacketId) -> bool,
     ) -> Option<usize> {
-        match turn.tie {
+        match tie_break.tie {
             AgeTie::RoundRobin => {
-                let first = turn.served + 1;
+                let first = tie_break.served + 1;
                 let around = |input: u32| match input >= first {
                     true => input - first,
                     false => input + self.inputs - first,
                 };
-                self.first(horizon, |input| around(input).into(), fits)
+                self.oldest_by(horizon, |input| around(input).into(), fits)
             }
             AgeTie::Random => {
-                let lot = |input| lot(turn.seed, turn.now, turn.group, input);
-                self.first(horizon, lot, fits)
+                let rank =
+                    |input| random_rank(tie_break.seed, tie_break.now, tie_break.group, input);
+                self.oldest_by(horizon, rank, fits)
             }
-            AgeTie::Lowest => self.first(horizon, u64::from, fits),
+            AgeTie::Lowest => self.oldest_by(horizon, u64::from, fits),
         }
     }
 
-    /// The oldest of the waiting headers that fit, of those equally old the one with the lowest
-    /// number by its input.
+    /// Return the oldest waiting header that fits; among equally old ones, that with the lowest
+    /// rank of its input.
     #[inline]
-    fn first(
+    fn oldest_by(
         &self,
         horizon: Cycles,
-        number: impl Fn(u32) -> u64,
+        rank: impl Fn(u32) -> u64,
         fits: impl Fn(PacketId) -> bool,
     ) -> Option<usize> {
         let mut best = None;
         let mut best_key = (Cycles::MAX, u64::MAX);
         for (index, waiter) in self.waiting.iter().enumerate() {
-            let key = (waiter.since.max(horizon), number(waiter.input));
+            let key = (waiter.since.max(horizon), rank(waiter.input));
             if key < best_key && fits(waiter.packet) {
                 best = Some(index);
                 best_key = key;

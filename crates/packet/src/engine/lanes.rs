@@ -1,4 +1,4 @@
-//! Numbers of lanes.
+//! Numbering of lanes.
 
 use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
@@ -11,34 +11,34 @@ id! {
     pub(crate) struct LaneId;
 }
 
-/// A lane is a virtual channel of a link. The numbers of those of a link begin at a multiple of a
-/// power of two, so that no division is needed to find the link.
+/// Numbering of lanes, the virtual channels of links. The numbers of the lanes of a link start at a
+/// multiple of a power of two, so that no division is needed to find the link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lanes {
     channels: u32,
     shift: u32,
-    /// Channels of a class.
-    each: u32,
+    /// Number of channels of a class.
+    channels_per_class: u32,
 }
 
 impl Lanes {
-    /// Those of links with so many classes of so many channels each.
-    pub fn new(classes: u32, each: u32) -> Self {
-        let channels = classes * each;
+    /// Return the numbering for links with `classes` classes of `channels_per_class` channels.
+    pub fn new(classes: u32, channels_per_class: u32) -> Self {
+        let channels = classes * channels_per_class;
         Self {
             channels,
-            each,
+            channels_per_class,
             shift: channels.next_power_of_two().trailing_zeros(),
         }
     }
 
-    /// Lanes of a link.
+    /// Return the number of lanes of a link.
     #[inline]
     pub fn channels(self) -> u32 {
         self.channels
     }
 
-    /// Numbers that the lanes of so many links need.
+    /// Return the number of lane numbers for this number of links.
     pub fn count(self, links: u32) -> usize {
         (links as usize) << self.shift
     }
@@ -58,23 +58,23 @@ impl Lanes {
         lane.number() & ((1 << self.shift) - 1)
     }
 
-    /// Lanes of a link that are of one class.
+    /// Return the number of lanes of one class of a link.
     #[inline]
-    pub fn each(self) -> u32 {
-        self.each
+    pub fn channels_per_class(self) -> u32 {
+        self.channels_per_class
     }
 
-    /// The lanes of a link that are of one class.
+    /// Return the lanes of one class of a link.
     #[inline]
     pub fn of_class(self, link: u32, class: u16) -> Range<usize> {
         let begin = (link as usize) << self.shift;
-        let begin = begin + usize::from(class) * self.each as usize;
-        begin..begin + self.each as usize
+        let begin = begin + usize::from(class) * self.channels_per_class as usize;
+        begin..begin + self.channels_per_class as usize
     }
 
-    /// The lanes of a link.
+    /// Return the lanes of a link.
     #[inline]
-    pub fn of(self, link: u32) -> Range<usize> {
+    pub fn of_link(self, link: u32) -> Range<usize> {
         let begin = (link as usize) << self.shift;
         begin..begin + self.channels as usize
     }

@@ -1,30 +1,30 @@
-//! Links: what decides who gets one, and what is known of it besides.
+//! State of links: the part that decides who gets a link, and the rest.
 
 use super::group::Group;
 use super::lanes::{LaneId, Lanes, NEVER};
 use super::packets::Step;
 use crate::limits::CHANNELS_MAX;
-use crate::ways::{End, Run};
+use crate::routes::{End, Run};
 use isthmus_kernel::Cycles;
 use std::ops::Range;
 
 const _: () = assert!(CHANNELS_MAX <= u64::BITS);
 
-/// Lanes whose times are in the record of the link; those of further ones lie elsewhere.
-const WITHIN: usize = 2;
+/// Number of lanes whose times are in the record of the link; those of further lanes are in
+/// `Links::more`.
+const LANES_IN_RECORD: usize = 2;
 
-/// What decides who gets a link: 32 bytes, so that two beside one another are one line of the
-/// processor's caches.
+/// State that decides who gets a link. Two of these records of 32 bytes are one cache line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    /// From when on its transmitter is free.
+    /// Time at which the transmitter becomes free.
     pub transmitter: Cycles,
-    /// From when on each of its lanes is free: never while that is not known, and where there is no
-    /// such lane. Where lanes are not held, when the next credits come back, and for which channels: a
-    /// bit for each.
-    free: [Cycles; WITHIN],
-    /// For the first link of a group.
-    pub look: Look,
+    /// With circuits, the time at which each of its lanes becomes free: `NEVER` while unknown, and
+    /// for a lane that does not exist. With cut-through, the time of the next returning credits,
+    /// and a bitmap of the channels to which credits return.
+    free: [Cycles; LANES_IN_RECORD],
+    /// Next check of the group whose first link this is.
+    pub next_check: NextCheck,
 }
 
 impl Link {
@@ -33,30 +33,30 @@ impl Link {
         Self {
             transmitter: 0,
             free: if held { [0, second] } else { [NEVER, 0] },
-            look: Look::NOBODY,
+            next_check: NextCheck::NOBODY,
         }
     }
 
-    /// With cut-through, when the next credits come back; never if none do.
+    /// Return the time of the next returning credits; `NEVER` if there are none. For cut-through.
     #[inline]
     pub fn credits(&self) -> Cycles {
         self.free[0]
     }
 
-    /// With cut-through, the channels for which credits come back: a bit for each.
+    /// Return the bitmap of the channels to which credits return. For cut-through.
     #[inline]
-    pub fn coming(&self) -> u64 {
+    pub fn returning_channels(&self) -> u64 {
         self.free[1]
     }
 
-    /// The next credits come back at this time, and any for these channels.
+    /// Set the time of the next returning credits, and the channels to which any return.
     #[inline]
-    pub fn set_credits(&mut self, next: Cycles, coming: u64) {
-        self.free = [next, coming];
+    pub fn set_credits(&mut self, next: Cycles, returning_channels: u64) {
+        self.free = [next, returning_channels];
     }
 
-    /// With cut-through, when something may change for the better, as far as known, once credits have
-    /// been collected.
+    /// Return when the link may next become available, as far as known. For cut-through, after
+    /// credits have been collected.
     #[inline]
     fn next_change(&self, now: Cycles) -> Cycles {
         match self.transmitter > now {
@@ -66,16 +66,16 @@ impl Link {
     }
 }
 
-/// When a group is to be looked at again, because of headers that wait for it.
+/// Time of the next check of a group in which headers wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Look(Cycles);
+pub(super) struct NextCheck(Cycles);
 
-impl Look {
-    /// At some time that is not known yet. What is greater is no time.
+impl NextCheck {
+    /// At a time that is not known yet. Greater values are no times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// When the tick ends: who waits is to be served.
+    /// When the tick ends: waiting headers are served.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
-    /// When the tick ends: one header has asked, and nobody waits.
+    /// When the tick ends: one header has requested a link, and nobody waits.
     pub const ALONE: Self = Self(NEVER - 1);
     /// Not at all: nobody waits.
     pub const NOBODY: Self = Self(NEVER);
@@ -85,15 +85,15 @@ impl Look {
         Self(time).min(Self::UNKNOWN)
     }
 
-    /// Whether headers wait until something comes free later than in this tick.
+    /// Return whether headers wait for a resource that becomes free after this tick.
     #[inline]
     pub fn is_later(self) -> bool {
         self <= Self::UNKNOWN
     }
 
-    /// Moves a look that is to come to `time`, if that is sooner. Whether it is.
+    /// Move a pending check to `time`, if that is sooner. Return whether it is.
     #[inline]
-    pub fn sooner(&mut self, time: Cycles) -> bool {
+    pub fn advance_to(&mut self, time: Cycles) -> bool {
         let sooner = time < self.0 && self.is_later();
         if sooner {
             self.0 = time;
@@ -102,25 +102,25 @@ impl Look {
     }
 }
 
-/// Two links: a line of the processor's caches.
+/// Two links: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Line([Link; 2]);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// What is read and written of a link once for each packet, when the packet gets it.
+/// State of a link that is accessed once for each packet, when the packet gets the link.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Ledger {
-    /// Ticks for which the transmitter is taken, and packets that got the link: see
+    /// Busy ticks of the transmitter, and number of packets that got the link: see
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// Ticks for which circuits have held its lanes, without what the present times of the lanes
-    /// add: those of releases before them less those of all grants, which wraps.
+    /// Ticks for which circuits held its lanes, except the present times of the lanes: the sum of
+    /// the earlier release times minus that of all grant times. It wraps.
     held: u64,
-    /// Where it leads.
+    /// End of the link.
     pub end: End,
 }
 
@@ -137,21 +137,22 @@ impl Ledger {
     }
 }
 
-/// The links of a network.
+/// Links of a network.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
     ledgers: Vec<Ledger>,
-    /// For the first link of a group, the input served last: the turn is that of the one after it.
+    /// For the first link of a group, the input served last. Round robin continues with the next
+    /// one.
     served: Vec<u32>,
-    /// The times of the lanes for which there is no room in the record.
+    /// Times of the lanes beyond those in the records.
     more: Vec<Cycles>,
     more_each: usize,
     pub lanes: Lanes,
 }
 
 impl Links {
-    /// Idle links of these groups. `held`: whether lanes are held apart from transmitters.
+    /// Return idle links of these groups. `held`: whether packets hold lanes beyond transmitters.
     pub fn new(
         ends: impl Iterator<Item = End>,
         groups: &[Group],
@@ -159,7 +160,7 @@ impl Links {
         held: bool,
     ) -> Self {
         let ledgers: Vec<Ledger> = ends.map(Ledger::new).collect();
-        let more_each = (lanes.channels() as usize).saturating_sub(WITHIN);
+        let more_each = (lanes.channels() as usize).saturating_sub(LANES_IN_RECORD);
         Self {
             lines: vec![Line([Link::new(lanes, held); 2]); ledgers.len().div_ceil(2)],
             served: groups.iter().map(Group::last_input).collect(),
@@ -180,8 +181,8 @@ impl Links {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// With cut-through, when one of these links may change for the better, as far as known, once
-    /// credits have been collected.
+    /// Return when one of these links may next become available, as far as known. For cut-through,
+    /// after credits have been collected.
     #[inline]
     pub fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let mut next = NEVER;
@@ -196,7 +197,7 @@ impl Links {
         &self.ledgers[link as usize]
     }
 
-    /// All links and what is known of them, by number.
+    /// Return the two records of each link, by number.
     pub fn iter(&self) -> impl Iterator<Item = (&Link, &Ledger)> {
         self.lines
             .iter()
@@ -204,46 +205,47 @@ impl Links {
             .zip(&self.ledgers)
     }
 
-    /// The input served last of a group.
+    /// Return the input of a group that was served last.
     #[inline]
     pub fn served(&self, group: u32) -> u32 {
         self.served[group as usize]
     }
 
-    /// Notes that of a group this input is served.
+    /// Set the input of a group that was served last.
     #[inline]
-    pub fn serve(&mut self, group: u32, input: u32) {
+    pub fn set_served(&mut self, group: u32, input: u32) {
         self.served[group as usize] = input;
     }
 
-    /// Calls for what is asked of a run of links, unless that is in the processor's caches.
+    /// Read the records of a run of links, so that the processor caches them.
     #[inline]
-    pub fn call(&self, run: Run) -> u64 {
+    pub fn prefetch(&self, run: Run) -> u64 {
         let last = run.first + run.links - 1;
         let counts = self.ledger(run.first).packets ^ self.ledger(last).packets;
         self.get(run.first).transmitter ^ self.get(last).transmitter ^ counts
     }
 
-    /// Calls for the links of a path and the first ones of their groups, all together.
+    /// Read the records of the links of a path and of the first links of their groups, so that the
+    /// processor caches them.
     #[inline]
-    pub fn call_path(&self, path: &[Step]) -> u64 {
+    pub fn prefetch_path(&self, path: &[Step]) -> u64 {
         path.iter().fold(0, |read, step| {
             let link = self.get(self.lanes.link(step.lane));
             read ^ link.transmitter ^ self.get(step.group).transmitter
         })
     }
 
-    /// From when on each lane of a link is free, channel by channel.
+    /// Return the time at which each lane of a link becomes free, by channel.
     #[inline]
     pub fn free(&self, link: u32) -> impl Iterator<Item = Cycles> {
-        let within = WITHIN.min(self.lanes.channels() as usize);
+        let within = LANES_IN_RECORD.min(self.lanes.channels() as usize);
         let begin = link as usize * self.more_each;
         let more = &self.more[begin..begin + self.more_each];
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// The first lane of a link, of one class if that is given, that is free; otherwise when one is, as
-    /// far as known.
+    /// Return the first free lane of a link, or of one class of it. If none is free, return the
+    /// time at which one becomes free, as far as known.
     #[inline(always)]
     pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<LaneId, Cycles> {
         if let Some(class) = class {
@@ -260,7 +262,7 @@ impl Links {
         if self.more_each == 0 {
             return Err(next);
         }
-        let more = WITHIN..WITHIN + self.more_each;
+        let more = LANES_IN_RECORD..LANES_IN_RECORD + self.more_each;
         self.first_free_from(link, more, now)
             .map_err(|more| more.min(next))
     }
@@ -282,15 +284,16 @@ impl Links {
         Err(next)
     }
 
-    /// The channels of a class.
+    /// Return the channels of a class.
     fn of_class(&self, class: u16) -> Range<usize> {
         self.lanes.of_class(0, class)
     }
 
-    /// Lanes of a link, of one class if that is given, that are not free; of all one more if there is
-    /// only one. [`Links::most_not_free`] if all are.
+    /// Return the number of busy lanes of a link, or of one class of it. If a link has a single
+    /// lane, the count without a class includes one more. It is [`Links::busy_lanes_max`] if all
+    /// are busy.
     #[inline(always)]
-    pub fn not_free(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
+    pub fn busy_lanes(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
         if let Some(class) = class {
             let Range { start, end } = self.of_class(class);
             let lanes = self.free(link).skip(start).take(end - start);
@@ -299,30 +302,30 @@ impl Links {
         let [first, second] = self.get(link).free;
         let mut count = u32::from(first > now) + u32::from(second > now);
         if self.more_each > 0 {
-            let more = self.free(link).skip(WITHIN);
+            let more = self.free(link).skip(LANES_IN_RECORD);
             count += more.map(|free| u32::from(free > now)).sum::<u32>();
         }
         count
     }
 
-    /// See [`Links::not_free`].
+    /// Return the result of [`Links::busy_lanes`] if no lane is free.
     #[inline(always)]
-    pub fn most_not_free(&self, class: Option<u16>) -> u32 {
+    pub fn busy_lanes_max(&self, class: Option<u16>) -> u32 {
         match class {
-            Some(_) => self.lanes.each(),
-            None => (WITHIN + self.more_each) as u32,
+            Some(_) => self.lanes.channels_per_class(),
+            None => (LANES_IN_RECORD + self.more_each) as u32,
         }
     }
 
-    /// Gives away a lane that is free now. When it is free again is not known. Answers when the
-    /// packet starts.
+    /// Grant a lane that is free now; the time at which it becomes free again is unknown. Return
+    /// when the packet starts.
     #[inline]
     pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
         let record = &mut self.lines[(link / 2) as usize].0[(link % 2) as usize];
         let free = match record.free.get_mut(channel) {
             Some(free) => free,
-            None => &mut self.more[link as usize * self.more_each + channel - WITHIN],
+            None => &mut self.more[link as usize * self.more_each + channel - LANES_IN_RECORD],
         };
         let before = std::mem::replace(free, NEVER);
         let held = &mut self.ledgers[link as usize].held;
@@ -330,48 +333,48 @@ impl Links {
         record.transmitter.max(now)
     }
 
-    /// Notes from when on a lane that is held is free.
+    /// Set the time at which a held lane becomes free.
     #[inline]
     pub fn release(&mut self, lane: LaneId, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
         if let Some(free) = self.get_mut(link).free.get_mut(channel) {
             *free = time;
         } else {
-            self.more[link as usize * self.more_each + channel - WITHIN] = time;
+            self.more[link as usize * self.more_each + channel - LANES_IN_RECORD] = time;
         }
     }
 
-    /// Notes that a packet takes the transmitter of a link for so many ticks from `start` on.
+    /// Occupy the transmitter of a link for `ticks` from `start` on.
     #[inline]
-    pub fn take(&mut self, link: u32, start: Cycles, ticks: Cycles) {
+    pub fn occupy(&mut self, link: u32, start: Cycles, ticks: Cycles) {
         self.get_mut(link).transmitter = start + ticks;
         let ledger = &mut self.ledgers[link as usize];
         ledger.busy += ticks;
         ledger.packets += 1;
     }
 
-    /// For each link, ticks for which circuits have held its lanes: those of all releases less
-    /// those of all grants, which wraps while some are held.
+    /// Return the ticks for which circuits held the lanes of each link: the sum of release times
+    /// minus that of grant times, which wraps while some are held.
     pub fn held(&self) -> Vec<u64> {
         let links = (0..).zip(&self.ledgers);
-        (links.map(|(link, ledger)| ledger.held.wrapping_add(self.known(link)))).collect()
+        (links.map(|(link, ledger)| ledger.held.wrapping_add(self.free_time_sum(link)))).collect()
     }
 
-    /// Restarts the counters, from these ticks for which transmitters are busy and lanes are held.
+    /// Restart the counters with these busy ticks of transmitters and held ticks of lanes.
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
-        let known: Vec<u64> = (0..busy.len() as u32)
-            .map(|link| self.known(link))
+        let sums: Vec<u64> = (0..busy.len() as u32)
+            .map(|link| self.free_time_sum(link))
             .collect();
         for (link, ledger) in self.ledgers.iter_mut().enumerate() {
             ledger.busy = busy[link];
             ledger.packets = 0;
-            ledger.held = held[link].wrapping_sub(known[link]);
+            ledger.held = held[link].wrapping_sub(sums[link]);
         }
     }
 
-    /// The sum of the times from which on lanes of a link are free, without those not known.
-    fn known(&self, link: u32) -> u64 {
-        let known = self.free(link).filter(|&free| free != NEVER);
-        known.fold(0, u64::wrapping_add)
+    /// Return the sum of the known times at which lanes of a link become free.
+    fn free_time_sum(&self, link: u32) -> u64 {
+        let times = self.free(link).filter(|&free| free != NEVER);
+        times.fold(0, u64::wrapping_add)
     }
 }

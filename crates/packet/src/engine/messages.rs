@@ -8,30 +8,31 @@ id! {
     pub(super) struct MessageId;
 }
 
-/// One message.
+/// State of a message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct State<T> {
+pub(super) struct MessageState<T> {
     pub message: Message<T>,
     pub generated: Cycles,
-    /// When its first packet was injected.
+    /// Time at which the first packet was injected.
     pub injected: Option<Cycles>,
-    /// Whether its packets are those of the data, not the request of a read.
+    /// Whether the present packets carry the data. False: they are the request of a read.
     pub data: bool,
-    /// Bytes of data or of the request.
+    /// Bytes of the data or of the request.
     pub bytes: u64,
-    /// Bytes of that not yet sent.
-    pub left: u64,
-    /// Packets of it, and those of them that have arrived.
+    /// Bytes not sent yet.
+    pub unsent: u64,
+    /// Number of packets of the data or request, and of those that have arrived.
     pub packets: u64,
     pub arrived: u64,
-    /// When the last acknowledgement known so far comes back.
+    /// Latest time at which a known acknowledgement comes back.
     pub completed: Cycles,
-    /// What the headers of its packets say to begin with: see [`Ways::state`](crate::ways::Ways::state).
+    /// Initial state of its packets: see
+    /// [`Routes::initial_state`](crate::routes::Routes::initial_state).
     pub state: u16,
 }
 
-impl<T> State<T> {
-    /// Who sends its packets, and to whom.
+impl<T> MessageState<T> {
+    /// Return the source and destination of its present packets.
     #[inline]
     pub fn ends(&self) -> (u32, u32) {
         if self.data && self.message.kind == Kind::Read {
@@ -42,12 +43,12 @@ impl<T> State<T> {
     }
 }
 
-impl<T> State<T> {
-    /// Calls for what is asked of it, unless that is in the processor's caches.
+impl<T> MessageState<T> {
+    /// Read the fields that an event uses, so that the processor caches them.
     #[inline]
-    pub fn call(&self) -> u64 {
+    pub fn prefetch(&self) -> u64 {
         let ends = self.message.from ^ self.message.to;
-        let injected = self.injected.unwrap_or(self.left);
+        let injected = self.injected.unwrap_or(self.unsent);
         injected ^ self.arrived ^ self.packets ^ self.completed ^ u64::from(ends)
     }
 }

@@ -1,44 +1,45 @@
 //! The nodes' interfaces: queues of messages, DMA engine, injection.
 
-use super::core::{Core, Holding, NEVER, SET_OUT, way_link};
+use super::core::{Core, Holding, NEVER, ROUTE_CHOICE, network_choice};
 use super::event::{Event, Kind};
 use super::lanes::LaneId;
-use super::messages::{MessageId, State};
+use super::messages::{MessageId, MessageState};
 use super::packets::Packet;
+use crate::routes::{Header, Routes, Run};
 use crate::rules::tie;
 use crate::traffic::Message;
-use crate::ways::{Header, Run, Ways};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A node's interface. What each attempt to inject looks at is one line of the processor's caches.
+/// Interface of a node. The fields that each attempt to inject reads are in one cache line.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(super) struct Nic {
-    /// When the DMA engine has done with its last packet.
+    /// Time at which the DMA engine has finished its last packet.
     pub ready: Cycles,
-    /// When the next attempt to inject is to come; never if none is.
+    /// Time of the next attempt to inject; `NEVER` if none is scheduled.
     pub wake: Cycles,
     /// Messages whose packets are being sent, in the order of their turns.
     pub turns: VecDeque<MessageId>,
-    /// Packets that the first of them may send before the next has its turn.
-    left: u32,
-    /// Packets sent so far.
-    number: u32,
-    /// Whether it is to be looked at at the end of this tick.
+    /// Packets that the first of them may still send in this turn.
+    slice_left: u32,
+    /// Number of packets sent so far.
+    next_number: u32,
+    /// Whether an attempt to inject is due at the end of this tick.
     pub dirty: bool,
-    /// Ticks for which the DMA engine is taken, packets it has sent, bytes of data that have arrived,
-    /// and packets: see [`Counters`](crate::Counters).
+    /// Busy ticks of the DMA engine, packets sent, bytes of data received and packets received: see
+    /// [`Counters`](crate::Counters).
     pub dma: u64,
     pub sent: u64,
     pub bytes: u64,
     pub received: u64,
     /// Messages by queue: the first is being sent or will be next.
     queues: Vec<VecDeque<MessageId>>,
-    /// Reads whose requests have arrived and whose data do not start yet, and when, in order of time.
+    /// Reads whose requests have arrived and whose data is not being sent yet, with the start times
+    /// of their DMA, in order of time.
     replies: VecDeque<(Cycles, MessageId)>,
-    /// Messages to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, MessageId)>,
+    /// Messages to be generated and their times, in order of time.
+    scheduled: VecDeque<(Cycles, MessageId)>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
@@ -53,31 +54,30 @@ impl Nic {
             received: 0,
             wake: NEVER,
             turns: VecDeque::new(),
-            left: slice,
-            number: 0,
+            slice_left: slice,
+            next_number: 0,
             dirty: false,
             queues: vec![VecDeque::new(); queues as usize],
             replies: VecDeque::new(),
-            to_come: VecDeque::new(),
+            scheduled: VecDeque::new(),
         }
     }
 
-    /// Calls for what is asked of it when a message is generated, unless that is in the processor's
-    /// caches.
+    /// Read the fields that a generation uses, so that the processor caches them.
     #[inline]
-    pub fn call(&self) -> u64 {
-        self.ready ^ self.to_come.len() as u64
+    pub fn prefetch(&self) -> u64 {
+        self.ready ^ self.scheduled.len() as u64
     }
 
-    /// The message to be generated next.
+    /// Return the message to be generated next.
     #[inline]
-    pub fn next_to_come(&self) -> Option<MessageId> {
-        self.to_come.front().map(|&(_, message)| message)
+    pub fn next_scheduled(&self) -> Option<MessageId> {
+        self.scheduled.front().map(|&(_, message)| message)
     }
 }
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
-    /// Takes a message in for later.
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+    /// Schedule the generation of a message.
     pub(super) fn accept(&mut self, time: Cycles, message: Message<T>) {
         let read = message.kind == crate::Kind::Read;
         let bytes = if read {
@@ -85,38 +85,41 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         } else {
             message.bytes
         };
-        let slot = self.messages.insert(State {
+        let slot = self.messages.insert(MessageState {
             message,
             generated: time,
             injected: None,
             data: !read,
             bytes,
-            left: bytes,
+            unsent: bytes,
             packets: self.rules.packets(bytes),
             arrived: 0,
             completed: 0,
-            state: self.ways.state(message.from, message.to),
+            state: self.routes.initial_state(message.from, message.to),
         });
-        let to_come = &mut self.nics[message.from as usize].to_come;
-        let at = to_come.partition_point(|&(earlier, _)| earlier <= time);
-        to_come.insert(at, (time, slot));
-        self.to_come += 1;
+        let scheduled = &mut self.nics[message.from as usize].scheduled;
+        let at = scheduled.partition_point(|&(earlier, _)| earlier <= time);
+        scheduled.insert(at, (time, slot));
+        self.scheduled += 1;
         self.queue
             .push(time, Event::new(Kind::Generate, message.from, 0));
     }
 
-    /// The next message of a node enters its queue.
+    /// Move the next scheduled message of a node to its queue.
     pub(super) fn generate(&mut self, node: u32, now: Cycles) -> MessageId {
         let nic = &mut self.nics[node as usize];
-        let (_, message) = nic.to_come.pop_front().expect("an event for each message");
-        self.to_come -= 1;
+        let (_, message) = nic
+            .scheduled
+            .pop_front()
+            .expect("an event for each message");
+        self.scheduled -= 1;
         let number = self.messages[message].message.queue;
         let queue = &mut nic.queues[number as usize];
         queue.push_back(message);
         if queue.len() == 1 {
             let interface = &self.rules.interface;
             if interface.start == 0 && interface.queues == 1 {
-                // Nothing of the node can start in between.
+                // No other DMA of the node can start in between.
                 self.start(node, number);
             } else {
                 let time = now + interface.start;
@@ -126,21 +129,22 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         message
     }
 
-    /// The request of a read has arrived: its server is to send the data, which are to be had at
-    /// `there`.
-    pub(super) fn reply(&mut self, message: MessageId, there: Cycles) {
+    /// Schedule the data of a read whose request has arrived; the data is ready at `ready`.
+    pub(super) fn reply(&mut self, message: MessageId, ready: Cycles) {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
-        // Its packets go the other way.
-        state.state = self.ways.state(state.message.to, state.message.from);
+        // Its packets go in the other direction.
+        state.state = self
+            .routes
+            .initial_state(state.message.to, state.message.from);
         state.bytes = state.message.bytes;
-        state.left = state.bytes;
+        state.unsent = state.bytes;
         state.packets = packets.packets(state.bytes);
         state.arrived = 0;
         let server = state.message.to;
         let interface = &self.rules.interface;
-        let start = there + interface.turnaround;
+        let start = ready + interface.turnaround;
         let replies = &mut self.nics[server as usize].replies;
         let at = replies.partition_point(|&(earlier, _)| earlier <= start);
         replies.insert(at, (start, message));
@@ -148,7 +152,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             .push(start, Event::new(Kind::Start, server, interface.queues));
     }
 
-    /// The DMA of the first message of a queue starts.
+    /// Start the DMA of the first message of a queue.
     pub(super) fn start(&mut self, node: u32, queue: u32) {
         let nic = &mut self.nics[node as usize];
         let message = match nic.queues.get(queue as usize) {
@@ -156,12 +160,12 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             None => nic.replies.pop_front().expect("an event for each reply").1,
         };
         nic.turns.push_back(message);
-        self.look_at_nic(node);
+        self.request_injection(node);
     }
 
-    /// Tries to inject at `time`, unless that will be tried before.
+    /// Schedule an attempt to inject at `time`, unless there is an earlier one.
     #[inline]
-    pub(super) fn inject_at(&mut self, node: u32, time: Cycles) {
+    pub(super) fn schedule_injection(&mut self, node: u32, time: Cycles) {
         let nic = &mut self.nics[node as usize];
         if time < nic.wake {
             nic.wake = time;
@@ -169,8 +173,9 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
     }
 
+    /// Schedule an attempt to inject at the end of this tick.
     #[inline]
-    pub(super) fn look_at_nic(&mut self, node: u32) {
+    pub(super) fn request_injection(&mut self, node: u32) {
         let nic = &mut self.nics[node as usize];
         if !nic.dirty {
             nic.dirty = true;
@@ -178,26 +183,26 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Injects a packet if there is one and nothing is in the way, and sees to it that this is
-    /// tried again in time.
+    /// Inject the packets that can be injected now, and schedule the next attempt.
     pub(super) fn inject(&mut self, node: u32, now: Cycles) {
         while let Some(&message) = self.nics[node as usize].turns.front() {
-            let (header, run) = self.heading(node, message);
+            let (header, run) = self.next_header(node, message);
             let free = S::links_free(self, &header, run, message, now);
             let ready = self.nics[node as usize].ready;
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
-                Some(free) => return self.inject_at(node, free.max(ready)),
-                // The event that makes it known wakes this node.
+                Some(free) => return self.schedule_injection(node, free.max(ready)),
+                // The event that frees a link wakes this node.
                 None => return,
             }
         }
     }
 
-    /// The header of the next packet of a message, and the links that it may take from its source.
+    /// Return the header of the next packet of a message, and the links that it may take from its
+    /// source.
     #[inline]
-    fn heading(&self, node: u32, message: MessageId) -> (Header, Run) {
-        let number = self.nics[node as usize].number;
+    fn next_header(&self, node: u32, message: MessageId) -> (Header, Run) {
+        let number = self.nics[node as usize].next_number;
         let state = &self.messages[message];
         let mut header = Header {
             from: node,
@@ -206,38 +211,38 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             state: state.state,
             class: 0,
         };
-        let lot = || tie(self.seed, node, number, way_link::<W>(0));
-        let run = self.ways.first(&mut header, lot);
+        let random = || tie(self.seed, node, number, network_choice::<W>(0));
+        let run = self.routes.first_links(&mut header, random);
         (header, run)
     }
 
     fn inject_now(&mut self, mut header: Header, run: Run, message: MessageId, now: Cycles) {
         let node = header.from;
         if !W::PLAIN {
-            let number = self.nics[node as usize].number;
-            let lot = || tie(self.seed, node, number, SET_OUT);
-            header.state = self.ways.set_out(&header, self, lot);
+            let number = self.nics[node as usize].next_number;
+            let random = || tie(self.seed, node, number, ROUTE_CHOICE);
+            header.state = self.routes.choose_route(&header, self, random);
         }
         let rules = &self.rules;
         let state = &mut self.messages[message];
-        let payload = state.left.min(u64::from(rules.payload));
-        state.left -= payload;
-        let last = state.left == 0;
+        let payload = state.unsent.min(u64::from(rules.payload));
+        state.unsent -= payload;
+        let last = state.unsent == 0;
         let wire = rules.wire_bytes(payload);
         let nic = &mut self.nics[node as usize];
-        let number = nic.number;
-        nic.number = nic.number.wrapping_add(1);
-        let taken = rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
-        nic.ready = now + taken;
-        nic.dma += taken;
+        let number = nic.next_number;
+        nic.next_number = nic.next_number.wrapping_add(1);
+        let busy = rules.interface.packet + rules.interface.packet_block * rules.blocks(payload);
+        nic.ready = now + busy;
+        nic.dma += busy;
         nic.sent += 1;
-        nic.left -= 1;
+        nic.slice_left -= 1;
         if last {
             nic.turns.pop_front();
-            nic.left = rules.interface.slice;
-        } else if nic.left == 0 {
+            nic.slice_left = rules.interface.slice;
+        } else if nic.slice_left == 0 {
             nic.turns.rotate_left(1);
-            nic.left = rules.interface.slice;
+            nic.slice_left = rules.interface.slice;
         }
         if last && !(state.data && state.message.kind == crate::Kind::Read) {
             let number = state.message.queue;

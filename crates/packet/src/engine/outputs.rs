@@ -3,84 +3,84 @@
 
 use super::core::{Core, NEVER};
 use super::cut::Buffers;
-use super::equals::one_of_equals;
+use super::equals::choose_equal;
 use super::event::{Event, Kind};
 use super::group::Waiter;
 use super::packets::{Packet, PacketId};
-use super::returns::{Later, Returns};
+use super::returns::{Overflow, Returns};
 use crate::readings::LinkLoad;
+use crate::routes::{Routes, Run};
 use crate::rules::Outputs;
-use crate::ways::{Run, Ways};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// Marks an output among the groups that are to be checked; there are fewer than 2^28 links.
+/// Bit that marks an output among the groups to check; there are fewer than 2^28 links.
 pub(super) const MARK: u32 = 1 << 31;
 
-/// The buffer at the begin of a link out of a switch.
+/// Buffer at the start of a link out of a switch.
 #[derive(Debug, Clone)]
 struct Output {
-    /// Until when the way into it is taken.
-    way: Cycles,
+    /// Time at which the path into the buffer becomes free.
+    path_free: Cycles,
     /// Bytes of room.
     room: u32,
-    /// Room that there will be.
+    /// Room that packets on the link will leave.
     returning: Returns,
     /// Packets that wait for the link.
     packets: VecDeque<PacketId>,
-    /// When it is to be looked at again; never if it need not be.
+    /// Time of the next check; `NEVER` if none is scheduled.
     wake: Cycles,
-    /// Whether it is to be looked at when the tick ends.
-    looked: bool,
+    /// Whether the output is in the list to check when the tick ends.
+    check_pending: bool,
 }
 
-/// All output buffers, by link; those of the links of nodes stay empty.
+/// All output buffers, by link. Those of links out of nodes stay empty.
 #[derive(Debug, Clone)]
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// What their returns have beside their first.
-    later: Later,
+    /// Returns of the buffers other than their first.
+    overflow: Overflow,
 }
 
 impl OutputBuffers {
     pub fn new(links: u32, rules: Outputs) -> Self {
         let output = Output {
-            way: 0,
+            path_free: 0,
             room: rules.buffer,
             returning: Returns::new(),
             packets: VecDeque::new(),
             wake: NEVER,
-            looked: false,
+            check_pending: false,
         };
         Self {
             rules,
             outputs: vec![output; links as usize],
-            later: Later::new(),
+            overflow: Overflow::new(),
         }
     }
 
-    /// Takes in the room that tails have left.
+    /// Add the room of packets whose tails have left.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
-            output.room += output.returning.take(now, &mut self.later);
+            output.room += output.returning.take_due(now, &mut self.overflow);
         }
     }
 
-    /// The room of an output whose way is free.
+    /// Return the room of an output, if the path into it is free.
     fn room(&self, link: u32, now: Cycles) -> Option<u32> {
         let output = &self.outputs[link as usize];
-        (output.way <= now).then_some(output.room)
+        (output.path_free <= now).then_some(output.room)
     }
 
-    /// When one of these outputs, whose room has been collected, may change for the better, as far
-    /// as known.
+    /// Return when one of these outputs may next gain room or a free path, as far as known. Their
+    /// room must have been collected.
     fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let changes = run.iter().map(|link| {
             let output = &self.outputs[link as usize];
-            if output.way > now {
-                return output.way;
+            if output.path_free > now {
+                return output.path_free;
             }
             output.returning.next()
         });
@@ -88,7 +88,7 @@ impl OutputBuffers {
     }
 }
 
-impl<T: Copy, W: Ways> Core<T, W, Buffers> {
+impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {
@@ -97,16 +97,16 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         }
     }
 
-    /// At the end of a tick: a group is looked at, or an output kept for after the groups.
-    pub(super) fn output_settle(&mut self, marked: u32, now: Cycles) {
+    /// Check a group at the end of a tick, or keep a marked output for after the groups.
+    pub(super) fn output_end_tick(&mut self, marked: u32, now: Cycles) {
         match marked & MARK {
             0 => self.output_arbitrate(marked, now),
             _ => self.dirty_outputs.push(marked & !MARK),
         }
     }
 
-    /// Lets waiting packets cross into the output buffers of a group as long as ways are free and
-    /// something fits.
+    /// Let waiting packets cross into the output buffers of a group as long as paths are free and a
+    /// packet fits.
     fn output_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let run = Run {
@@ -114,7 +114,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             links: self.groups[group as usize].links,
         };
         let buffers = &mut self.holding;
-        buffers.looked[group as usize] = false;
+        buffers.check_pending[group as usize] = false;
         buffers.collect(&mut self.links, run, now);
         self.outputs().collect(run, now);
         loop {
@@ -123,25 +123,25 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
                 unreachable!("a network with output buffers")
             };
             if self.groups[group as usize].waiting.is_empty() {
-                self.links.get_mut(group).look = super::links::Look::NOBODY;
+                self.links.get_mut(group).next_check = super::links::NextCheck::NOBODY;
                 return;
             }
-            let turn = self.turn(group, now);
+            let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
             let rooms = run.iter().filter_map(|link| outputs.room(link, now));
             let most = rooms.max().unwrap_or(0);
             let packets = &self.packets;
             let fits = |packet: PacketId| packets.get(packet).wire <= most;
-            let Some(index) = waiters.oldest(horizon, turn, fits) else {
+            let Some(index) = waiters.oldest(horizon, tie_break, fits) else {
                 let time = outputs.next_change(run, now);
-                return self.cut_look_at(group, time);
+                return self.cut_check_at(group, time);
             };
             let Waiter { packet, input, .. } = waiters.waiting.swap_remove(index);
-            self.links.serve(group, input);
+            self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
-            // The outputs that it fits into best: those with most room, then with most credits; or
-            // those whose transmitters are free.
+            // Best of the outputs that the packet fits into: with the most room, then the most
+            // credits; or with a free transmitter.
             let links = &self.links;
             let free = |link: u32| links.get(link).transmitter;
             let merit = |link: u32| {
@@ -153,42 +153,44 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             };
             let best = run.iter().filter_map(merit).max();
             let equals = run.iter().filter(|&link| merit(link) == best);
-            let lot = || state.lot(self.seed);
-            let link = one_of_equals(network.adaptive.tie, equals, free, lot);
+            let random = || state.random(self.seed);
+            let link = choose_equal(network.adaptive.tie, equals, free, random);
             let link = link.expect("one has room");
             let crossed = now + outputs.rules.crossing(ticks);
-            let head = network.head(packet).expect("kept with output buffers");
-            let tail = crossed.max(head + ticks);
+            let head_arrival = network
+                .head_arrival(packet)
+                .expect("kept with output buffers");
+            let tail = crossed.max(head_arrival + ticks);
             let output = &mut self.outputs().outputs[link as usize];
-            output.way = crossed;
+            output.path_free = crossed;
             output.room -= wire;
             output.packets.push_back(packet);
-            self.output_look(link);
+            self.output_check(link);
             self.cut_leave(packet, tail);
         }
     }
 
-    /// Notes that an output is to be looked at when the tick ends.
-    fn output_look(&mut self, link: u32) {
-        let looked = &mut self.outputs().outputs[link as usize].looked;
-        if !*looked {
-            *looked = true;
+    /// Schedule a check of an output at the end of this tick.
+    fn output_check(&mut self, link: u32) {
+        let check_pending = &mut self.outputs().outputs[link as usize].check_pending;
+        if !*check_pending {
+            *check_pending = true;
             self.dirty_groups.push(link | MARK);
         }
     }
 
-    /// Something comes free for which an output may wait.
+    /// Check an output for which a resource has become free.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
-        // If it is to be checked later, the waiting packet has gone since.
+        // With a later check scheduled, the waiting packet has gone since.
         if output.wake == now {
             output.wake = NEVER;
-            self.output_look(link);
+            self.output_check(link);
         }
     }
 
-    /// Looks at an output again at `time`, unless it will be looked at before or is empty.
-    pub(super) fn output_look_at(&mut self, link: u32, time: Cycles) {
+    /// Schedule a check of an output at `time`, unless there is an earlier one or it is empty.
+    pub(super) fn output_check_at(&mut self, link: u32, time: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
         if time < output.wake && !output.packets.is_empty() {
             output.wake = time;
@@ -196,9 +198,9 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
         }
     }
 
-    /// Starts the first packets of an output on its link as long as that is free and has credits.
+    /// Start packets from an output on its link as long as that is free and has credits.
     pub(super) fn output_send(&mut self, link: u32, now: Cycles) {
-        self.outputs().outputs[link as usize].looked = false;
+        self.outputs().outputs[link as usize].check_pending = false;
         let run = Run::one(link);
         self.holding.collect(&mut self.links, run, now);
         while let Some(&packet) = self.outputs().outputs[link as usize].packets.front() {
@@ -206,16 +208,18 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
             let network = &self.holding;
             if !network.fits(&self.links, link, 0, wire, now) {
                 let time = self.links.next_change(run, now);
-                return self.output_look_at(link, time);
+                return self.output_check_at(link, time);
             }
             let lane = network.roomiest(link, 0, wire).expect("it fits");
             self.cut_grant(packet, lane, of.first, now);
             let tail = self.links.get(link).transmitter;
-            let OutputBuffers { outputs, later, .. } = self.outputs();
+            let OutputBuffers {
+                outputs, overflow, ..
+            } = self.outputs();
             let output = &mut outputs[link as usize];
             output.packets.pop_front();
-            output.returning.push(tail, wire, later);
-            self.cut_look_at(of.first, tail);
+            output.returning.push(tail, wire, overflow);
+            self.cut_check_at(of.first, tail);
         }
     }
 }

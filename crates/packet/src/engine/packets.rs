@@ -1,49 +1,50 @@
-//! Packets on their way.
+//! Packets in the network.
 
 use super::lanes::LaneId;
 use super::messages::MessageId;
+use crate::routes::{Header, Run};
 use crate::rules::tie;
-use crate::ways::{Header, Run};
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
 
 id! {
-    /// The place of a packet.
+    /// The slot of a packet.
     pub(super) struct PacketId;
 }
 
-/// One packet: one line of the processor's caches.
+/// State of a packet: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Packet {
-    /// When it started on the link of its source.
+    /// Time at which it started on the link of its source.
     pub injected: Cycles,
     pub message: MessageId,
-    /// What the switches read of it.
+    /// The fields that switches read.
     pub header: Header,
-    /// Ticks that it takes on a link.
+    /// Ticks for which it occupies a link.
     pub ticks: u32,
     /// Its bytes on a link.
     pub wire: u32,
     /// Its payload without padding.
     pub payload: u32,
-    /// Its number among those of its source.
+    /// Its number among the packets of its source.
     pub number: u32,
-    /// The lane that it got last.
+    /// Its newest lane.
     pub lane: LaneId,
-    /// The links that it is to ask for at the switch to which that leads.
+    /// Links to request at the switch to which that lane leads.
     pub run: Run,
-    /// The input of that switch: port times channels plus channel.
+    /// Input of that switch: port times channels plus channel.
     pub input: u32,
-    /// Whether it has asked for its next output, or would have, were it the first of its buffer.
+    /// Whether its header has arrived and may request an output when the packet is first of its
+    /// buffer.
     pub ready: bool,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// What decides, where chance does, about the next link of its way.
+    /// Return the random number for the next link of the route.
     #[inline]
-    pub fn lot(&self, seed: u64) -> u64 {
+    pub fn random(&self, seed: u64) -> u64 {
         tie(
             seed,
             self.header.from,
@@ -53,25 +54,25 @@ impl Packet {
     }
 }
 
-/// A lane that a packet has got.
+/// A lane of a packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub lane: LaneId,
-    /// The group of its link.
+    /// The group of the link.
     pub group: u32,
 }
 
-/// All packets, and the lanes that each has got.
+/// All packets and their lanes.
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     slots: Slab<PacketId, Packet>,
     paths: Paths<PacketId, Step>,
-    /// Lanes that the longest way has.
+    /// Number of links of the longest route.
     longest: usize,
 }
 
 impl Packets {
-    /// None yet; their ways have so many links at most.
+    /// Return an empty store for routes of up to `longest` links.
     pub fn new(longest: u32) -> Self {
         Self {
             slots: Slab::new(),
@@ -102,7 +103,7 @@ impl Packets {
         &mut self.slots[packet]
     }
 
-    /// The packet goes on along this lane.
+    /// Add a lane to the path of a packet.
     #[inline]
     pub fn step(&mut self, packet: PacketId, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
@@ -114,23 +115,23 @@ impl Packets {
         state
     }
 
-    /// Calls for the end of a packet's path, unless that is in the processor's caches.
+    /// Read the end of a path, so that the processor caches it.
     #[inline]
-    pub fn call_path(&self, packet: PacketId, links: u16) -> u64 {
+    pub fn prefetch_path(&self, packet: PacketId, links: u16) -> u64 {
         if usize::from(links) == self.longest {
             return 0;
         }
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// The lanes that it has got.
+    /// Return the lanes of a packet so far.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;
         self.paths.of(packet, links.into())
     }
 
-    /// Packets on their way.
+    /// Return the number of packets in the network.
     pub fn count(&self) -> usize {
         self.slots.len()
     }

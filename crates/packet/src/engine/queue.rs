@@ -1,18 +1,18 @@
-//! Events in order of time, and within a tick by their turn.
+//! Queue of events in order of time, and within a tick by their order key.
 //!
-//! A wheel of slots of several ticks each, with a bitmap to find the next slot in use, and a heap
-//! for what lies beyond the wheel. A slot's events are a list, which is sorted when its time has
-//! come. Few have to change places then: most come as long after what brings them about as others
-//! do. The memory of a list is used again by the next slot that needs some. Ticks are
-//! short beside the time between events here (100 ps and some ns), so slots of one tick each, as in
-//! `isthmus_kernel::EventQueue`, would be empty almost all.
+//! The queue is a wheel of slots of several ticks each, with a bitmap to find the next slot in use,
+//! and a heap for events beyond the wheel. The events of a slot are a list, which is sorted when
+//! the time of the slot has come. Few events then change places, since most come at similar delays
+//! after their causes. Slots reuse the memory of the lists of earlier slots. A tick is short beside
+//! the time between events here (100 ps and some ns). Slots of one tick each, as in
+//! `isthmus_kernel::EventQueue`, would almost all be empty.
 
 use super::event::Event;
 use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Slots of the wheel: as many as two levels of bitmap words can tell.
+/// Number of slots of the wheel: those of two levels of bitmap words.
 const SLOTS: u64 = 64 * 64;
 
 type Entry = (Cycles, Event);
@@ -24,32 +24,32 @@ const FEW: usize = 48;
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     now: Cycles,
-    /// The slot, counted from time 0, whose events are in `due`.
+    /// Number, counted from time 0, of the slot whose events are in `due`.
     slot: u64,
-    /// A slot has 2 to the power of this ticks.
+    /// Binary logarithm of the ticks of a slot.
     shift: u32,
-    /// The events of the present slot in order, and how many of them have been served.
+    /// Sorted events of the present slot, and the number of those already served.
     due: Vec<Entry>,
     served: usize,
     slots: Box<[Vec<Entry>]>,
-    /// Lists of slots that have been served, empty.
+    /// Empty lists of slots that have been served.
     spare: Vec<Vec<Entry>>,
-    /// Which slots are in use, and which words of that are not 0.
+    /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
     words: u64,
     far: BinaryHeap<Reverse<Entry>>,
-    /// The slot of the first event beyond the wheel; never if there is none.
+    /// Slot of the first event beyond the wheel; `Cycles::MAX` if there is none.
     far_slot: u64,
 }
 
-/// What decides the order.
+/// Return the sort key of an event.
 #[inline]
 fn order(&(time, event): &Entry) -> (Cycles, u64) {
-    (time, event.turn())
+    (time, event.order_key())
 }
 
 impl Queue {
-    /// An empty queue at time 0. The wheel looks at least `span` ticks ahead.
+    /// Return an empty queue at time 0. The wheel reaches at least `span` ticks ahead.
     pub fn new(span: Cycles) -> Self {
         Self {
             now: 0,
@@ -68,25 +68,25 @@ impl Queue {
         }
     }
 
-    /// The time of the event served last.
+    /// Return the time of the event served last.
     #[inline]
     pub fn now(&self) -> Cycles {
         self.now
     }
 
-    /// The slot whose events are being served, and those of it that are still to come.
+    /// Return the present slot and its events that are not served yet.
     #[inline]
     pub fn slot(&self) -> (u64, &[Entry]) {
         (self.slot, &self.due[self.served..])
     }
 
-    /// Whether more is due in the present tick.
+    /// Return whether more events are due in the present tick.
     #[inline]
-    pub fn more_now(&self) -> bool {
+    pub fn has_more_now(&self) -> bool {
         (self.due.get(self.served)).is_some_and(|&(time, _)| time == self.now)
     }
 
-    /// Adds an event, which must not lie in the past.
+    /// Add an event, which must not lie in the past.
     #[inline]
     pub fn push(&mut self, time: Cycles, event: Event) {
         debug_assert!(time >= self.now, "event at {time}, now {}", self.now);
@@ -103,12 +103,12 @@ impl Queue {
             }
             list.push((time, event));
         } else {
-            self.push_aside(time, event);
+            self.push_outside(time, event);
         }
     }
 
-    /// Adds an event of the present slot or one beyond the wheel.
-    fn push_aside(&mut self, time: Cycles, event: Event) {
+    /// Add an event of the present slot or one beyond the wheel.
+    fn push_outside(&mut self, time: Cycles, event: Event) {
         let (slot, entry) = (time >> self.shift, (time, event));
         if slot > self.slot {
             self.far_slot = self.far_slot.min(slot);
@@ -120,7 +120,7 @@ impl Queue {
         }
     }
 
-    /// Serves the next event, if it is due no later than `limit`.
+    /// Remove and return the next event, if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Cycles) -> Option<Event> {
         if self.served == self.due.len() && !self.advance(limit) {
@@ -135,12 +135,12 @@ impl Queue {
         Some(event)
     }
 
-    /// Whether nothing is left.
+    /// Return whether no event is left.
     pub fn is_empty(&self) -> bool {
         self.served == self.due.len() && self.words == 0 && self.far.is_empty()
     }
 
-    /// Goes on to the next slot in use, if that begins no later than `limit`.
+    /// Advance to the next slot in use, if that starts no later than `limit`.
     fn advance(&mut self, limit: Cycles) -> bool {
         let near = self.next_used();
         let slot = near.min(self.far_slot);
@@ -180,20 +180,21 @@ impl Queue {
         }
     }
 
-    /// The first slot of the wheel in use, counted from time 0; never if there is none.
+    /// Return the first slot of the wheel in use, counted from time 0; `Cycles::MAX` if there is
+    /// none.
     #[inline]
     fn next_used(&self) -> u64 {
         if self.words == 0 {
             return Cycles::MAX;
         }
-        // The present slot is empty: it, and what lies before it in the wheel, is a turn ahead.
+        // The present slot is empty. It and the slots before it in the wheel are a full turn ahead.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);
         if later != 0 {
             return self.slot - bit + u64::from(later.trailing_zeros());
         }
-        // Words after this one, going around; this one comes last.
+        // Search the words after this one cyclically; this one comes last.
         let turned = self.words.rotate_right(word as u32 + 1);
         let ahead = u64::from(turned.trailing_zeros()) + 1;
         let next = (word as u64 + ahead) % 64;
@@ -202,7 +203,7 @@ impl Queue {
     }
 }
 
-/// Sorts what may almost be in order. Of equals the first stays the first.
+/// Sort a list that is almost in order. The sort is stable.
 #[inline]
 fn sort(list: &mut [Entry]) {
     if list.len() > FEW {
@@ -251,16 +252,16 @@ mod tests {
                 for k in 0..count {
                     let delay = delay * u64::from(k + 1) / 2 / grain * grain;
                     let time = limit.max(queue.now()) + delay;
-                    let about = (step as u32 * 9 + k).wrapping_mul(0x9E37_79B9);
-                    let kind = KINDS[(about % 8) as usize];
-                    let event = Event::new(kind, about >> 27, about);
+                    let subject = (step as u32 * 9 + k).wrapping_mul(0x9E37_79B9);
+                    let kind = KINDS[(subject % 8) as usize];
+                    let event = Event::new(kind, subject >> 27, subject);
                     queue.push(time, event);
                     list.push((time, event));
                 }
                 list.sort_unstable();
                 limit += stretch;
                 let due = list.partition_point(|&(time, _)| time <= limit);
-                // Those whose turn is the same may come in any order.
+                // Events with the same key may come in any order.
                 let mut served = Vec::new();
                 while let Some(event) = queue.pop_until(limit) {
                     served.push((queue.now(), event));

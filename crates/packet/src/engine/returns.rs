@@ -1,61 +1,61 @@
-//! Room in buffers that comes back.
+//! Credits on their way back to the sender.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
 
 id! {
-    /// The place of room that comes back after other room of the same buffer.
-    struct LaterId;
+    /// The slot of a return that follows another one of the same buffer.
+    struct OverflowId;
 }
 
-/// Bytes of room that a sender will know of, and when, in order of time. The first lie here, where
-/// most questions are answered, the others in a store that all share.
+/// Returning credits of one buffer, in bytes, in order of time. The first is stored here, where it
+/// answers most queries; the others are in an [`Overflow`] that all buffers share.
 #[derive(Debug, Clone)]
 pub(super) struct Returns {
-    /// When the first come; never if none do.
+    /// Time of the first return; `NEVER` if there is none.
     next: Cycles,
     bytes: u32,
-    /// The last of the others. They are a ring, in which the first comes after the last.
-    last: LaterId,
+    /// The last of the others. They form a ring, in which the first follows the last.
+    last: OverflowId,
 }
 
-/// What lies behind the first of each [`Returns`].
+/// Store for all returns except the first of each [`Returns`].
 #[derive(Debug, Clone)]
-pub(super) struct Later(Slab<LaterId, Known>);
+pub(super) struct Overflow(Slab<OverflowId, Entry>);
 
 #[derive(Debug, Clone, Copy)]
-struct Known {
+struct Entry {
     time: Cycles,
     bytes: u32,
-    next: LaterId,
+    next: OverflowId,
 }
 
-impl Later {
+impl Overflow {
     pub fn new() -> Self {
         Self(Slab::new())
     }
 
-    /// Adds one behind the last of a ring. Answers with its place.
-    fn push(&mut self, last: LaterId, time: Cycles, bytes: u32) -> LaterId {
-        let next = LaterId::NONE;
-        let place = self.0.insert(Known { time, bytes, next });
+    /// Add a return behind the last of a ring. Return its slot.
+    fn push(&mut self, last: OverflowId, time: Cycles, bytes: u32) -> OverflowId {
+        let next = OverflowId::NONE;
+        let place = self.0.insert(Entry { time, bytes, next });
         let first = match last {
-            LaterId::NONE => place,
+            OverflowId::NONE => place,
             last => std::mem::replace(&mut self.0[last].next, place),
         };
         self.0[place].next = first;
         place
     }
 
-    /// Takes the first of a ring: its time and bytes, and the last that is left.
-    fn pop(&mut self, last: LaterId) -> (Cycles, u32, LaterId) {
-        if last == LaterId::NONE {
+    /// Remove the first of a ring. Return its time, its bytes and the last that remains.
+    fn pop(&mut self, last: OverflowId) -> (Cycles, u32, OverflowId) {
+        if last == OverflowId::NONE {
             return (NEVER, 0, last);
         }
         let first = self.0[last].next;
-        let Known { time, bytes, next } = *self.0.remove(first);
+        let Entry { time, bytes, next } = *self.0.remove(first);
         if first == last {
-            return (time, bytes, LaterId::NONE);
+            return (time, bytes, OverflowId::NONE);
         }
         self.0[last].next = next;
         (time, bytes, last)
@@ -67,37 +67,37 @@ impl Returns {
         Self {
             next: NEVER,
             bytes: 0,
-            last: LaterId::NONE,
+            last: OverflowId::NONE,
         }
     }
 
-    /// When the first come; never if none do.
+    /// Return the time of the first return; `NEVER` if there is none.
     #[inline]
     pub fn next(&self) -> Cycles {
         self.next
     }
 
-    /// Bytes that will be known at `time`, which is no sooner than that of those before.
+    /// Add a return of bytes at `time`, which must not be before earlier ones.
     #[inline]
-    pub fn push(&mut self, time: Cycles, bytes: u32, later: &mut Later) {
+    pub fn push(&mut self, time: Cycles, bytes: u32, overflow: &mut Overflow) {
         if self.next == NEVER {
             (self.next, self.bytes) = (time, bytes);
         } else {
-            self.last = later.push(self.last, time, bytes);
+            self.last = overflow.push(self.last, time, bytes);
         }
     }
 
-    /// Those that are known by now.
-    pub fn due(&self, now: Cycles, later: &Later) -> u32 {
+    /// Return the bytes that are back by now.
+    pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;
         }
         let mut bytes = self.bytes;
-        if self.last != LaterId::NONE {
+        if self.last != OverflowId::NONE {
             let mut at = self.last;
             loop {
-                at = later.0[at].next;
-                let known = later.0[at];
+                at = overflow.0[at].next;
+                let known = overflow.0[at];
                 if known.time > now {
                     break;
                 }
@@ -110,13 +110,13 @@ impl Returns {
         bytes
     }
 
-    /// Takes those that are known by now.
+    /// Remove the returns that are back by now. Return their bytes.
     #[inline]
-    pub fn take(&mut self, now: Cycles, later: &mut Later) -> u32 {
+    pub fn take_due(&mut self, now: Cycles, overflow: &mut Overflow) -> u32 {
         let mut bytes = 0;
         while self.next <= now {
             bytes += self.bytes;
-            (self.next, self.bytes, self.last) = later.pop(self.last);
+            (self.next, self.bytes, self.last) = overflow.pop(self.last);
         }
         bytes
     }
@@ -128,29 +128,29 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Two that share a store, of which each is as if alone.
+        /// Two queues that share a store behave as if each were alone.
         #[test]
         fn comes_back_like_a_list(
             steps in prop::collection::vec((any::<bool>(), 0u64..3, 1u32..9, 0u64..4), 0..90),
         ) {
-            let mut later = Later::new();
+            let mut overflow = Overflow::new();
             let mut both = [(); 2].map(|()| (Returns::new(), Vec::new(), 0));
             let mut now = 0;
             for (second, delay, bytes, passed) in steps {
                 let (returns, list, last) = &mut both[usize::from(second)];
                 *last = now.max(*last) + delay;
-                returns.push(*last, bytes, &mut later);
+                returns.push(*last, bytes, &mut overflow);
                 list.push((*last, bytes));
                 now += passed;
                 let known = list.iter().filter(|&&(time, _)| time <= now);
                 let known = known.map(|&(_, bytes)| bytes).sum::<u32>();
-                prop_assert_eq!(returns.due(now, &later), known);
-                prop_assert_eq!(returns.take(now, &mut later), known);
+                prop_assert_eq!(returns.due_bytes(now, &overflow), known);
+                prop_assert_eq!(returns.take_due(now, &mut overflow), known);
                 list.retain(|&(time, _)| time > now);
                 prop_assert_eq!(returns.next(), list.first().map_or(NEVER, |&(time, _)| time));
             }
             let left: usize = both.iter().map(|(_, list, _)| list.len().saturating_sub(1)).sum();
-            prop_assert_eq!(later.0.len(), left);
+            prop_assert_eq!(overflow.0.len(), left);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Counting from one moment to another, to the tick.
+//! Counters of an exact interval of time, to the tick.
 
 use super::core::{Core, Holding, NEVER};
 use crate::Counters;
-use crate::ways::Ways;
+use crate::routes::Routes;
 
-impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     pub fn count_from_now(&mut self) {
-        let left = self.beyond_now();
+        let left = self.after_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))
             .map(|(known, &open)| known.wrapping_sub(self.now.wrapping_mul(open)))
             .collect();
@@ -17,7 +17,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
     }
 
     pub fn counted(&self) -> Counters {
-        let left = self.beyond_now();
+        let left = self.after_now();
         let links = self.links.iter();
         let busy: Vec<u64> = (links.zip(&left.busy))
             .map(|((_, ledger), left)| ledger.busy - left)
@@ -46,10 +46,10 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// What links and DMA engines are taken for beyond now.
-    fn beyond_now(&self) -> Ahead {
+    /// Return the time after now for which links and DMA engines are already occupied.
+    fn after_now(&self) -> AfterNow {
         let now = self.now;
-        let ahead = |time: u64| time.saturating_sub(now);
+        let ticks_after = |time: u64| time.saturating_sub(now);
         let links = self.links.iter().count();
         let (mut held, mut open) = (vec![0; links], vec![0; links]);
         if S::LANES {
@@ -57,23 +57,27 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
                 for time in self.links.free(link) {
                     match time {
                         NEVER => *open += 1,
-                        known => *held += ahead(known),
+                        known => *held += ticks_after(known),
                     }
                 }
             }
         }
-        Ahead {
-            busy: (self.links.iter().map(|(link, _)| ahead(link.transmitter))).collect(),
-            dma: self.nics.iter().map(|nic| ahead(nic.ready)).collect(),
+        AfterNow {
+            busy: (self
+                .links
+                .iter()
+                .map(|(link, _)| ticks_after(link.transmitter)))
+            .collect(),
+            dma: self.nics.iter().map(|nic| ticks_after(nic.ready)).collect(),
             held,
             open,
         }
     }
 }
 
-/// What is taken beyond now: ticks of each transmitter, DMA engine and link's lanes, and of each
-/// link the lanes that are held until nobody knows when.
-struct Ahead {
+/// Occupied ticks after now: of each transmitter, of each DMA engine and of the lanes of each link;
+/// and for each link, the number of lanes that are held until an unknown time.
+struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,
     held: Vec<u64>,

@@ -4,7 +4,7 @@
 use crate::reference::{Answers, Reference, Report};
 use isthmus_conformance::{Candidate, FollowUps, Log, Offer, check};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::routes::FatTree;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Message,
     Offers, Rules, Switching,

@@ -2,7 +2,7 @@
 
 use super::reference::{Answers, Cases, Network, Reference, Report};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
-use isthmus_packet::ways::Ways;
+use isthmus_packet::routes::Routes;
 use isthmus_packet::{
     Adaptive, Age, AgeFrom, AgeTie, Counters, Delivery, Engine, Handler, Interface, Kind, Late,
     LinkLoad, LinkTie, Message, Offers, Outputs, PacketSeen, Rules, Switching,
@@ -332,9 +332,9 @@ pub type Shown = (Vec<Report>, Vec<[u64; 3]>, Counters);
 pub const PARTS: u64 = 3;
 pub const PART: Cycles = 1500;
 
-pub fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
-    let mut source = Source::new(ways.node_count(), &rules, load);
-    let mut engine = Engine::new(Arc::new(ways), rules, load.seed).unwrap();
+pub fn by_engine<W: Routes>(routes: W, rules: Rules, load: &Load) -> Shown {
+    let mut source = Source::new(routes.node_count(), &rules, load);
+    let mut engine = Engine::new(Arc::new(routes), rules, load.seed).unwrap();
     for (time, message) in source.first() {
         engine.offer(time, message);
     }
@@ -382,13 +382,13 @@ fn by_reference(network: &dyn Network, rules: Rules, load: &Load) -> (Shown, Cas
 ///
 /// # Errors
 /// The first difference.
-pub fn both<W: Ways>(
-    ways: W,
+pub fn both<W: Routes>(
+    routes: W,
     network: &dyn Network,
     rules: Rules,
     load: &Load,
 ) -> Result<(Shown, Cases), TestCaseError> {
-    let fast = by_engine(ways, rules, load);
+    let fast = by_engine(routes, rules, load);
     let (slow, cases) = by_reference(network, rules, load);
     let indices = 0..fast.0.len().max(slow.0.len());
     if let Some(at) = indices

@@ -4,7 +4,7 @@
 use crate::drive::{PARTS, both, by_engine, load, rules};
 use crate::reference::{Network, Report};
 use isthmus_packet::Switching;
-use isthmus_packet::ways::{End, FatTree, Header, Run, Ways};
+use isthmus_packet::routes::{End, FatTree, Header, Routes, Run};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -45,7 +45,7 @@ fn ascent() -> impl Strategy<Value = Ascent> {
 #[derive(Debug)]
 struct General(FatTree);
 
-impl Ways for General {
+impl Routes for General {
     fn node_count(&self) -> u32 {
         self.0.node_count()
     }
@@ -54,8 +54,8 @@ impl Ways for General {
         self.0.link_count()
     }
 
-    fn longest(&self) -> u32 {
-        self.0.longest()
+    fn longest_route(&self) -> u32 {
+        self.0.longest_route()
     }
 
     fn end(&self, link: u32) -> End {
@@ -66,20 +66,20 @@ impl Ways for General {
         self.0.runs()
     }
 
-    fn of_node(&self, node: u32) -> Run {
-        self.0.of_node(node)
+    fn node_links(&self, node: u32) -> Run {
+        self.0.node_links(node)
     }
 
-    fn state(&self, from: u32, to: u32) -> u16 {
-        self.0.state(from, to)
+    fn initial_state(&self, from: u32, to: u32) -> u16 {
+        self.0.initial_state(from, to)
     }
 
-    fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
-        self.0.first(header, lot)
+    fn first_links(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
+        self.0.first_links(header, lot)
     }
 
-    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
-        self.0.next(header, at, lot)
+    fn next_links(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+        self.0.next_links(header, at, lot)
     }
 }
 
@@ -102,13 +102,13 @@ fn engine_and_reference_report_the_same() {
             |(shape, ascent, rules, load)| {
                 let tree = Tree::new(&shape).unwrap();
                 let network = (tree.clone(), ascent);
-                let ways = FatTree::new(&tree, ascent);
+                let routes = FatTree::new(&tree, ascent);
                 // What is left out for plain networks leaves the rest as it is.
                 if ascent != Ascent::Random {
-                    let general = by_engine(General(ways.clone()), rules, &load);
-                    prop_assert_eq!(general, by_engine(ways.clone(), rules, &load));
+                    let general = by_engine(General(routes.clone()), rules, &load);
+                    prop_assert_eq!(general, by_engine(routes.clone(), rules, &load));
                 }
-                let (fast, cases) = both(ways, &network, rules, &load)?;
+                let (fast, cases) = both(routes, &network, rules, &load)?;
                 add(&held, fast.2.held.iter().sum());
                 let count = |of: fn(&Report) -> bool| {
                     fast.0.iter().filter(|report| of(report)).count() as u64

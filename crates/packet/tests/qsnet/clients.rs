@@ -1,7 +1,7 @@
 //! Nodes with one message outstanding each: the next starts when the last is complete.
 
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams, unit_interval};
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::routes::FatTree;
 use isthmus_packet::{Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen, Rules};
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The machine of the QsNET paper: 64 nodes on a 4-ary 3-tree. A tick is 100 ps.
 
-use isthmus_packet::ways::FatTree;
+use isthmus_packet::routes::FatTree;
 use isthmus_packet::{Adaptive, Age, AgeFrom, AgeTie, Interface, Late, Rules, Switching};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
 use std::sync::Arc;

@@ -5,12 +5,12 @@ use super::error::LayoutError;
 use crate::comb::Comb;
 use std::collections::BTreeSet;
 
-/// A hyper-rectangle: of each dimension the indices from one to before another.
+/// A hyper-rectangle: an interval of indices in each dimension.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Block {
     /// The first index in each dimension.
     pub from: Vec<u64>,
-    /// Behind the last.
+    /// The end (exclusive) in each dimension.
     pub to: Vec<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Block {
             .product()
     }
 
-    fn wrong(&self, shape: &[u64]) -> Option<String> {
+    fn problem(&self, shape: &[u64]) -> Option<String> {
         if self.from.len() != shape.len() || self.to.len() != shape.len() {
             let (from, to) = (self.from.len(), self.to.len());
             return Some(format!(
@@ -51,7 +51,7 @@ impl Block {
         None
     }
 
-    /// The first element that is in both.
+    /// Return the first element that is in both.
     fn first_shared(&self, other: &Self) -> Option<Vec<u64>> {
         let mut index = Vec::new();
         for dim in 0..self.from.len() {
@@ -65,24 +65,24 @@ impl Block {
     }
 }
 
-/// By rank its boxes, of which no two hold the same element.
+/// Boxes by rank. No two hold the same element.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Boxes {
     blocks: Vec<Vec<Block>>,
 }
 
 impl Boxes {
-    /// Boxes that hold each element once.
+    /// Create boxes that hold each element once.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
-        let boxes = Self::some(shape, blocks)?;
+        let boxes = Self::partial(shape, blocks)?;
         match boxes.first_missing(shape) {
             Some(index) => Err(LayoutError::Missing { index }),
             None => Ok(boxes),
         }
     }
 
-    /// Boxes that hold each element once or not at all.
-    pub(super) fn some(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
+    /// Create boxes that hold each element at most once.
+    pub(super) fn partial(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::BoxRanks {
                 given: blocks.len() as u64,
@@ -96,7 +96,7 @@ impl Boxes {
             })
         };
         for ((rank, part), block) in all() {
-            if let Some(problem) = block.wrong(shape) {
+            if let Some(problem) = block.problem(shape) {
                 return Err(LayoutError::Box {
                     rank,
                     part,
@@ -111,7 +111,7 @@ impl Boxes {
         Ok(Self { blocks })
     }
 
-    /// The first element, in order of rows, that is in none of them.
+    /// Return the first element, in row-major order, that is in no box.
     pub(super) fn first_missing(&self, shape: &[u64]) -> Option<Vec<u64>> {
         let filled = || {
             self.blocks
@@ -119,10 +119,10 @@ impl Boxes {
                 .flatten()
                 .filter(|block| !block.is_empty())
         };
-        // No two hold the same element: those in boxes need but be counted where none is missing.
+        // Since no two boxes share elements, their sizes alone show whether any element is missing.
         let held: u128 = filled().map(|block| u128::from(block.size())).sum();
         let is_whole = held == u128::from(shape.iter().product::<u64>());
-        let missing = || search(shape, &filled().collect::<Vec<_>>(), 0);
+        let missing = || first_missing_from(shape, &filled().collect::<Vec<_>>(), 0);
         (!is_whole).then(missing).flatten()
     }
 
@@ -130,40 +130,40 @@ impl Boxes {
         self.blocks.len()
     }
 
-    pub(crate) fn of(&self, rank: u32) -> &[Block] {
+    pub(crate) fn of_rank(&self, rank: u32) -> &[Block] {
         &self.blocks[rank as usize]
     }
 
-    /// Each rank's, in order.
+    /// Return the boxes of each rank, in order.
     pub(crate) fn all(&self) -> impl Iterator<Item = &[Block]> {
         self.blocks.iter().map(Vec::as_slice)
     }
 }
 
-/// Rank and part, and the box.
-type Named<'b> = ((usize, usize), &'b Block);
+/// A box with its rank and part.
+type NamedBlock<'b> = ((usize, usize), &'b Block);
 
-/// An element, and rank and part of both boxes that hold it.
-type Twice = (Vec<u64>, [(usize, usize); 2]);
+/// An element, and rank and part of two boxes that hold it.
+type SharedElement = (Vec<u64>, [(usize, usize); 2]);
 
-/// Two boxes that share elements, and the first element that they share: a sweep along that dimension which most
-/// beginnings of boxes tell apart.
-fn overlap(blocks: &[Named<'_>]) -> Option<Twice> {
+/// Return two boxes that share elements, and the first element that they share. The search is a sweep along the
+/// dimension with the most different starts of boxes.
+fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     let dims = blocks.first()?.1.from.len();
-    let beginnings = |dim: usize| {
+    let distinct_starts = |dim: usize| {
         let all = blocks.iter().map(|(_, block)| block.from[dim]);
         all.collect::<BTreeSet<u64>>().len()
     };
-    let along = (0..dims).max_by_key(|&dim| beginnings(dim))?;
+    let sweep_dim = (0..dims).max_by_key(|&dim| distinct_starts(dim))?;
     let mut order: Vec<usize> = (0..blocks.len()).collect();
-    order.sort_by_key(|&number| blocks[number].1.from[along]);
+    order.sort_by_key(|&number| blocks[number].1.from[sweep_dim]);
     // Started boxes, ordered by their ends.
     let mut open: BTreeSet<(u64, usize)> = BTreeSet::new();
     for number in order {
         let (name, block) = blocks[number];
         while open
             .first()
-            .is_some_and(|&(end, _)| end <= block.from[along])
+            .is_some_and(|&(end, _)| end <= block.from[sweep_dim])
         {
             open.pop_first();
         }
@@ -175,14 +175,14 @@ fn overlap(blocks: &[Named<'_>]) -> Option<Twice> {
                 return Some((index, both));
             }
         }
-        open.insert((block.to[along], number));
+        open.insert((block.to[sweep_dim], number));
     }
     None
 }
 
-/// From dimension `dim` on the indices of the first element, in order of rows, that is in none of these boxes, all of
-/// which hold its indices in the dimensions before.
-fn search(shape: &[u64], blocks: &[&Block], dim: usize) -> Option<Vec<u64>> {
+/// Return the indices, from dimension `dim` on, of the first element, in row-major order, that is in no box.
+/// All these boxes contain its indices in the dimensions before.
+fn first_missing_from(shape: &[u64], blocks: &[&Block], dim: usize) -> Option<Vec<u64>> {
     if dim == shape.len() {
         return blocks.is_empty().then(Vec::new);
     }
@@ -196,7 +196,7 @@ fn search(shape: &[u64], blocks: &[&Block], dim: usize) -> Option<Vec<u64>> {
         let here = blocks.iter().copied();
         let here: Vec<&Block> =
             (here.filter(|block| block.from[dim] <= cut && cut < block.to[dim])).collect();
-        let mut index = search(shape, &here, dim + 1)?;
+        let mut index = first_missing_from(shape, &here, dim + 1)?;
         index.insert(0, cut);
         Some(index)
     })

@@ -1,12 +1,12 @@
-//! What can be wrong with a layout.
+//! Errors of layouts.
 
-/// Why there is no such layout.
+/// Reason why a layout is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LayoutError {
     /// No dimension, or more than [`super::DIMS_MAX`].
     #[error("an array of {given} dimensions: it has 1 to {}", super::DIMS_MAX)]
     Dimensions {
-        /// How many.
+        /// The number of dimensions.
         given: usize,
     },
     /// [`super::ELEMENTS_MAX`] elements or more.
@@ -17,9 +17,9 @@ pub enum LayoutError {
         "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
     )]
     GridDimensions {
-        /// Those of the grid.
+        /// Number of dimensions of the grid.
         given: usize,
-        /// Those of the array.
+        /// Number of dimensions of the array.
         wanted: usize,
     },
     /// A process grid with an extent of zero, or of more than [`super::RANKS_MAX`] processes.
@@ -31,98 +31,98 @@ pub enum LayoutError {
         /// Its extents.
         extents: Vec<u32>,
     },
-    /// A dimension goes over an axis that the grid lacks.
+    /// A dimension is distributed over an axis that the grid does not have.
     #[error(
         "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
     )]
     NoAxis {
-        /// Of the array.
+        /// Dimension of the array.
         dim: usize,
-        /// Of the grid.
+        /// Axis of the grid.
         axis: usize,
-        /// How many there are.
+        /// Number of axes.
         axes: usize,
     },
-    /// Two dimensions go over one axis.
+    /// Two dimensions are distributed over one axis.
     #[error(
         "dimensions {} and {} both go over axis {axis} of the process grid: each needs one of its own",
         .dims[0], .dims[1]
     )]
     AxisTwice {
-        /// Of the grid.
+        /// Axis of the grid.
         axis: usize,
-        /// Both.
+        /// The two dimensions.
         dims: [usize; 2],
     },
-    /// Blocks of no indices.
+    /// Blocks without indices.
     #[error("blocks of dimension {dim} have no indices: they have at least 1")]
     NoBlock {
-        /// Which dimension.
+        /// The dimension.
         dim: usize,
     },
-    /// Blocks so large that places in a round over all coordinates cannot be counted.
+    /// Blocks so large that positions in a round over all coordinates overflow.
     #[error(
         "blocks of {block} indices of dimension {dim} on {over} processes: a round over all has fewer than \
          2^63 indices"
     )]
     Round {
-        /// Which dimension.
+        /// The dimension.
         dim: usize,
-        /// Indices of a block.
+        /// Number of indices of a block.
         block: u64,
-        /// Coordinates of the axis.
+        /// Number of coordinates of the axis.
         over: u32,
     },
-    /// The first block is given to a coordinate beyond the axis.
+    /// The first block is at a coordinate beyond the axis.
     #[error(
         "the first block of dimension {dim} is at coordinate {first}, but the axis has {over}: coordinates \
          count from 0"
     )]
     Source {
-        /// Which dimension.
+        /// The dimension.
         dim: usize,
         /// The coordinate.
         first: u32,
-        /// Coordinates of the axis.
+        /// Number of coordinates of the axis.
         over: u32,
     },
-    /// Cuts that do not go from 0 to the extent of the dimension, one more than the axis has coordinates, never
-    /// back.
+    /// Cuts that do not ascend from 0 to the extent of the dimension, or whose number is not one more than that
+    /// of the coordinates of the axis.
     #[error("cuts of dimension {dim}: {problem}")]
     Cuts {
-        /// Which dimension.
+        /// The dimension.
         dim: usize,
-        /// What is wrong with them.
+        /// The problem.
         problem: String,
     },
-    /// There are not as many ranks as the layout has.
+    /// The number of ranks is not that of the layout.
     #[error("{given} ranks are given, but the layout has {wanted}")]
     RankCount {
-        /// How many were given.
+        /// The given number.
         given: u64,
-        /// How many it has.
+        /// The number of the layout.
         wanted: u64,
     },
-    /// One rank in two places.
+    /// A rank is given twice.
     #[error("rank {rank} is given twice")]
     RankTwice {
-        /// Which.
+        /// The rank.
         rank: u32,
     },
     /// Boxes of no ranks, or of more than [`super::RANKS_MAX`].
     #[error("boxes of {given} ranks: there are 1 to {}", super::RANKS_MAX)]
     BoxRanks {
-        /// Of how many.
+        /// The number of ranks.
         given: u64,
     },
-    /// A box has another number of dimensions than the array, ends before it begins, or beyond the array.
+    /// A box has another number of dimensions than the array, ends before it starts, or ends beyond the array.
     #[error("box {part} of rank {rank}: {problem}")]
     Box {
-        /// Of which rank.
+        /// The rank.
         rank: usize,
-        /// The how manieth of it.
+        /// The index of the box at the rank.
         part: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
     /// Two boxes hold one element.

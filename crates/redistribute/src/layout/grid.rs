@@ -1,14 +1,14 @@
-//! Arrays over a grid of processes: block-cyclic, in blocks, cut anywhere, or whole.
+//! Arrays over a grid of processes: block-cyclic, in blocks, cut at given indices, or whole.
 
 use super::error::LayoutError;
 use super::{Part, RANKS_MAX};
 use crate::comb::Comb;
 use std::sync::Arc;
 
-/// Indices of a round of blocks over all coordinates of an axis stay below this.
+/// Upper bound of the indices of a round of blocks over all coordinates of an axis.
 const ROUND: u128 = 1 << 63;
 
-/// In which order the processes of a grid are numbered.
+/// Order in which the processes of a grid are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GridOrder {
     /// The last axis counts fastest, as in C and MPI; the `R` of BLACS.
@@ -18,13 +18,13 @@ pub enum GridOrder {
     ColumnMajor,
 }
 
-/// How a dimension is spread over an axis of the grid.
+/// Distribution of a dimension over an axis of the grid.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Spread {
-    /// Blocks of `block` indices go round the coordinates, the first to the coordinate `source`: `CYCLIC(block)` of
-    /// High Performance Fortran; `MB`, `RSRC` of a ScaLAPACK descriptor.
+    /// Blocks of `block` indices are dealt cyclically to the coordinates, starting with the coordinate
+    /// `source`: `CYCLIC(block)` of High Performance Fortran; `MB`, `RSRC` of a ScaLAPACK descriptor.
     Cyclic {
-        /// Indices of a block.
+        /// Number of indices of a block.
         block: u64,
         /// Coordinate that has the first block.
         source: u32,
@@ -35,28 +35,29 @@ pub enum Spread {
     Cuts(Arc<[u64]>),
 }
 
-/// How one dimension is distributed: over which axis of the grid, and how; `None` is whole at every process.
+/// Distribution of one dimension: the axis of the grid and the method. `None`: it is whole at every process.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Dim(pub Option<(usize, Spread)>);
 
 impl Dim {
-    /// Each process has all indices.
+    /// Whole: each process has all indices.
     pub const WHOLE: Self = Self(None);
 
-    /// Blocks of `block` indices go round the coordinates of `axis`.
+    /// Return a distribution in which blocks of `block` indices are dealt cyclically to the coordinates of
+    /// `axis`.
     pub fn cyclic(axis: usize, block: u64) -> Self {
         Self(Some((axis, Spread::Cyclic { block, source: 0 })))
     }
 
-    /// One block for each coordinate of `axis`.
+    /// Return a distribution with one block for each coordinate of `axis`.
     pub fn block(axis: usize) -> Self {
         Self(Some((axis, Spread::Block)))
     }
 }
 
-/// A grid of processes, and how each dimension of an array goes over its axes.
+/// A grid of processes, and the distribution of each dimension of an array over its axes.
 ///
-/// Processes that differ only along axes over which no dimension goes hold the same elements.
+/// Processes that differ only along axes without a dimension hold the same elements.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grid {
     extents: Vec<u32>,
@@ -65,7 +66,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid with axes of these extents, numbered row by row, and by dimension of the array its distribution.
+    /// Create a grid with axes of these extents, numbered row by row, and with the distribution of each
+    /// dimension of the array.
     pub fn new(extents: &[u32], dims: &[Dim]) -> Self {
         Self {
             extents: extents.to_vec(),
@@ -74,18 +76,18 @@ impl Grid {
         }
     }
 
-    /// The same, numbered in another order.
+    /// Return the same grid, numbered in another order.
     pub fn in_order(mut self, order: GridOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// Processes along each axis.
+    /// Return the number of processes along each axis.
     pub fn extents(&self) -> &[u32] {
         &self.extents
     }
 
-    /// By dimension of the array its distribution.
+    /// Return the distribution of each dimension of the array.
     pub fn dims(&self) -> &[Dim] {
         &self.dims
     }
@@ -145,7 +147,7 @@ impl Grid {
                     });
                 }
                 Spread::Cuts(cuts) => {
-                    let problem = wrong_cuts(cuts, extent, over);
+                    let problem = cuts_problem(cuts, extent, over);
                     if let Some(problem) = problem {
                         return Err(LayoutError::Cuts { dim, problem });
                     }
@@ -156,14 +158,15 @@ impl Grid {
         Ok(())
     }
 
-    /// What the process with this number holds.
+    /// Return the part of the array that the process with this number holds.
     pub(super) fn part(&self, shape: &[u64], number: u32) -> Part {
         let at = self.coordinates(number);
-        let combs = (0..shape.len()).map(|dim| self.comb(shape, dim, self.along(dim, &at)));
+        let combs =
+            (0..shape.len()).map(|dim| self.comb(shape, dim, self.coordinate_for(dim, &at)));
         combs.collect()
     }
 
-    /// What a coordinate of the axis of `dim` holds of it; 0 where it has no axis.
+    /// Return the indices of `dim` at a coordinate of its axis; all of them if it has no axis.
     pub(crate) fn comb(&self, shape: &[u64], dim: usize, at: u32) -> Comb {
         let extent = shape[dim];
         let Some((axis, spread)) = &self.dims[dim].0 else {
@@ -184,12 +187,12 @@ impl Grid {
         }
     }
 
-    /// The coordinate along the axis of `dim`; 0 where it has none.
-    pub(crate) fn along(&self, dim: usize, at: &[u32]) -> u32 {
+    /// Return the coordinate along the axis of `dim`; 0 if it has none.
+    pub(crate) fn coordinate_for(&self, dim: usize, at: &[u32]) -> u32 {
         (self.dims[dim].0.as_ref()).map_or(0, |(axis, _)| at[*axis])
     }
 
-    /// The coordinates of a process.
+    /// Return the coordinates of a process.
     pub(crate) fn coordinates(&self, number: u32) -> Vec<u32> {
         let mut left = number;
         let mut at = vec![0; self.extents.len()];
@@ -200,7 +203,7 @@ impl Grid {
         at
     }
 
-    /// The number of a process.
+    /// Return the number of a process.
     pub(crate) fn number(&self, at: &[u32]) -> u32 {
         let mut number = 0;
         let mut step = 1;
@@ -219,7 +222,7 @@ impl Grid {
         }
     }
 
-    /// Axes over which no dimension goes.
+    /// Return the axes over which no dimension is distributed.
     pub(crate) fn free_axes(&self) -> Vec<usize> {
         let used = |axis: usize| {
             let mut dims = self.dims.iter().flat_map(|dim| &dim.0);
@@ -230,7 +233,7 @@ impl Grid {
             .collect()
     }
 
-    /// How many processes hold the same.
+    /// Return the number of processes that hold the same elements.
     pub(super) fn replicas(&self) -> u64 {
         let free = self.free_axes();
         free.iter()
@@ -239,7 +242,7 @@ impl Grid {
     }
 }
 
-fn wrong_cuts(cuts: &[u64], extent: u64, over: u32) -> Option<String> {
+fn cuts_problem(cuts: &[u64], extent: u64, over: u32) -> Option<String> {
     let wanted = over as usize + 1;
     if cuts.len() != wanted {
         return Some(format!(

@@ -11,23 +11,23 @@ pub use grid::{Dim, Grid, GridOrder, Spread};
 use crate::comb::Comb;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Dimensions that an array may have.
+/// Maximum number of dimensions of an array.
 pub const DIMS_MAX: usize = 32;
-/// Ranks that a layout may have.
+/// Maximum number of ranks of a layout.
 pub const RANKS_MAX: u64 = 1 << 24;
-/// Elements of an array, and indices of a dimension, stay below this: sums and products of two of them fit in 128
-/// bits, differences in 64.
+/// Upper bound of the elements of an array and of the indices of a dimension: sums and products of two of them
+/// fit in 128 bits, differences in 64.
 pub const ELEMENTS_MAX: u64 = 1 << 62;
 
-/// Which rank holds which elements of an array.
+/// Layout of an array: which rank holds which elements.
 ///
-/// A rank holds *parts*, each an array of its own with as many dimensions as the whole: one of a [`Grid`], any number
-/// of [`Boxes`].
+/// A rank holds *parts*. Each part is an array of its own with as many dimensions as the whole. A rank of a
+/// [`Grid`] has one part, a rank of [`Boxes`] any number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     shape: Vec<u64>,
     form: Form,
-    /// By place in the form the number of the rank in the program.
+    /// Number in the program of each rank of the layout; `None` if they are the same.
     ranks: Option<Vec<u32>>,
 }
 
@@ -37,15 +37,15 @@ enum Form {
     Boxes(Boxes),
 }
 
-/// What a part holds: of each dimension a comb.
+/// Elements of a part: a comb for each dimension.
 pub type Part = Vec<Comb>;
 
 impl Layout {
-    /// An array over a grid of processes.
+    /// Create a layout over a grid of processes.
     ///
     /// # Errors
     ///
-    /// If the shape has no or too many dimensions or elements, or the grid does not fit it: see [`LayoutError`].
+    /// The shape has no or too many dimensions or elements, or the grid does not fit it: see [`LayoutError`].
     pub fn grid(shape: &[u64], grid: Grid) -> Result<Self, LayoutError> {
         check_shape(shape)?;
         grid.check(shape)?;
@@ -56,26 +56,26 @@ impl Layout {
         })
     }
 
-    /// An array in hyper-rectangles, by rank those that it holds.
+    /// Create a layout in hyper-rectangles, given by rank.
     ///
     /// # Errors
     ///
-    /// If the shape has no or too many dimensions or elements, or the boxes do not hold each element once: see
+    /// The shape has no or too many dimensions or elements, or the boxes do not hold each element once: see
     /// [`LayoutError`].
     pub fn boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
         Ok(Self::of_boxes(shape, Boxes::new(shape, blocks)?))
     }
 
-    /// Some of an array in hyper-rectangles, by rank those that it holds: what of a file is in memory at a time. What
-    /// no rank holds is neither sent nor received.
+    /// Create a layout of some elements of an array in hyper-rectangles, given by rank: for example the part of
+    /// a file that is in memory at a time. Elements that no rank holds are neither sent nor received.
     ///
     /// # Errors
     ///
-    /// If the shape has no or too many dimensions or elements, or two boxes hold the same element.
+    /// The shape has no or too many dimensions or elements, or two boxes hold the same element.
     pub fn some_boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
-        Ok(Self::of_boxes(shape, Boxes::some(shape, blocks)?))
+        Ok(Self::of_boxes(shape, Boxes::partial(shape, blocks)?))
     }
 
     fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
@@ -86,20 +86,20 @@ impl Layout {
         }
     }
 
-    /// The whole array on one rank.
+    /// Create a layout with the whole array on one rank.
     ///
     /// # Errors
     ///
-    /// If the shape has no or too many dimensions or elements.
+    /// The shape has no or too many dimensions or elements.
     pub fn whole(shape: &[u64]) -> Result<Self, LayoutError> {
         Self::grid(shape, Grid::new(&[], &vec![Dim::WHOLE; shape.len()]))
     }
 
-    /// The same with other numbers for its ranks: `ranks[i]` is the number of the rank that is the `i`th.
+    /// Return the same layout with other numbers for its ranks: `ranks[i]` is the number of its rank `i`.
     ///
     /// # Errors
     ///
-    /// If there are not as many as the layout has, or two are the same.
+    /// The number of ranks is not that of the layout, or two are the same.
     pub fn on_ranks(mut self, ranks: &[u32]) -> Result<Self, LayoutError> {
         if ranks.len() as u64 != self.rank_count() {
             return Err(LayoutError::RankCount {
@@ -116,20 +116,20 @@ impl Layout {
         Ok(self)
     }
 
-    /// A number by which processes that run the same program tell whether their layouts are the same, without telling
-    /// one another all of them. Those of two layouts that are not the same differ, but for a chance of one in 2^64.
+    /// Return a hash by which processes of the same program can compare layouts without exchanging them.
+    /// Different layouts have different hashes, except with a probability of 2^-64.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Indices of each dimension.
+    /// Return the number of indices of each dimension.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// How many ranks hold the array, those included that hold nothing.
+    /// Return the number of ranks of the layout, including those without elements.
     pub fn rank_count(&self) -> u64 {
         match &self.form {
             Form::Grid(grid) => grid.size(),
@@ -137,36 +137,36 @@ impl Layout {
         }
     }
 
-    /// The number in the program of the layout's `place`th rank.
-    pub fn rank(&self, place: u32) -> u32 {
-        (self.ranks.as_ref()).map_or(place, |ranks| ranks[place as usize])
+    /// Return the number in the program of rank `index` of the layout.
+    pub fn rank(&self, index: u32) -> u32 {
+        (self.ranks.as_ref()).map_or(index, |ranks| ranks[index as usize])
     }
 
-    /// Which of the layout's ranks the one with this number is, if it is one.
-    pub fn place(&self, rank: u32) -> Option<u32> {
+    /// Return the index in the layout of the rank with this number, if there is one.
+    pub fn index_of(&self, rank: u32) -> Option<u32> {
         match &self.ranks {
             None => (u64::from(rank) < self.rank_count()).then_some(rank),
             Some(ranks) => {
-                let place = ranks.iter().position(|&other| other == rank)?;
-                Some(place as u32)
+                let index = ranks.iter().position(|&other| other == rank)?;
+                Some(index as u32)
             }
         }
     }
 
-    /// What the layout's `place`th rank holds, part by part.
-    pub fn parts(&self, place: u32) -> Vec<Part> {
+    /// Return the parts of rank `index` of the layout.
+    pub fn parts(&self, index: u32) -> Vec<Part> {
         match &self.form {
-            Form::Grid(grid) => vec![grid.part(&self.shape, place)],
-            Form::Boxes(boxes) => boxes.of(place).iter().map(Block::part).collect(),
+            Form::Grid(grid) => vec![grid.part(&self.shape, index)],
+            Form::Boxes(boxes) => boxes.of_rank(index).iter().map(Block::part).collect(),
         }
     }
 
-    /// Elements that the layout's `place`th rank holds.
-    pub fn held(&self, place: u32) -> u64 {
-        self.parts(place).iter().map(|part| size(part)).sum()
+    /// Return the number of elements of rank `index` of the layout.
+    pub fn element_count(&self, index: u32) -> u64 {
+        self.parts(index).iter().map(|part| size(part)).sum()
     }
 
-    /// How many ranks hold each element.
+    /// Return the number of ranks that hold each element.
     pub fn replicas(&self) -> u64 {
         match &self.form {
             Form::Grid(grid) => grid.replicas(),
@@ -174,8 +174,8 @@ impl Layout {
         }
     }
 
-    /// The first element, in order of rows, that no rank holds: of a layout of [`Self::some_boxes`] alone there may be
-    /// one.
+    /// Return the first element, in row-major order, that no rank holds. Only layouts of [`Self::some_boxes`]
+    /// can have such elements.
     pub fn first_missing(&self) -> Option<Vec<u64>> {
         match &self.form {
             Form::Grid(_) => None,
@@ -183,7 +183,7 @@ impl Layout {
         }
     }
 
-    /// The grid that it goes over, if it is one.
+    /// Return the grid, if the layout is over one.
     pub fn as_grid(&self) -> Option<&Grid> {
         match &self.form {
             Form::Grid(grid) => Some(grid),
@@ -199,7 +199,7 @@ impl Layout {
     }
 }
 
-/// Elements of a part.
+/// Return the number of elements of a part.
 pub fn size(part: &[Comb]) -> u64 {
     part.iter().map(Comb::size).product()
 }
@@ -210,7 +210,7 @@ fn check_shape(shape: &[u64]) -> Result<(), LayoutError> {
     }
     let mut elements = 1_u64;
     for &extent in shape {
-        // An extent of 0 hides no other: products of some of the extents are bounded as well.
+        // An extent of 0 counts as 1, so that products of some of the extents are bounded as well.
         let product = elements
             .checked_mul(extent.max(1))
             .filter(|&all| all < ELEMENTS_MAX);

@@ -3,7 +3,7 @@
 use super::TransferError;
 use crate::comb::Comb;
 
-/// In which order the elements of an array lie in memory.
+/// Order of the elements of an array in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
     /// The last index counts fastest.
@@ -13,7 +13,7 @@ pub enum Order {
     F,
 }
 
-/// The strides, in bytes, of an array without gaps of this shape with elements of `element` bytes.
+/// Return the strides, in bytes, of an array without gaps of this shape with elements of `element` bytes.
 pub fn strides(shape: &[u64], element: u64, order: Order) -> Vec<u64> {
     let mut strides = vec![element; shape.len()];
     let mut step = element;
@@ -28,35 +28,35 @@ pub fn strides(shape: &[u64], element: u64, order: Order) -> Vec<u64> {
     strides
 }
 
-/// A part to read from: its bytes, the first element at the beginning, and by dimension the bytes from one index to
-/// the next.
+/// A part to read from: its bytes, with the first element at the start, and for each dimension the bytes from
+/// one index to the next.
 #[derive(Clone, Debug)]
 pub struct Array<'a> {
-    /// From the first byte of the first element to the last of the last, at least.
+    /// The bytes from the first byte of the first element at least to the last byte of the last.
     pub bytes: &'a [u8],
-    /// By dimension.
+    /// Stride of each dimension in bytes.
     pub strides: Vec<u64>,
 }
 
 /// A part to write to, as [`Array`]. No two elements share bytes.
 #[derive(Debug)]
 pub struct ArrayMut<'a> {
-    /// From the first byte of the first element to the last of the last, at least.
+    /// The bytes from the first byte of the first element at least to the last byte of the last.
     pub bytes: &'a mut [u8],
-    /// By dimension.
+    /// Stride of each dimension in bytes.
     pub strides: Vec<u64>,
 }
 
-/// Which array it is that does not fit its part.
+/// Identity of an array, for error messages.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ArrayName {
     side: &'static str,
     rank: Option<u32>,
     part: usize,
 }
 
-impl Place {
-    pub fn of(side: &'static str, part: usize) -> Self {
+impl ArrayName {
+    pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,
             rank: None,
@@ -64,14 +64,14 @@ impl Place {
         }
     }
 
-    pub fn at(self, rank: u32) -> Self {
+    pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),
             ..self
         }
     }
 
-    fn wrong(&self, problem: String) -> TransferError {
+    fn error(&self, problem: String) -> TransferError {
         TransferError::Array {
             side: self.side,
             rank: self.rank,
@@ -81,7 +81,7 @@ impl Place {
     }
 
     pub fn missing(&self) -> TransferError {
-        self.wrong("it is missing".to_owned())
+        self.error("it is missing".to_owned())
     }
 
     pub fn check_dims(&self, dims: usize, strides: &[u64]) -> Result<(), TransferError> {
@@ -89,20 +89,20 @@ impl Place {
             return Ok(());
         }
         let given = strides.len();
-        Err(self.wrong(format!("it has {given} dimensions, but the layout {dims}")))
+        Err(self.error(format!("it has {given} dimensions, but the layout {dims}")))
     }
 
-    /// Whether so many bytes reach to `end`.
+    /// Check that an array of this size reaches to `end`.
     pub fn check_end(&self, bytes: usize, end: u64) -> Result<(), TransferError> {
         if end <= bytes as u64 {
             return Ok(());
         }
-        Err(self.wrong(format!(
+        Err(self.error(format!(
             "it has {bytes} bytes, but with its strides the part ends behind {end}"
         )))
     }
 
-    /// Whether all elements of a part lie in so many bytes with these strides.
+    /// Check that all elements of a part are within an array of this size with these strides.
     pub fn check(
         &self,
         part: &[Comb],
@@ -121,9 +121,10 @@ impl Place {
         self.check_end(bytes, end.unwrap_or(u64::MAX))
     }
 
-    /// Whether no two elements share bytes: in order of strides, each dimension is beyond all smaller ones. The stride
-    /// of a single index, on which nothing depends, becomes that of an element: it is never the slowest dimension.
-    pub fn check_apart(
+    /// Check that no two elements share bytes: in order of strides, each dimension is beyond all smaller ones.
+    /// The stride of a dimension with a single index has no effect and is set to the size of an element, so
+    /// that it is never the slowest dimension.
+    pub fn check_disjoint(
         &self,
         part: &[Comb],
         strides: &mut [u64],
@@ -144,7 +145,7 @@ impl Place {
         let mut span = element;
         for (stride, size) in dims {
             if stride < span {
-                return Err(self.wrong(format!(
+                return Err(self.error(format!(
                     "elements share bytes: a stride of {stride} bytes is less than the {span} bytes of what is \
                      below it"
                 )));

@@ -1,6 +1,6 @@
-//! The innermost loops: runs of bytes at even distances.
+//! The innermost loops: copying of evenly spaced runs of bytes.
 
-/// `count` runs of `len` bytes, from places `from_step` bytes apart to places `to_step` apart.
+/// `count` runs of `len` bytes. Their sources are `from_step` bytes apart, their destinations `to_step`.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs {
     pub len: usize,
@@ -9,61 +9,60 @@ pub struct Runs {
     pub to_step: usize,
 }
 
-/// Runs from one side, and where the first of them goes to.
-pub struct Waiting<'a> {
+/// Runs from one source, and the destination of the first of them.
+pub struct SourceRuns<'a> {
     pub runs: Runs,
     pub from: &'a [u8],
     pub to: usize,
 }
 
-impl Waiting<'_> {
-    /// Behind the last byte that is written.
+impl SourceRuns<'_> {
+    /// Return the end of the bytes that are written.
     pub fn end(&self) -> usize {
         self.to + (self.runs.count - 1) * self.runs.to_step + self.runs.len
     }
 }
 
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
+/// Size of a cache line in bytes.
+const LINE_BYTES: usize = 64;
 
-/// Copies runs from the beginning of one slice to that of the other.
+/// Copy runs from the start of one slice to that of the other.
 pub fn copy(runs: Runs, from: &[u8], to: &mut [u8]) {
     if runs.count == 1 || (runs.from_step == runs.len && runs.to_step == runs.len) {
         let bytes = runs.len * runs.count;
         return to[..bytes].copy_from_slice(&from[..bytes]);
     }
-    alternate(&[Waiting { runs, from, to: 0 }], to);
+    interleave(&[SourceRuns { runs, from, to: 0 }], to);
 }
 
-/// Copies runs of several sides that lie between one another where they go to, all with the same steps there: the
-/// first of each side, the second of each, and so on, so that memory is written in order, which is what processors
-/// foresee best.
-pub fn alternate(sides: &[Waiting<'_>], to: &mut [u8]) {
+/// Copy runs of several sources whose destinations are interleaved, all with the same step: the first of each
+/// source, the second of each, and so on. So memory is written in order, which processors predict best.
+pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     let len = sides[0].runs.len;
     if sides.iter().any(|side| side.runs.len != len) {
-        return in_turn(sides, to, by_lines);
+        return round_robin(sides, to, copy_by_lines);
     }
-    // Lengths that are known when this is compiled are moved in registers.
+    // Runs of a constant length are copied in registers.
     match len {
-        1 => in_turn(sides, to, fixed::<1>),
-        2 => in_turn(sides, to, fixed::<2>),
-        4 => in_turn(sides, to, fixed::<4>),
-        8 => in_turn(sides, to, fixed::<8>),
-        12 => in_turn(sides, to, fixed::<12>),
-        16 => in_turn(sides, to, fixed::<16>),
-        24 => in_turn(sides, to, fixed::<24>),
-        32 => in_turn(sides, to, fixed::<32>),
-        48 => in_turn(sides, to, fixed::<48>),
-        64 => in_turn(sides, to, fixed::<64>),
-        _ => in_turn(sides, to, by_lines),
+        1 => round_robin(sides, to, copy_fixed::<1>),
+        2 => round_robin(sides, to, copy_fixed::<2>),
+        4 => round_robin(sides, to, copy_fixed::<4>),
+        8 => round_robin(sides, to, copy_fixed::<8>),
+        12 => round_robin(sides, to, copy_fixed::<12>),
+        16 => round_robin(sides, to, copy_fixed::<16>),
+        24 => round_robin(sides, to, copy_fixed::<24>),
+        32 => round_robin(sides, to, copy_fixed::<32>),
+        48 => round_robin(sides, to, copy_fixed::<48>),
+        64 => round_robin(sides, to, copy_fixed::<64>),
+        _ => round_robin(sides, to, copy_by_lines),
     }
 }
 
 #[inline(always)]
-fn in_turn(sides: &[Waiting<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut [u8], usize)) {
+fn round_robin(sides: &[SourceRuns<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut [u8], usize)) {
     let most = sides.iter().map(|side| side.runs.count).max();
     for number in 0..most.unwrap_or(0) {
-        for Waiting { runs, from, to: at } in sides {
+        for SourceRuns { runs, from, to: at } in sides {
             if number < runs.count {
                 let from = &from[number * runs.from_step..];
                 one(from, &mut to[at + number * runs.to_step..], runs.len);
@@ -73,21 +72,21 @@ fn in_turn(sides: &[Waiting<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut [u8], 
 }
 
 #[inline(always)]
-fn fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
+fn copy_fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
     let from: &[u8; LEN] = from[..LEN].try_into().expect("a slice of this length");
     let to: &mut [u8; LEN] = (&mut to[..LEN]).try_into().expect("a slice of this length");
     *to = *from;
 }
 
-/// Line by line, which for runs of up to some thousand bytes is twice as fast as the library's copy.
+/// Copy line by line. For runs of up to some thousand bytes this is twice as fast as the copy of the library.
 #[inline(always)]
-fn by_lines(from: &[u8], to: &mut [u8], len: usize) {
+fn copy_by_lines(from: &[u8], to: &mut [u8], len: usize) {
     let (mut from, mut to) = (
-        from[..len].chunks_exact(LINE),
-        to[..len].chunks_exact_mut(LINE),
+        from[..len].chunks_exact(LINE_BYTES),
+        to[..len].chunks_exact_mut(LINE_BYTES),
     );
     for (from, to) in (&mut from).zip(&mut to) {
-        fixed::<LINE>(from, to, LINE);
+        copy_fixed::<LINE_BYTES>(from, to, LINE_BYTES);
     }
     to.into_remainder().copy_from_slice(from.remainder());
 }

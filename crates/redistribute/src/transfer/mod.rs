@@ -1,4 +1,4 @@
-//! What moves the data of a plan: between arrays in the memory of one process, and into and out of messages.
+//! Copying of the data of a plan: between arrays in the memory of one process, and into and out of messages.
 
 mod array;
 mod kernel;
@@ -11,35 +11,35 @@ pub use array::{Array, ArrayMut, Order, strides};
 pub use packed::{Packing, Side, Source, runs};
 pub use shared::redistribute;
 
-/// Why data cannot be moved.
+/// Reason why data cannot be copied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransferError {
-    /// Elements of no bytes.
+    /// Elements without bytes.
     #[error("elements of 0 bytes: they have at least 1")]
     NoElement,
-    /// There are not as many ranks as the layout has.
+    /// The number of ranks is not that of the layout.
     #[error("{side}: arrays of {given} ranks, but the layout has {wanted}")]
     Ranks {
         /// `from` or `to`.
         side: &'static str,
-        /// How many were given.
+        /// The given number.
         given: usize,
-        /// How many the layout has.
+        /// The number of the layout.
         wanted: u64,
     },
-    /// A rank has not as many arrays as it has parts.
+    /// The number of arrays of a rank is not that of its parts.
     #[error("{side}: rank {rank} has {given} arrays, but {wanted} parts of the layout")]
     Parts {
         /// `from` or `to`.
         side: &'static str,
-        /// Which rank, by place in its layout.
+        /// Index of the rank in its layout.
         rank: u32,
-        /// How many were given.
+        /// The given number of arrays.
         given: usize,
-        /// How many parts it has.
+        /// The number of parts.
         wanted: usize,
     },
-    /// An array has no element where the layout has one, or two elements in one place.
+    /// An array has no element where the layout has one, or two elements share bytes.
     #[error(
         "{side}: array {part}{}: {problem}",
         .rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default()
@@ -47,19 +47,19 @@ pub enum TransferError {
     Array {
         /// `from` or `to`.
         side: &'static str,
-        /// Which rank, by place in its layout, if it is not the only one.
+        /// Index of the rank in its layout; `None` if it is the only one.
         rank: Option<u32>,
-        /// Which of its parts.
+        /// Index of the part.
         part: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// A message is not as long as what is in it.
+    /// The size of a message is not that of its elements.
     #[error("a message of {given} bytes for {wanted} bytes of elements")]
     Message {
-        /// Its bytes.
+        /// Size of the message in bytes.
         given: usize,
-        /// Those of what is in it.
+        /// Size of its elements in bytes.
         wanted: u64,
     },
     /// The threads could not be started.

@@ -1,6 +1,6 @@
 //! Messages: the elements that go from one rank to another, without gaps.
 
-use super::array::{Place, strides};
+use super::array::{ArrayName, strides};
 use super::tiles::{Walks, fill};
 use super::walk::Walk;
 use super::{Array, ArrayMut, Order, TransferError};
@@ -8,26 +8,26 @@ use crate::family::{At, Family};
 use crate::layout::Part;
 use crate::plan::Section;
 
-/// How elements lie in messages: sender and receiver say the same.
+/// Format of messages; sender and receiver must use the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packing {
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub element: u64,
-    /// Which index counts fastest; best as in the arrays.
+    /// Order of the elements; best the same as in the arrays.
     pub order: Order,
 }
 
-/// Where what comes from a rank is.
+/// Source of the elements that come from a rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// In a message that [`Packing::pack`] made of the same sections.
+    /// A message that [`Packing::pack`] made of the same sections.
     Message(&'a [u8]),
-    /// In the rank's own parts.
+    /// The parts of the rank itself.
     Arrays(&'a [Array<'a>]),
 }
 
 impl Packing {
-    /// Bytes of a message with these sections.
+    /// Return the size in bytes of a message with these sections.
     pub fn size(&self, sections: &[Section]) -> u64 {
         sections
             .iter()
@@ -35,11 +35,11 @@ impl Packing {
             .sum()
     }
 
-    /// Writes what these sections take of a rank's parts into a message, section after section.
+    /// Write the elements of these sections from a rank's parts into a message, section after section.
     ///
     /// # Errors
     ///
-    /// If the message has not [`Self::size`] bytes, or a part is missing or too short.
+    /// The size of the message is not [`Self::size`], or a part is missing or too short.
     pub fn pack(
         &self,
         sections: &[Section],
@@ -50,28 +50,26 @@ impl Packing {
         for section in sections {
             let size = (section.size() * self.element) as usize;
             let (filled, rest) = message.split_at_mut(size);
-            let place = Place::of("from", section.from_part);
-            let array = parts
-                .get(section.from_part)
-                .ok_or_else(|| place.missing())?;
-            place.check_dims(section.dims.len(), &array.strides)?;
-            let dims = in_message(section, |at, place| At { to: place, ..at });
+            let name = ArrayName::new("from", section.from_part);
+            let array = parts.get(section.from_part).ok_or_else(|| name.missing())?;
+            name.check_dims(section.dims.len(), &array.strides)?;
+            let dims = in_message(section, |at, offset| At { to: offset, ..at });
             let packed = strides(&section.extents(), self.element, self.order);
             let walk = Walk::new(&dims, self.element, &array.strides, &packed);
-            place.check_end(array.bytes.len(), walk.ends().0)?;
+            name.check_end(array.bytes.len(), walk.ends().0)?;
             walk.copy(array.bytes, filled);
             message = rest;
         }
         Ok(())
     }
 
-    /// Writes what comes from others, each with its sections, into the parts of the rank that it is for; `held` is
-    /// what its layout gives it.
+    /// Write the elements from several sources, each with its sections, into the parts of the receiving rank;
+    /// `held` are its parts in its layout.
     ///
     /// # Errors
     ///
-    /// If a message has not [`Self::size`] bytes, or a part, there or here, is missing or too short or has elements that
-    /// share bytes; nothing has been written then.
+    /// The size of a message is not [`Self::size`], or a part of either side is missing, is too short, or has
+    /// elements that share bytes. Then nothing has been written.
     pub fn unpack(
         &self,
         held: &[Part],
@@ -79,10 +77,10 @@ impl Packing {
         parts: &mut [ArrayMut<'_>],
     ) -> Result<(), TransferError> {
         for (number, part) in held.iter().enumerate() {
-            let place = Place::of("to", number);
-            let array = parts.get_mut(number).ok_or_else(|| place.missing())?;
-            place.check(part, (array.bytes.len(), &array.strides), self.element)?;
-            place.check_apart(part, &mut array.strides, self.element)?;
+            let name = ArrayName::new("to", number);
+            let array = parts.get_mut(number).ok_or_else(|| name.missing())?;
+            name.check(part, (array.bytes.len(), &array.strides), self.element)?;
+            name.check_disjoint(part, &mut array.strides, self.element)?;
         }
         let mut walks: Vec<Walks<'_>> = parts.iter().map(|_| Vec::new()).collect();
         for &(sections, source) in sources {
@@ -91,11 +89,11 @@ impl Packing {
             }
             let mut before = 0;
             for section in sections {
-                let place = Place::of("to", section.to_part);
-                let array = parts.get(section.to_part).ok_or_else(|| place.missing())?;
+                let name = ArrayName::new("to", section.to_part);
+                let array = parts.get(section.to_part).ok_or_else(|| name.missing())?;
                 let walk = match source {
                     Source::Message(message) => {
-                        let dims = in_message(section, |at, place| At { from: place, ..at });
+                        let dims = in_message(section, |at, offset| At { from: offset, ..at });
                         let packed = strides(&section.extents(), self.element, self.order);
                         let filled = &message[before..];
                         before += (section.size() * self.element) as usize;
@@ -105,18 +103,18 @@ impl Packing {
                         )
                     }
                     Source::Arrays(arrays) => {
-                        let place = Place::of("from", section.from_part);
+                        let name = ArrayName::new("from", section.from_part);
                         let source = arrays
                             .get(section.from_part)
-                            .ok_or_else(|| place.missing())?;
-                        place.check_dims(section.dims.len(), &source.strides)?;
+                            .ok_or_else(|| name.missing())?;
+                        name.check_dims(section.dims.len(), &source.strides)?;
                         let walk =
                             Walk::new(&section.dims, self.element, &source.strides, &array.strides);
-                        place.check_end(source.bytes.len(), walk.ends().0)?;
+                        name.check_end(source.bytes.len(), walk.ends().0)?;
                         (walk, source.bytes)
                     }
                 };
-                place.check_end(array.bytes.len(), walk.0.ends().1)?;
+                name.check_end(array.bytes.len(), walk.0.ends().1)?;
                 walks[section.to_part].push(walk);
             }
         }
@@ -135,7 +133,7 @@ impl Packing {
     }
 }
 
-/// Where the elements of a section are, or go to.
+/// Place of the elements of a section.
 #[derive(Clone, Copy, Debug)]
 pub enum Side<'a> {
     /// An array without gaps, of a part with these extents.
@@ -144,8 +142,8 @@ pub enum Side<'a> {
     Message(Order),
 }
 
-/// Bytes of each run of a section that lies in one piece on both sides, and how many such runs there are, of elements
-/// of `element` bytes.
+/// Return the size in bytes and the number of the runs of a section that are contiguous on both sides, for
+/// elements of `element` bytes.
 pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Vec<(u64, u64)> {
     let lies = |side| match side {
         Side::Array(extents, order) => strides(extents, element, order),
@@ -153,14 +151,14 @@ pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Ve
     };
     let (from_strides, to_strides) = (lies(from), lies(to));
     let dims = match (from, to) {
-        (Side::Message(_), _) => in_message(section, |at, place| At { from: place, ..at }),
-        (_, Side::Message(_)) => in_message(section, |at, place| At { to: place, ..at }),
+        (Side::Message(_), _) => in_message(section, |at, offset| At { from: offset, ..at }),
+        (_, Side::Message(_)) => in_message(section, |at, offset| At { to: offset, ..at }),
         _ => section.dims.clone(),
     };
     Walk::new(&dims, element, &from_strides, &to_strides).runs()
 }
 
-/// The families of a section with one of both sides in a message, where runs follow one another without gaps.
+/// Return the families of a section with one side in a message, where runs follow one another without gaps.
 fn in_message(section: &Section, set: impl Fn(At, u64) -> At) -> Vec<Vec<Family>> {
     let dims = section.dims.iter().map(|families| {
         let mut before = 0;

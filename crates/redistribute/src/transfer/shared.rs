@@ -1,6 +1,6 @@
-//! All ranks in the memory of one process, moved by its threads.
+//! Redistribution with all ranks in the memory of one process, by its threads.
 
-use super::array::Place;
+use super::array::ArrayName;
 use super::tiles::{Walks, fill};
 use super::walk::Walk;
 use super::{Array, ArrayMut, TransferError};
@@ -8,13 +8,13 @@ use crate::comb::Comb;
 use crate::layout::Layout;
 use crate::plan::Plan;
 
-/// Moves an array of one layout into one of another: `from[i]` are the parts of the `i`th rank of the layout that
-/// data come from, `to[i]` those of the one they go to; elements have `element` bytes. With the same input the same
-/// bytes on any number of threads: no two write to one place.
+/// Copy an array of one layout into one of another. `from[i]` are the parts of rank `i` of the source layout,
+/// `to[i]` those of the destination layout; elements have `element` bytes. The result is the same for any
+/// number of threads: no two of them write to the same bytes.
 ///
 /// # Errors
 ///
-/// If arrays do not fit their layouts (nothing is moved then), or threads cannot be started.
+/// Arrays do not fit their layouts (then nothing is copied), or threads cannot be started.
 pub fn redistribute(
     plan: &Plan,
     element: u64,
@@ -29,15 +29,15 @@ pub fn redistribute(
         "from",
         plan.from(),
         from.iter().map(|parts| parts.iter()),
-        |place, part, array| place.check(part, (array.bytes.len(), &array.strides), element),
+        |name, part, array| name.check(part, (array.bytes.len(), &array.strides), element),
     )?;
     check(
         "to",
         plan.to(),
         to.iter_mut().map(|parts| parts.iter_mut()),
-        |place, part, array| {
-            place.check(part, (array.bytes.len(), &array.strides), element)?;
-            place.check_apart(part, &mut array.strides, element)
+        |name, part, array| {
+            name.check(part, (array.bytes.len(), &array.strides), element)?;
+            name.check_disjoint(part, &mut array.strides, element)
         },
     )?;
     let mut fillings = Vec::new();
@@ -71,7 +71,7 @@ fn check<A>(
     side: &'static str,
     layout: &Layout,
     ranks: impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = A>>,
-    fits: impl Fn(Place, &[Comb], A) -> Result<(), TransferError>,
+    fits: impl Fn(ArrayName, &[Comb], A) -> Result<(), TransferError>,
 ) -> Result<(), TransferError> {
     if ranks.len() as u64 != layout.rank_count() {
         return Err(TransferError::Ranks {
@@ -92,7 +92,7 @@ fn check<A>(
             });
         }
         for (part, (comb, array)) in parts.iter().zip(arrays).enumerate() {
-            fits(Place::of(side, part).at(rank), comb, array)?;
+            fits(ArrayName::new(side, part).with_rank(rank), comb, array)?;
         }
     }
     Ok(())

@@ -1,30 +1,30 @@
-//! Arrays filled from several sides at once, a stretch after the other.
+//! Filling of arrays from several sources, tile by tile.
 
-use super::kernel::{Waiting, alternate, copy};
+use super::kernel::{SourceRuns, copy, interleave};
 use super::walk::Walk;
 use super::{ArrayMut, TransferError};
-use crate::span::joined;
+use crate::span::merged;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes that one thread fills before it takes the next: few enough to stay in its cache while several ranks' runs
-/// are put between one another.
+/// Size in bytes of the tile that a thread fills before the next: small enough to stay in its cache while the
+/// runs of several ranks are interleaved.
 const TILE_BYTES: u64 = 128 << 10;
 
-/// What goes into an array, and the bytes that it comes from.
+/// Walks that fill an array, each with its source bytes.
 pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
 
-/// A stretch of indices of the slowest dimension of an array.
+/// A range of indices of the slowest dimension of an array.
 struct Tile<'a> {
-    /// The how manieth array.
+    /// Index of the array.
     array: usize,
     low: u64,
     high: u64,
-    /// From the first of them on.
+    /// The bytes of the array from index `low` on.
     bytes: &'a mut [u8],
 }
 
-/// Fills each array from its walks, with so many threads.
+/// Fill each array from its walks, with this number of threads.
 pub(super) fn fill(
     fillings: Vec<(&mut ArrayMut<'_>, Walks<'_>)>,
     element: u64,
@@ -35,9 +35,9 @@ pub(super) fn fill(
     for (number, (array, walks)) in fillings.into_iter().enumerate() {
         let slowest = array.strides.iter().copied().max();
         let stride = slowest.unwrap_or(0).max(element);
-        let reaches = walks.iter().map(|(walk, _)| walk.reach()).collect();
-        let stretches = stretches(reaches, rows(stride));
-        cut(array.bytes, stride, stretches, number, &mut tiles);
+        let ranges = walks.iter().map(|(walk, _)| walk.index_range()).collect();
+        let tile_ranges = tile_ranges(ranges, rows(stride));
+        cut(array.bytes, stride, tile_ranges, number, &mut tiles);
         all.push(walks);
     }
     let one = |tile: Tile<'_>| fill_tile(tile, &all);
@@ -52,12 +52,12 @@ pub(super) fn fill(
 }
 
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
-    let (to, mut waiting) = (tile.bytes, Vec::new());
+    let (to, mut interleaved) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {
         walk.runs_within((tile.low, tile.high), &mut |runs, at| {
             let from = &bytes[at.0..];
             if runs.count > 1 && runs.len < runs.to_step {
-                waiting.push(Waiting {
+                interleaved.push(SourceRuns {
                     runs,
                     from,
                     to: at.1,
@@ -67,34 +67,34 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
             }
         });
     }
-    waiting.sort_by_key(|waiting| waiting.to);
-    let mut left = waiting.as_slice();
+    interleaved.sort_by_key(|interleaved| interleaved.to);
+    let mut left = interleaved.as_slice();
     while let [first, behind @ ..] = left {
-        // Those that begin before it ends and go on as it does lie between its runs.
+        // Runs that start before this group ends and have the same step are interleaved with it.
         let between = behind
             .iter()
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);
         let (group, rest) = left.split_at(1 + between.count());
         left = rest;
-        alternate(group, to);
+        interleave(group, to);
     }
 }
 
-/// Indices of a tile, from each of which to the next are `stride` bytes.
+/// Return the number of indices of a tile for a stride of `stride` bytes.
 fn rows(stride: u64) -> u64 {
     (TILE_BYTES / stride).max(1)
 }
 
-/// The stretches of at most `rows` indices of the slowest dimension, in order and apart, that tiles are: all of the
-/// reaches of what is filled, and little beside them, so that a piece of a message costs what is in it, however large
-/// the array is that it goes to.
-fn stretches(mut reaches: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
-    reaches.sort_unstable_by_key(|reach| reach.start);
-    // A tile over what lies close to one another is less than one for each.
-    let reaches = joined(reaches, rows).into_iter();
-    let each = reaches.flat_map(|reach| {
-        let lows = reach.clone().step_by(rows as usize);
-        lows.map(move |low| low..reach.end.min(low + rows))
+/// Return the index ranges of the tiles: disjoint, in order, and with at most `rows` indices of the slowest
+/// dimension each. They cover the index ranges of all walks and little else. So the cost of a piece of a
+/// message depends on its size, not on that of the destination array.
+fn tile_ranges(mut ranges: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
+    ranges.sort_unstable_by_key(|range| range.start);
+    // One tile over neighbouring ranges costs less than one for each.
+    let ranges = merged(ranges, rows).into_iter();
+    let each = ranges.flat_map(|range| {
+        let lows = range.clone().step_by(rows as usize);
+        lows.map(move |low| low..range.end.min(low + rows))
     });
     each.collect()
 }
@@ -102,14 +102,14 @@ fn stretches(mut reaches: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
 fn cut<'a>(
     bytes: &'a mut [u8],
     stride: u64,
-    stretches: Vec<Range<u64>>,
+    tile_ranges: Vec<Range<u64>>,
     array: usize,
     tiles: &mut Vec<Tile<'a>>,
 ) {
     let (mut left, mut before) = (bytes, 0);
-    for Range { start, end } in stretches {
+    for Range { start, end } in tile_ranges {
         let (_, from) = left.split_at_mut(((start - before) * stride) as usize);
-        // What the last index holds may end before the next would begin.
+        // The data of the last index may end before the next would start.
         let size = ((end - start) * stride).min(from.len() as u64);
         let (bytes, behind) = from.split_at_mut(size as usize);
         (left, before) = (behind, end);
@@ -132,10 +132,11 @@ mod tests {
     use std::sync::Arc;
 
     const ELEMENT: u64 = 8;
-    /// Elements of a piece.
+    /// Number of elements of a piece.
     const PIECE: u64 = 1 << 19;
 
-    /// How many tiles hold a piece from the middle of what rank 5 sends to one that has all.
+    /// Return the number of tiles of a piece from the middle of the message from rank 5 to a rank that has
+    /// everything.
     fn tiles_of(layout: Layout, order: Order) -> u64 {
         let shape = layout.shape().to_vec();
         let plan = Plan::new(Arc::new(layout), Arc::new(Layout::whole(&shape).unwrap())).unwrap();
@@ -149,11 +150,11 @@ mod tests {
             let from = strides(&section.extents(), ELEMENT, order);
             Walk::new(&section.dims, ELEMENT, &from, &to)
         });
-        let reaches = walks.map(|walk| walk.reach()).collect();
-        stretches(reaches, rows(to.into_iter().max().unwrap())).len() as u64
+        let ranges = walks.map(|walk| walk.index_range()).collect();
+        tile_ranges(ranges, rows(to.into_iter().max().unwrap())).len() as u64
     }
 
-    /// How many tiles a piece is put into does not depend on how large the array is.
+    /// The number of tiles of a piece does not depend on the size of the array.
     #[test]
     fn a_piece_costs_what_is_in_it() {
         let of_piece = PIECE * ELEMENT / TILE_BYTES;
@@ -161,13 +162,14 @@ mod tests {
             let elements = 1_u64 << exponent;
             let over = |dim| Layout::grid(&[elements], Grid::new(&[16], &[dim])).unwrap();
             assert_eq!(tiles_of(over(Dim::block(0)), Order::C), of_piece);
-            // Between the elements of a rank lie those of 15 others; blocks begin and end anywhere in tiles.
+            // Between the elements of a rank are those of 15 others; blocks start and end anywhere in tiles.
             let cyclic = tiles_of(over(Dim::cyclic(0, 100)), Order::C);
             assert!(
                 (16 * of_piece..=16 * of_piece + 1).contains(&cyclic),
                 "{cyclic}"
             );
-            // Rows of 1,024 elements, of which a rank has 256 next to one another, and columns of as many.
+            // Rows of 1,024 elements, of which a rank has 256 consecutive ones, and columns of the same
+            // lengths.
             for (order, shape) in [
                 (Order::C, [elements >> 10, 1024]),
                 (Order::F, [1024, elements >> 10]),
@@ -176,7 +178,7 @@ mod tests {
                 let layout = Layout::grid(&shape, grid).unwrap();
                 assert_eq!(tiles_of(layout, order), 4 * of_piece);
             }
-            // What lies at both ends of an array has no tiles in between.
+            // Elements at both ends of an array have no tiles in between.
             let ends = [0, elements - PIECE / 2].map(|from| Block {
                 from: vec![from],
                 to: vec![from + PIECE / 2],
@@ -195,15 +197,15 @@ mod tests {
             given in prop::collection::vec((0..400_u64, 0..60_u64), 0..20),
             rows in 1..40_u64,
         ) {
-            let reaches: Vec<Range<u64>> = given.iter().map(|&(from, len)| from..from + len).collect();
-            let tiles = stretches(reaches.clone(), rows);
+            let ranges: Vec<Range<u64>> = given.iter().map(|&(from, len)| from..from + len).collect();
+            let tiles = tile_ranges(ranges.clone(), rows);
             prop_assert!(tiles.windows(2).all(|pair| pair[0].end <= pair[1].start));
             prop_assert!(tiles.iter().all(|tile| !tile.is_empty() && tile.end - tile.start <= rows));
             let is_in = |index| tiles.iter().any(|tile| tile.contains(&index));
-            prop_assert!(reaches.iter().cloned().flatten().all(is_in));
-            // No more than the whole array would be cut into, and no more than the reaches ask for.
-            let most: u64 = reaches.iter().map(|reach| (reach.end - reach.start) / rows + 2).sum();
-            let end = reaches.iter().map(|reach| reach.end).max().unwrap_or(0);
+            prop_assert!(ranges.iter().cloned().flatten().all(is_in));
+            // At most the tiles of the whole array, and at most those that the ranges need.
+            let most: u64 = ranges.iter().map(|range| (range.end - range.start) / rows + 2).sum();
+            let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
             prop_assert!(tiles.len() as u64 <= most.min(end / rows + 1));
         }
     }

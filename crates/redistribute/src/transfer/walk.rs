@@ -1,30 +1,30 @@
-//! Through the runs of a section, from one array to another.
+//! Walk through the runs of a section, from one array to another.
 
 use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
 use std::ops::Range;
 
-/// The runs of a section between two arrays, in the order in which they lie where they go to.
+/// Runs of a section between two arrays, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// Bytes of what moves as one: an element, or all of those dimensions that are whole on both sides.
+    /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
     unit: usize,
-    /// The slowest first.
-    dims: Vec<Along>,
-    /// Which dimension tiles are cut along where the data go to.
+    /// Dimensions, the slowest first.
+    dims: Vec<DimWalk>,
+    /// Index of the dimension along which the destination is cut into tiles.
     slowest: usize,
 }
 
-/// One dimension.
+/// A dimension: its families and its strides in both arrays.
 #[derive(Clone, Debug)]
-struct Along {
+struct DimWalk {
     families: Vec<Family>,
     from: usize,
     to: usize,
 }
 
-/// A run of indices of one dimension: places in both arrays.
-struct Stretch {
+/// Evenly spaced runs of indices of one dimension: positions in both arrays.
+struct EvenRuns {
     from: u64,
     to: u64,
     len: u64,
@@ -34,19 +34,20 @@ struct Stretch {
 }
 
 impl Walk {
-    /// Elements of `element` bytes, between arrays with these strides.
+    /// Create a walk for elements of `element` bytes, between arrays with these strides.
     pub fn new(dims: &[Vec<Family>], element: u64, from: &[u64], to: &[u64]) -> Self {
-        let mut along: Vec<Along> = dims
+        let mut along: Vec<DimWalk> = dims
             .iter()
             .zip(from.iter().zip(to))
-            .map(|(families, (&from, &to))| Along {
-                families: families.iter().map(in_one_piece).collect(),
+            .map(|(families, (&from, &to))| DimWalk {
+                families: families.iter().map(contiguous).collect(),
                 from: from as usize,
                 to: to as usize,
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Dimensions of a single index have the stride of an element, and may stand before the only one that goes on.
+        // Dimensions of a single index have the stride of an element, and may come before the only dimension
+        // with several.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -58,15 +59,14 @@ impl Walk {
             dims: along,
             slowest: slowest.unwrap_or(0),
         };
-        walk.join();
-        // If it has become part of the unit, it was at index 0, as is whatever stands before it.
+        walk.merge_dims();
+        // If the dimension has become part of the unit, it was at index 0, as are all dimensions before it.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
 
-    /// Takes the fastest dimensions, as long as they are one run that lies without gaps on both sides, as part of
-    /// the unit.
-    fn join(&mut self) {
+    /// Merge the fastest dimensions into the unit, as long as each is one run without gaps on both sides.
+    fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
                 return;
@@ -87,7 +87,7 @@ impl Walk {
         }
     }
 
-    /// Behind the last byte that is read, and the last that is written.
+    /// Return the ends of the bytes that are read and of those that are written.
     pub fn ends(&self) -> (u64, u64) {
         let mut ends = (self.unit as u64, self.unit as u64);
         for dim in &self.dims {
@@ -101,8 +101,8 @@ impl Walk {
         ends
     }
 
-    /// From the first index of the slowest dimension that data go to to behind the last.
-    pub fn reach(&self) -> Range<u64> {
+    /// Return the range of indices of the slowest dimension in the destination.
+    pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
         let last = families().map(|family| last_of(family).1).max();
@@ -111,12 +111,12 @@ impl Walk {
             .map_or(0..0, |(first, last)| first..last + 1)
     }
 
-    /// Bytes of each run that lies in one piece on both sides, and how many such runs there are.
+    /// Return the size in bytes and the number of the runs that are contiguous on both sides.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let Some((last, slower)) = self.dims.split_last() else {
             return Vec::new();
         };
-        let size = |dim: &Along| -> u64 { dim.families.iter().map(Family::size).sum() };
+        let size = |dim: &DimWalk| -> u64 { dim.families.iter().map(Family::size).sum() };
         let rows: u64 = slower.iter().map(size).product();
         let unit = self.unit as u64;
         if last.from != self.unit || last.to != self.unit {
@@ -128,59 +128,58 @@ impl Walk {
             .collect()
     }
 
-    /// Moves all.
+    /// Copy all runs.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
-        self.dim(0, None, (0, 0), &mut |runs, at| {
+        self.visit_dim(0, None, (0, 0), &mut |runs, at| {
             copy(runs, &from[at.0..], &mut to[at.1..]);
         });
     }
 
-    /// Call `tell` with the runs whose destination lies within a range of indices of the slowest
-    /// dimension, and with the start of the first run: its source and its destination, counted from
-    /// the first of those indices.
-    pub fn runs_within(&self, slowest: (u64, u64), tell: &mut impl FnMut(Runs, (usize, usize))) {
-        self.dim(0, Some(slowest), (0, 0), tell);
+    /// Call `emit` with the runs whose destination is within a range of indices of the slowest dimension, and
+    /// with the start of the first run: its source, and its destination relative to the first of those indices.
+    pub fn runs_within(&self, slowest: (u64, u64), emit: &mut impl FnMut(Runs, (usize, usize))) {
+        self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    fn dim(
+    fn visit_dim(
         &self,
         number: usize,
         clip: Option<(u64, u64)>,
         at: (usize, usize),
-        tell: &mut impl FnMut(Runs, (usize, usize)),
+        emit: &mut impl FnMut(Runs, (usize, usize)),
     ) {
         let dim = &self.dims[number];
         let is_last = number + 1 == self.dims.len();
         let is_dense = dim.from == self.unit && dim.to == self.unit;
         let here = clip.filter(|_| number == self.slowest);
         for family in &dim.families {
-            each(family, here, &mut |stretch| {
-                let from_step = stretch.from_step as usize * dim.from;
-                let to_step = stretch.to_step as usize * dim.to;
-                let mut at_from = at.0 + stretch.from as usize * dim.from;
-                let mut at_to = at.1 + stretch.to as usize * dim.to;
+            each_runs(family, here, &mut |runs| {
+                let from_step = runs.from_step as usize * dim.from;
+                let to_step = runs.to_step as usize * dim.to;
+                let mut at_from = at.0 + runs.from as usize * dim.from;
+                let mut at_to = at.1 + runs.to as usize * dim.to;
                 if is_last && is_dense {
                     let runs = Runs {
-                        len: stretch.len as usize * self.unit,
-                        count: stretch.count as usize,
+                        len: runs.len as usize * self.unit,
+                        count: runs.count as usize,
                         from_step,
                         to_step,
                     };
-                    return tell(runs, (at_from, at_to));
+                    return emit(runs, (at_from, at_to));
                 }
-                for _ in 0..stretch.count {
+                for _ in 0..runs.count {
                     if is_last {
                         let runs = Runs {
                             len: self.unit,
-                            count: stretch.len as usize,
+                            count: runs.len as usize,
                             from_step: dim.from,
                             to_step: dim.to,
                         };
-                        tell(runs, (at_from, at_to));
+                        emit(runs, (at_from, at_to));
                     } else {
-                        for index in 0..stretch.len as usize {
+                        for index in 0..runs.len as usize {
                             let at = (at_from + index * dim.from, at_to + index * dim.to);
-                            self.dim(number + 1, clip, at, tell);
+                            self.visit_dim(number + 1, clip, at, emit);
                         }
                     }
                     at_from += from_step;
@@ -191,7 +190,7 @@ impl Walk {
     }
 }
 
-/// The last places of a family: where it comes from, and where it goes to.
+/// Return the last positions of a family in the source and in the destination.
 fn last_of(family: &Family) -> (u64, u64) {
     let Family {
         len,
@@ -205,8 +204,8 @@ fn last_of(family: &Family) -> (u64, u64) {
     (first.from + from + len - 1, first.to + to + len - 1)
 }
 
-/// The same family with runs that follow one another without gaps on both sides taken as one.
-fn in_one_piece(family: &Family) -> Family {
+/// Return the same family, with runs that are contiguous on both sides merged into one.
+fn contiguous(family: &Family) -> Family {
     let mut joined = *family;
     let is_dense = |by: At, len: u64| by.from == len && by.to == len;
     if joined.inner.count > 1 && is_dense(joined.inner.by, joined.len) {
@@ -220,11 +219,10 @@ fn in_one_piece(family: &Family) -> Family {
     joined
 }
 
-/// Call `tell` with the stretches of a family whose destinations are within `clip`, counted from
-/// its beginning.
-fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch)) {
+/// Call `emit` with the runs of a family whose destinations are within `clip`, relative to its start.
+fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(EvenRuns)) {
     let (inner, outer) = (family.inner, family.outer);
-    let whole = |from: u64, to: u64, count: u64| Stretch {
+    let whole = |from: u64, to: u64, count: u64| EvenRuns {
         from,
         to,
         len: family.len,
@@ -232,10 +230,10 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Runs that follow one another evenly are one stretch, of whichever level.
+    // Evenly spaced runs of either level are one item.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
-            return tell(Stretch {
+            return emit(EvenRuns {
                 from_step: outer.by.from,
                 to_step: outer.by.to,
                 ..whole(family.first.from, family.first.to, outer.count)
@@ -244,12 +242,12 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
         for group in 0..outer.count {
             let from = family.first.from + group * outer.by.from;
             let to = family.first.to + group * outer.by.to;
-            tell(whole(from, to, inner.count));
+            emit(whole(from, to, inner.count));
         }
         return;
     };
     let group_span = inner.by.to * (inner.count - 1) + family.len;
-    let (first_group, last_group) = reached(
+    let (first_group, last_group) = overlapping(
         family.first.to,
         outer.by.to,
         outer.count,
@@ -259,7 +257,7 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
     for group in first_group..last_group {
         let from = family.first.from + group * outer.by.from;
         let to = family.first.to + group * outer.by.to;
-        let (first, last) = reached(to, inner.by.to, inner.count, family.len, (low, high));
+        let (first, last) = overlapping(to, inner.by.to, inner.count, family.len, (low, high));
         let mut run = first;
         while run < last {
             let (from, to) = (from + run * inner.by.from, to + run * inner.by.to);
@@ -268,7 +266,7 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
                 (to + family.len).saturating_sub(high),
             );
             if before > 0 || behind > 0 {
-                tell(Stretch {
+                emit(EvenRuns {
                     from: from + before,
                     to: to + before - low,
                     len: family.len - before - behind,
@@ -279,10 +277,10 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
                 run += 1;
                 continue;
             }
-            // All but the last reached run are whole, and that one too unless it ends beyond.
+            // All reached runs except perhaps the last are whole.
             let is_last_cut = to + (last - 1 - run) * inner.by.to + family.len > high;
             let count = last - run - u64::from(is_last_cut);
-            tell(Stretch {
+            emit(EvenRuns {
                 to: to - low,
                 ..whole(from, to, count)
             });
@@ -291,9 +289,10 @@ fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch
     }
 }
 
-/// Of `count` stretches of `len` places, the first at `first`, each `step` later than the one before, the numbers of
-/// those that reach into the places from `low` to before `high`.
-fn reached(first: u64, step: u64, count: u64, len: u64, (low, high): (u64, u64)) -> (u64, u64) {
+/// Return the numbers of the intervals that overlap the positions from `low` to before `high`. There are
+/// `count` intervals of length `len`; the first starts at `first`, and each other one `step` after the one
+/// before.
+fn overlapping(first: u64, step: u64, count: u64, len: u64, (low, high): (u64, u64)) -> (u64, u64) {
     if count == 1 {
         let is_reached = first < high && first + len > low;
         return (0, u64::from(is_reached));

@@ -1,69 +1,68 @@
-//! Who is to be looked at when.
+//! Agenda: the numbers (nodes or outputs) that are due, by time.
 //!
 //! Time is cut into slots of a power of two of cycles. Each of the next 64 slots has a bitmap of
-//! those that are due in it, and a coarser one of the words in use; what lies further ahead waits
-//! in a heap. So a window looks at the few slots that it covers, and in them at words in use only,
+//! the numbers that are due in it, and a coarser bitmap of its words in use. Numbers due later wait
+//! in a heap. So a window visits the few slots that it covers, and in them only the words in use,
 //! in order of the numbers.
 //!
-//! When a number is due is kept by the engine. The agenda has notes of where to look: there is one
-//! for the time at which each number is due, and others that are out of date, which are dropped
-//! when they are come across.
+//! The engine holds the time at which each number is due. The agenda has an entry for each of these
+//! times. It also has outdated entries, which it drops when it finds them.
 //!
-//! Where many are due in every window, as in a small fabric or near saturation, notes cost more
-//! than they save. The agenda then changes to another form, without notes: it looks at everybody.
-//! Every so many windows it counts how many were found and takes the form that is cheaper for
-//! these. Who is found, and in which order, is the same in both.
+//! Where many numbers are due in every window, as in a small fabric or near saturation, entries
+//! cost more than they save. Then the agenda changes to a form without entries, which scans all
+//! numbers. After a fixed number of windows it takes the form that is cheaper for the numbers found
+//! in them. Both forms find the same numbers in the same order.
 
 use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Slots that have a bitmap, as many as one word can tell.
+/// Number of slots with a bitmap: the bits of one word.
 const SLOTS: u64 = 64;
 
 /// Number of windows after which the form is chosen again.
 const WINDOWS: u32 = 64;
 
-/// What it costs to note and find one that is due, and what a window with notes costs at least, in
-/// looks at one number.
-const NOTE_COST: u64 = 6;
+/// Cost to add and find an entry, and minimum cost of a window with entries. The unit is the scan
+/// of one number.
+const ENTRY_COST: u64 = 6;
 const WINDOW_COST: u64 = 16;
 
-/// Notes of who is due when.
+/// The due numbers by time.
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
-    /// Whether everybody is looked at and nothing is noted.
-    looks: bool,
-    /// Windows since the form was chosen, and how many were found due in them.
+    /// Whether the form is a scan without entries.
+    scans: bool,
+    /// Number of windows since the form was chosen, and of due numbers found in them.
     windows: u32,
     found: u64,
-    /// A slot has 2 to the power of this cycles.
+    /// Binary logarithm of the cycles of a slot.
     shift: u32,
-    /// The slot of the present window, counted from cycle 0. It and the 63 after it have bitmaps;
-    /// that of slot s is number s modulo 64.
+    /// Slot of the present window, counted from cycle 0. It and the next 63 have bitmaps; slot s
+    /// has the bitmap s modulo 64.
     base: u64,
-    /// Which bitmaps may have a note.
+    /// Bitmap of the slots that may have an entry.
     slots: u64,
-    /// For each bitmap, which of its words may have a note: a bit for each.
+    /// For each slot, a bitmap of its words that may have an entry.
     used: Vec<u64>,
-    /// The bitmaps, one after another: a bit for each number.
+    /// Bitmaps of the slots, one after another: a bit for each number.
     words: Vec<u64>,
     used_each: usize,
     words_each: usize,
-    /// Those due later.
+    /// Entries due after these slots.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,
-    /// For each number the last time that was put into the heap, if it is still there.
+    /// For each number, the last time that was put into the heap, if it is still there.
     in_heap: Vec<Cycles>,
 }
 
 impl Agenda {
-    /// An empty agenda for the numbers below `count`. Slots are as long as windows of `hop` cycles
-    /// or up to a half shorter, so that a window covers three at most.
+    /// Return an empty agenda for the numbers below `count`. Slots are as long as windows of `hop`
+    /// cycles or up to a half shorter, so that a window covers three at most.
     pub fn new(count: usize, hop: Cycles) -> Self {
         let words_each = count.div_ceil(64);
         let used_each = words_each.div_ceil(64);
         Self {
-            looks: true,
+            scans: true,
             windows: 0,
             found: 0,
             shift: hop.ilog2(),
@@ -78,8 +77,8 @@ impl Agenda {
         }
     }
 
-    /// Drops all notes.
-    fn forget(&mut self) {
+    /// Drop all entries.
+    fn clear(&mut self) {
         self.slots = 0;
         self.used.fill(0);
         self.words.fill(0);
@@ -87,32 +86,32 @@ impl Agenda {
         self.in_heap.fill(Cycles::MAX);
     }
 
-    /// Notes that `number` is due at `time`, no sooner than the present window begins;
+    /// Set the time at which `number` is due, at or after the start of the present window;
     /// `Cycles::MAX` is never.
     #[inline]
-    pub fn note(&mut self, number: u32, time: Cycles) {
-        if !self.looks {
-            self.put(number, time);
+    pub fn set_due(&mut self, number: u32, time: Cycles) {
+        if !self.scans {
+            self.insert(number, time);
         }
     }
 
-    /// Notes that `number` is due at `time` if it was at another `before`.
+    /// Set the time at which `number` is due, if it differs from `before`.
     #[inline]
-    pub fn note_change(&mut self, number: u32, before: Cycles, time: Cycles) {
-        // Only here the two are compared: without notes, whether they differ cannot be foreseen.
-        if !self.looks {
-            self.put_change(number, before, time);
+    pub fn change_due(&mut self, number: u32, before: Cycles, time: Cycles) {
+        // The comparison is needed only with entries: the processor cannot predict its result.
+        if !self.scans {
+            self.insert_change(number, before, time);
         }
     }
 
     #[inline(never)]
-    fn put_change(&mut self, number: u32, before: Cycles, time: Cycles) {
+    fn insert_change(&mut self, number: u32, before: Cycles, time: Cycles) {
         if time != before {
-            self.put(number, time);
+            self.insert(number, time);
         }
     }
 
-    fn put(&mut self, number: u32, time: Cycles) {
+    fn insert(&mut self, number: u32, time: Cycles) {
         let slot = time >> self.shift;
         debug_assert!(slot >= self.base, "slot {slot} before {}", self.base);
         if slot - self.base < SLOTS {
@@ -131,18 +130,17 @@ impl Agenda {
         self.slots |= 1 << slot;
     }
 
-    /// The first time at which any of those is due whose times are `due`, none of them before
-    /// `now`; `Cycles::MAX` for never.
+    /// Return the first time of `due`, none of which is before `now`; `Cycles::MAX` for never.
     #[inline]
     pub fn first(&mut self, due: &[Cycles], now: Cycles) -> Cycles {
-        if self.looks {
+        if self.scans {
             first_of(due, now)
         } else {
-            self.first_noted(due)
+            self.first_entry(due)
         }
     }
 
-    fn first_noted(&mut self, due: &[Cycles]) -> Cycles {
+    fn first_entry(&mut self, due: &[Cycles]) -> Cycles {
         let mut first = Cycles::MAX;
         while self.slots != 0 && first == Cycles::MAX {
             let turned = self.slots.rotate_right((self.base % SLOTS) as u32);
@@ -159,7 +157,7 @@ impl Agenda {
         first
     }
 
-    /// The first time in a slot. Drops notes that are out of date.
+    /// Return the first time in a slot. Drop outdated entries.
     fn first_in(&mut self, slot: u64, due: &[Cycles]) -> Cycles {
         let number = (slot % SLOTS) as usize;
         let words = &mut self.words[number * self.words_each..][..self.words_each];
@@ -193,47 +191,47 @@ impl Agenda {
         }
     }
 
-    /// A window begins at `begin`, before which none of `due` is.
+    /// Start a window at `begin`, which is not after any time of `due`.
     #[inline]
     pub fn begin(&mut self, begin: Cycles, due: &[Cycles]) {
         self.base = begin >> self.shift;
         self.windows += 1;
         if self.windows == WINDOWS {
-            self.choose(due);
+            self.choose_form(due);
         }
     }
 
-    /// Takes the form that would have been cheaper for the last windows.
+    /// Take the form that would have been cheaper for the last windows.
     #[cold]
-    fn choose(&mut self, due: &[Cycles]) {
+    fn choose_form(&mut self, due: &[Cycles]) {
         let windows = u64::from(self.windows);
-        let looks = self.found * NOTE_COST + windows * WINDOW_COST >= windows * due.len() as u64;
+        let scans = self.found * ENTRY_COST + windows * WINDOW_COST >= windows * due.len() as u64;
         (self.windows, self.found) = (0, 0);
-        if looks == self.looks {
+        if scans == self.scans {
             return;
         }
-        self.looks = looks;
-        self.forget();
-        if !looks {
+        self.scans = scans;
+        self.clear();
+        if !scans {
             for (number, &time) in (0..).zip(due) {
-                self.put(number, time);
+                self.insert(number, time);
             }
         }
     }
 
-    /// Collects the numbers of those that are due before the window ends, in rising order, and
-    /// drops their notes: each needs a new one when it has been served. Returns how many.
+    /// Collect the numbers that are due before the window ends, in ascending order, and drop their
+    /// entries. Each needs a new entry after it has been served. Return how many there are.
     pub fn collect(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
-        let count = if self.looks {
-            look(due, end, busy)
+        let count = if self.scans {
+            scan(due, end, busy)
         } else {
-            self.collect_noted(due, end, busy)
+            self.collect_entries(due, end, busy)
         };
         self.found += count as u64;
         count
     }
 
-    fn collect_noted(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
+    fn collect_entries(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         while let Some(&Reverse((time, number))) = self.far.peek()
             && time < end
         {
@@ -247,12 +245,12 @@ impl Agenda {
             let used = (self.base..=last).fold(0, |used, slot| used | in_use(slot));
             for at in bits(used) {
                 let at = block * 64 + at;
-                let place = |slot: u64| (slot % SLOTS) as usize * self.words_each + at;
-                let noted =
-                    (self.base..=last).fold(0, |noted, slot| noted | self.words[place(slot)]);
+                let word_index = |slot: u64| (slot % SLOTS) as usize * self.words_each + at;
+                let entries = (self.base..=last)
+                    .fold(0, |entries, slot| entries | self.words[word_index(slot)]);
                 let mut served = 0;
-                // Without a branch: whether one is due cannot be foreseen.
-                for bit in bits(noted) {
+                // Without a branch: the processor cannot predict whether one is due.
+                for bit in bits(entries) {
                     let number = at * 64 + bit;
                     let is_due = due[number] < end;
                     busy[count] = number as u32;
@@ -260,7 +258,7 @@ impl Agenda {
                     served |= u64::from(is_due) << bit;
                 }
                 for slot in self.base..=last {
-                    self.words[place(slot)] &= !served;
+                    self.words[word_index(slot)] &= !served;
                 }
             }
         }
@@ -268,7 +266,7 @@ impl Agenda {
     }
 }
 
-/// The first time of all, none of them before `now`: nobody is looked at behind one at `now`.
+/// Return the first time, none of which is before `now`. The search ends at a time of `now`.
 fn first_of(due: &[Cycles], now: Cycles) -> Cycles {
     let mut first = Cycles::MAX;
     for &time in due {
@@ -280,9 +278,9 @@ fn first_of(due: &[Cycles], now: Cycles) -> Cycles {
     first
 }
 
-/// Collects those of all that are due before `end`. Without a branch: whether one is due cannot be
-/// foreseen.
-fn look(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
+/// Collect the numbers that are due before `end`. The code has no branch, since the processor
+/// cannot predict whether one is due.
+fn scan(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
     let mut count = 0;
     for (number, &due) in due.iter().enumerate() {
         busy[count] = number as u32;
@@ -291,7 +289,7 @@ fn look(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
     count
 }
 
-/// The places of the bits of a word that are set, in rising order.
+/// Return the indices of the set bits of a word, in ascending order.
 #[inline]
 fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -307,7 +305,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Windows as the engine makes them, beside a look at everybody.
+        /// Windows as in the engine, compared with a scan of all numbers.
         #[test]
         fn finds_those_that_a_look_at_everybody_finds(
             count in prop_oneof![1usize..70, 257usize..700, Just(5_000)],
@@ -319,17 +317,17 @@ mod tests {
             let mut busy = vec![0; count + 1];
             let mut now = 0;
             for (seed, delay, far) in seeds {
-                // Somebody becomes due sooner, or later than noted.
+                // A number becomes due sooner, or later than its entry.
                 let number = seed % count as u32;
                 let time = now + if far { delay * delay * hop } else { delay };
                 due[number as usize] = time;
-                agenda.note(number, time);
+                agenda.set_due(number, time);
                 if seed % 3 > 0 {
                     continue;
                 }
                 let first = *due.iter().min().unwrap();
                 prop_assert_eq!(agenda.first(&due, now), first);
-                // A run may end before anything is due, and what comes then may be due sooner.
+                // A run may end before any number is due. Later changes may then be due sooner.
                 let limit = now + u64::from(seed % 7) * hop;
                 if first >= limit {
                     now = limit;
@@ -346,7 +344,7 @@ mod tests {
                         0 => Cycles::MAX,
                         step => end + u64::from(step) * u64::from(seed % 50) * hop / 3,
                     };
-                    agenda.note(number, due[number as usize]);
+                    agenda.set_due(number, due[number as usize]);
                 }
                 now = end;
             }
@@ -360,11 +358,11 @@ mod tests {
         let mut agenda = Agenda::new(count, hop);
         let mut busy = vec![0; count + 1];
         let mut now = 0;
-        // One in so many is due in each window, the others far ahead.
+        // One of `one_in` is due in each window, the others far ahead.
         for one_in in [1, 100, 1, 150, 2] {
             for number in 0..count as u32 {
                 due[number as usize] = now;
-                agenda.note(number, now);
+                agenda.set_due(number, now);
             }
             for _ in 0..3 * WINDOWS {
                 let first = *due.iter().min().unwrap();
@@ -378,10 +376,10 @@ mod tests {
                 for number in expected {
                     let ahead = if number % one_in == 0 { 3 } else { 5_000 * hop };
                     due[number as usize] = now + ahead;
-                    agenda.note(number, now + ahead);
+                    agenda.set_due(number, now + ahead);
                 }
             }
-            assert_eq!(agenda.looks, one_in <= 2, "one in {one_in}");
+            assert_eq!(agenda.scans, one_in <= 2, "one in {one_in}");
         }
     }
 }

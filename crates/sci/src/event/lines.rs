@@ -1,7 +1,7 @@
 //! Headers on the links.
 //!
-//! What is on a link arrives in the order in which it left, so a list for each is enough. All lists
-//! share one small store, so that what is in use stays close together.
+//! Headers arrive in the order in which they left, so a list for each link is enough. All lists
+//! share one small store, so that the entries in use stay close together.
 
 use super::packets::PacketId;
 use super::queue::QueueId;
@@ -11,47 +11,47 @@ use isthmus_kernel::{Cycles, Id, Slab, id};
 use std::hint::select_unpredictable;
 
 id! {
-    /// The place of a header.
+    /// The slot of a header.
     pub(super) struct HeaderId;
 }
 
 impl HeaderId {
-    /// The place that stands for no header. There is one in it that is never due, so that nobody has to
-    /// ask whether there is one.
-    pub const NOBODY: Self = Self(0);
+    /// Stands for no header. Its slot holds a header that is never due, so that no code has to test
+    /// for it.
+    pub const SENTINEL: Self = Self(0);
 }
 
-/// What a header is of.
+/// Kind of a packet. It determines the meaning of `Header::number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A send, its packet's number with it.
+    /// A send, with the number of its packet.
     Send,
-    /// An echo of an accepted send, the number of the queue that held the packet with it.
+    /// An echo of an accepted send, with the number of the queue that held the packet.
     Good,
-    /// An echo of a refused send, its packet's number with it. Also an echo whose send has not
-    /// come to its target yet.
+    /// An echo of a refused send, with the number of its packet. Also an echo whose send has not
+    /// reached its target yet.
     Busy,
 }
 
-/// A header on its way. None is in two lines of a processor's cache.
+/// A header in flight. No header spans two cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Header {
-    /// When it comes to the interface that the link leads to.
+    /// Arrival at the interface that the link leads to.
     pub time: Cycles,
-    /// The next on the link.
+    /// Next header on the link.
     pub next: HeaderId,
     /// Number of the packet or the queue: see [`Kind`].
     pub number: u32,
-    /// For a send that goes no further, the place of the echo that follows it.
+    /// For a send that ends here, the echo that follows it.
     pub echo: HeaderId,
     /// For an echo of an accepted send, the interface from which the packet came to the queue.
     pub from: InterfaceId,
-    /// Links still to go, those after the interface that it comes to.
+    /// Number of links still to go after the next interface.
     pub left: u16,
-    /// Links that the echo of a send goes.
+    /// Number of links that the echo of a send goes.
     pub back: u16,
-    /// Symbols with the idle.
+    /// Number of symbols, with the idle.
     pub size: u16,
     pub kind: Kind,
     /// The class of the packet.
@@ -59,14 +59,14 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The packet of a send, or of an echo of a refused one.
+    /// Return the packet of a send, or of an echo of a refused one.
     #[inline]
     pub fn packet(&self) -> PacketId {
         debug_assert!(self.kind != Kind::Good);
         PacketId::new(self.number)
     }
 
-    /// The queue that held the packet of an accepted send, whose echo this is.
+    /// Return the queue that held the packet of the accepted send whose echo this is.
     #[inline]
     pub fn queue(&self) -> QueueId {
         debug_assert!(self.kind == Kind::Good);
@@ -74,7 +74,7 @@ impl Header {
     }
 }
 
-/// What comes to an interface, in order of time.
+/// Headers on the way to an interface, in order of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     first: HeaderId,
@@ -83,8 +83,8 @@ pub(super) struct Line {
 
 impl Line {
     pub const EMPTY: Self = Self {
-        first: HeaderId::NOBODY,
-        last: HeaderId::NOBODY,
+        first: HeaderId::SENTINEL,
+        last: HeaderId::SENTINEL,
     };
 }
 
@@ -98,9 +98,9 @@ impl Headers {
     pub fn new() -> Self {
         let none = Header {
             time: Cycles::MAX,
-            next: HeaderId::NOBODY,
+            next: HeaderId::SENTINEL,
             number: 0,
-            echo: HeaderId::NOBODY,
+            echo: HeaderId::SENTINEL,
             from: InterfaceId::NONE,
             left: 0,
             back: 0,
@@ -109,55 +109,57 @@ impl Headers {
             class: Class::Request,
         };
         let mut headers = Slab::new();
-        let place = headers.insert(none);
-        debug_assert_eq!(place, HeaderId::NOBODY);
+        let slot = headers.insert(none);
+        debug_assert_eq!(slot, HeaderId::SENTINEL);
         Self { headers }
     }
 
     #[inline]
-    pub fn get_mut(&mut self, place: HeaderId) -> &mut Header {
-        &mut self.headers[place]
+    pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
+        &mut self.headers[slot]
     }
 
-    /// Finds a place for a header.
+    /// Store a header. Return its slot.
     #[inline]
     pub fn add(&mut self, header: Header) -> HeaderId {
         self.headers.insert(header)
     }
 
-    /// Gives up a place.
+    /// Free a slot.
     #[inline]
-    pub fn remove(&mut self, place: HeaderId) {
-        self.headers.remove(place);
+    pub fn remove(&mut self, slot: HeaderId) {
+        self.headers.remove(slot);
     }
 
-    /// Puts a header at the end of a line. Without a branch: whether the line is empty cannot be
-    /// foreseen. What is said to follow the place of no header has no meaning.
+    /// Append a header to a line. The code has no branch, since the processor cannot predict
+    /// whether the line is empty. `next` of the sentinel has no meaning.
     #[inline]
-    pub fn push(&mut self, line: &mut Line, place: HeaderId) {
-        let only = line.first == HeaderId::NOBODY;
-        let last = select_unpredictable(only, HeaderId::NOBODY, line.last);
-        self.headers[last].next = place;
-        line.first = select_unpredictable(only, place, line.first);
-        line.last = place;
+    pub fn push(&mut self, line: &mut Line, slot: HeaderId) {
+        let only = line.first == HeaderId::SENTINEL;
+        let last = select_unpredictable(only, HeaderId::SENTINEL, line.last);
+        self.headers[last].next = slot;
+        line.first = select_unpredictable(only, slot, line.first);
+        line.last = slot;
     }
 
-    /// Takes the first header of a line, which it is ready to leave for another. Returns its place,
-    /// itself, and the time of the next.
+    /// Remove the first header of a line, for use in another. Return its slot, the header and the
+    /// time of the next.
     #[inline]
     pub fn pop(&mut self, line: &mut Line) -> (HeaderId, &mut Header, Cycles) {
-        let place = line.first;
-        line.first = self.headers[place].next;
+        let slot = line.first;
+        line.first = self.headers[slot].next;
         let next = self.headers[line.first].time;
-        let header = &mut self.headers[place];
-        header.next = HeaderId::NOBODY;
-        (place, header, next)
+        let header = &mut self.headers[slot];
+        header.next = HeaderId::SENTINEL;
+        (slot, header, next)
     }
 
-    /// The headers of a line.
+    /// Return the headers of a line.
     pub fn iter(&self, line: Line) -> impl Iterator<Item = &Header> {
-        let place = |place: HeaderId| (place != HeaderId::NOBODY).then_some(place);
-        std::iter::successors(place(line.first), move |&at| place(self.headers[at].next))
-            .map(|at| &self.headers[at])
+        let existing = |slot: HeaderId| (slot != HeaderId::SENTINEL).then_some(slot);
+        std::iter::successors(existing(line.first), move |&at| {
+            existing(self.headers[at].next)
+        })
+        .map(|at| &self.headers[at])
     }
 }

@@ -1,25 +1,24 @@
 //! The event-driven engine.
 //!
-//! Only headers move: where the rest of a packet is follows by arithmetic. An output link is a
-//! server that finishes each packet that it has started. What passes through starts at the later of its arrival
-//! and the end of what went before; an own packet starts when the link is free and nothing has
+//! Only headers move; the rest of a packet follows by arithmetic. An output link is a server that
+//! finishes each packet that it has started. A forwarded packet starts at the later of its arrival
+//! and the end of the previous packet. An own packet starts when the link is free and no header has
 //! arrived before. So a packet costs one event for each link that it crosses, and so does its echo.
 //!
-//! Nodes learn of one another no sooner than one hop after something happened. The engine therefore
-//! goes from node to node in windows of one hop, and within each keeps the order of the events of
-//! that node alone: there is no queue of events. A window begins when something is due first. In it
-//! the nodes that have something to do are served in the order of their numbers, then the outputs.
-//! The headers on a link arrive in the order in which they were sent, so that each interface has a
-//! list of those that it will pass on and one of those that go no further. All lists share one
-//! store, whose places are used again.
+//! A node cannot affect another one sooner than one hop later. Therefore the engine goes from node
+//! to node in windows of one hop. Within a window it keeps the order of the events of each node
+//! alone, and needs no queue of events. A window starts with the first event that is due. In it the
+//! engine first serves the nodes with events in the order of their numbers, then the outputs. The
+//! headers on a link arrive in the order in which they were sent. So each interface has a list of
+//! headers that it will forward and one of headers that end there. All lists share one slab.
 //!
 //! # Data
-//! - When each node and each output has something to do next is one number, in an array of its own
-//!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
-//! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a window in which
-//!   little moves touches only those with work; where many have work it looks at everybody. The
-//!   rule: code that changes a number of these arrays must note it there.
-//! - What an event touches of an interface is one record for what comes in and one for what leaves.
+//! - The time of the next event of each node and each output is one number, in an array of its own
+//!   (`nodes_due`, `outputs_due`). For idle ones the engine reads nothing else.
+//! - Beside each array is an `Agenda`, with bitmaps of the due numbers by time. With its help a
+//!   window with few events touches only the nodes that have events; with many events the engine
+//!   scans all. Invariant: code that changes a number of these arrays must report it to the agenda.
+//! - An event touches one record of an interface for incoming packets and one for outgoing ones.
 
 mod agenda;
 mod lines;
@@ -37,25 +36,25 @@ use crate::{
 use agenda::Agenda;
 use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Table};
 use lines::{Headers, Line};
-use packets::{Fifo, Origin, PacketId, Packets, Stretch};
-use port::{Came, GENERATE, Input, Key, NEVER, Output, key, time_of};
+use packets::{Fifo, Origin, PacketId, Packets, RouteSegment};
+use port::{GENERATE, Input, Key, NEVER, Output, Received, key, time_of};
 use queue::{QueueId, Queues};
 use std::collections::VecDeque;
 
 /// A node's client.
 #[derive(Debug, Clone)]
 struct Client {
-    /// Packets to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, PacketId)>,
+    /// Packets to be generated and their times, in order of time.
+    scheduled: VecDeque<(Cycles, PacketId)>,
     /// Packets that wait for a slot, by class.
     waiting: [VecDeque<Waiting>; CLASSES],
 }
 
-/// A packet that waits for a slot, and where.
+/// A packet that waits for a slot, and its queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: PacketId,
-    /// The interface that it leaves by, and the queue there.
+    /// The interface by which it leaves, and the queue there.
     port: InterfaceId,
     queue: QueueId,
 }
@@ -66,39 +65,39 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, a cycle before which neither an input nor the client has anything to do.
+    /// For each node, a lower bound of the next event of its inputs and client.
     nodes_due: Vec<Cycles>,
-    /// For each client, when it generates its next packet.
+    /// For each client, the time of its next packet.
     clients_due: Vec<Key>,
-    /// For each input, when it has something to do.
+    /// For each input, the time of its next event.
     inputs_due: Table<InterfaceId, Key>,
-    /// For each output, the first cycle in which it has something to do.
+    /// For each output, the time of its next event.
     outputs_due: Table<InterfaceId, Cycles>,
-    /// Notes of both.
+    /// Agendas of `nodes_due` and `outputs_due`.
     nodes_agenda: Agenda,
     outputs_agenda: Agenda,
     inputs: Table<InterfaceId, Input>,
     outputs: Table<InterfaceId, Output>,
-    /// What has come to each interface.
-    came: Table<InterfaceId, Came>,
+    /// Symbols received at each interface.
+    received: Table<InterfaceId, Received>,
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
-    /// Room for the numbers of all nodes, or all outputs.
+    /// Buffer for the numbers of the nodes or outputs that are due.
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
-    /// All but the symbols of links, which are counted in `outputs`.
+    /// Counters except the symbols of links, which are counted in `received`.
     counters: Counters,
-    /// Packets that ever entered an output queue.
-    entered: u64,
+    /// Number of entries of packets into output queues so far.
+    entry_count: u64,
     under_way: u64,
     last_delivery: Cycles,
     last_start: Cycles,
 }
 
 impl<T: Copy> Engine<T> {
-    /// Idle interfaces and empty queues.
+    /// Return idle interfaces and empty queues.
     fn interfaces(
         fabric: &Fabric,
         rules: &Rules,
@@ -109,12 +108,12 @@ impl<T: Copy> Engine<T> {
     ) {
         let (mut inputs, mut outputs, mut queues) = (Vec::new(), Vec::new(), Queues::new());
         for interface in fabric.interfaces().values() {
-            let count = fabric.of_node(interface.node).len() as u32;
+            let count = fabric.node_interfaces(interface.node).len() as u32;
             inputs.push(Input {
                 arrival: NEVER,
                 crossbar: NEVER,
-                done: 0,
-                moving: Class::Request,
+                crossbar_free: 0,
+                transfer_class: Class::Request,
                 line: Line::EMPTY,
                 node: interface.node,
                 port: interface.port as u16,
@@ -143,7 +142,7 @@ impl<T: Copy> Engine<T> {
         (inputs.into(), outputs.into(), queues)
     }
 
-    /// Whether a packet is under way or to be generated.
+    /// Return whether a packet is in flight or to be generated.
     fn has_work(&self) -> bool {
         self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
@@ -167,15 +166,15 @@ impl<T: Copy> Engine<T> {
         let packet = self.packets.add(class, symbols as u16, route.len(), origin);
         let mut at = node;
         let mut ring = u32::MAX;
-        let stretches = self.packets.route_mut(packet);
-        for (stretch, &segment) in stretches.iter_mut().zip(route) {
-            let ends = self.fabric.stretch(at, segment);
+        let segments = self.packets.route_mut(packet);
+        for (resolved, &segment) in segments.iter_mut().zip(route) {
+            let ends = self.fabric.segment_ends(at, segment);
             let (from, to) = match ends {
                 Ok(ends) if segment.ring != ring => ends,
                 _ => panic!("{}", Error::Route { node: at, segment }),
             };
-            let around = self.fabric.of_ring(segment.ring).len() as u32;
-            *stretch = Stretch {
+            let around = self.fabric.ring_interfaces(segment.ring).len() as u32;
+            *resolved = RouteSegment {
                 port: from,
                 hops: segment.hops as u16,
                 back: (around - segment.hops) as u16,
@@ -187,11 +186,11 @@ impl<T: Copy> Engine<T> {
             at != node,
             "a packet of node {node} has a route that is empty or leads back"
         );
-        self.packets.put_on(packet, 0);
-        self.will_come(node, time, packet);
+        self.packets.set_segment(packet, 0);
+        self.schedule(node, time, packet);
     }
 
-    /// Takes in what is no packet but a reminder.
+    /// Accept a reminder, which is offered as a packet without symbols.
     #[cold]
     fn insert_reminder(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet { symbols, .. } = offered;
@@ -207,41 +206,41 @@ impl<T: Copy> Engine<T> {
             admitted: 0,
         };
         let reminder = (self.packets).add(offered.class, symbols as u16, 0, origin);
-        self.will_come(offered.node, time, reminder);
+        self.schedule(offered.node, time, reminder);
     }
 
-    /// The client of `node` is to generate a packet.
+    /// Schedule the generation of a packet.
     #[inline(always)]
-    fn will_come(&mut self, node: u32, time: Cycles, packet: PacketId) {
+    fn schedule(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];
-        let to_come = &mut client.to_come;
-        if to_come.back().is_none_or(|&(last, _)| last <= time) {
-            to_come.push_back((time, packet));
+        let scheduled = &mut client.scheduled;
+        if scheduled.back().is_none_or(|&(last, _)| last <= time) {
+            scheduled.push_back((time, packet));
         } else {
-            let place = to_come.partition_point(|&(other, _)| other <= time);
-            to_come.insert(place, (time, packet));
+            let index = scheduled.partition_point(|&(other, _)| other <= time);
+            scheduled.insert(index, (time, packet));
         }
-        self.clients_due[node as usize] = key(to_come[0].0, GENERATE);
-        self.node_is_due(node, time);
+        self.clients_due[node as usize] = key(scheduled[0].0, GENERATE);
+        self.schedule_node(node, time);
     }
 
-    /// An input or the client of a node has something to do at `time`.
+    /// Schedule an event of an input or the client of a node at `time`.
     #[inline]
-    fn node_is_due(&mut self, node: u32, time: Cycles) {
+    fn schedule_node(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
         let before = *due;
         *due = before.min(time);
-        self.nodes_agenda.note_change(node, before, *due);
+        self.nodes_agenda.change_due(node, before, *due);
     }
 
-    /// An output has something to do at `due`.
+    /// Schedule the next event of an output at `due`.
     #[inline]
-    fn output_is_due(&mut self, port: InterfaceId, due: Cycles) {
+    fn schedule_output(&mut self, port: InterfaceId, due: Cycles) {
         let before = std::mem::replace(&mut self.outputs_due[port], due);
-        self.outputs_agenda.note_change(port.number(), before, due);
+        self.outputs_agenda.change_due(port.number(), before, due);
     }
 
-    /// Accepts the offers of a handler in answer to a report on `node` at `now`.
+    /// Accept the offers of a handler in answer to a report on `node` at `now`.
     #[inline]
     fn take_offers(&mut self, node: u32, now: Cycles) {
         if !self.offers.packets.is_empty() {
@@ -316,7 +315,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         let nodes = fabric.node_count() as usize;
         let interfaces = fabric.interfaces().values().len();
         let client = Client {
-            to_come: VecDeque::new(),
+            scheduled: VecDeque::new(),
             waiting: [VecDeque::new(), VecDeque::new()],
         };
         Ok(Self {
@@ -328,7 +327,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
             nodes_agenda: Agenda::new(nodes, rules.hop),
             outputs_agenda: Agenda::new(interfaces, rules.hop),
             busy: vec![0; nodes.max(interfaces) + 1],
-            came: Table::of(interfaces, Came::default()),
+            received: Table::of(interfaces, Received::default()),
             inputs,
             outputs,
             queues,
@@ -337,7 +336,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
             packets: Packets::new(),
             offers: Offers::default(),
             counters: Counters::new(fabric),
-            entered: 0,
+            entry_count: 0,
             under_way: 0,
             last_delivery: 0,
             last_start: 0,
@@ -353,15 +352,15 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
             .zip(&mut counters.echo_symbols)
             .zip(self.outputs.values())
         {
-            [*send, *echo] = self.came[out.next].before(self.now);
+            [*send, *echo] = self.received[out.next].symbols_before(self.now);
         }
         counters
     }
 
     fn reset_counters(&mut self) {
         self.counters.reset();
-        for came in self.came.values_mut() {
-            came.restart(self.now);
+        for received in self.received.values_mut() {
+            received.restart(self.now);
         }
     }
 
@@ -370,6 +369,6 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
     }
 
     fn wedged(&self) -> Vec<u32> {
-        self.find_wedged()
+        self.wedged_nodes()
     }
 }

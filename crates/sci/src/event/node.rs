@@ -1,4 +1,4 @@
-//! What happens at one node.
+//! Events of one node.
 
 use super::lines::{Header, Kind};
 use super::packets::PacketId;
@@ -10,8 +10,8 @@ use crate::{Handler, InterfaceId, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// Serves what is due at any node before `end`. Outputs follow later: what enters their queues
-    /// says itself from when on it may leave.
+    /// Serve the events of all nodes before `end`. Outputs follow later: each packet in their
+    /// queues has the time from which it may leave.
     pub(super) fn run_nodes<H: Handler<Tag = T>>(&mut self, end: Cycles, handler: &mut H) {
         let mut busy = std::mem::take(&mut self.busy);
         let count = self.nodes_agenda.collect(&self.nodes_due, end, &mut busy);
@@ -21,11 +21,11 @@ impl<T: Copy> Engine<T> {
         self.busy = busy;
     }
 
-    /// Serves what is due at `node` before `end`: arrivals, the client and the crossbars, in order
-    /// of time.
+    /// Serve the events of `node` before `end`: arrivals, the client and the crossbars, in order of
+    /// time.
     #[inline]
     fn run_node<H: Handler<Tag = T>>(&mut self, node: usize, end: Cycles, handler: &mut H) {
-        let range = self.fabric.of_node(node as u32);
+        let range = self.fabric.node_interfaces(node as u32);
         loop {
             let (first, port) = first_due(&self.inputs_due.values()[range.clone()]);
             let port = InterfaceId::new((range.start + port) as u32);
@@ -33,7 +33,7 @@ impl<T: Copy> Engine<T> {
             let due = time_of(first.min(client));
             if due >= end {
                 self.nodes_due[node] = due;
-                return self.nodes_agenda.note(node as u32, due);
+                return self.nodes_agenda.set_due(node as u32, due);
             }
             if client < first {
                 self.generate(node, due, handler);
@@ -45,11 +45,11 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// A client generates its next packet.
+    /// Generate the next packet of a client.
     fn generate<H: Handler<Tag = T>>(&mut self, node: usize, now: Cycles, handler: &mut H) {
         let client = &mut self.clients[node];
-        let (_, packet) = client.to_come.pop_front().expect("a packet is to come");
-        self.clients_due[node] = match client.to_come.front() {
+        let (_, packet) = client.scheduled.pop_front().expect("a packet is to come");
+        self.clients_due[node] = match client.scheduled.front() {
             Some(&(time, _)) => key(time, GENERATE),
             None => NEVER,
         };
@@ -65,7 +65,7 @@ impl<T: Copy> Engine<T> {
         let queue = self.queue_for(packet, None);
         let wait = Waiting {
             packet,
-            port: self.packets.flights[packet].on.port,
+            port: self.packets.flights[packet].current.port,
             queue,
         };
         let waiting = &mut self.clients[node].waiting[class.number()];
@@ -87,54 +87,54 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node as u32, now);
     }
 
-    /// The output queue for the present stretch of a packet that comes in by interface number
-    /// `from` of its node, or from the client.
+    /// Return the output queue for the present segment of a packet. The packet comes in by
+    /// interface number `from` of its node, or from the client.
     #[inline]
     pub(super) fn queue_for(&self, packet: PacketId, from: Option<u32>) -> QueueId {
         let flight = &self.packets.flights[packet];
-        let port = flight.on.port;
+        let port = flight.current.port;
         let from = from.unwrap_or(u32::from(self.inputs[port].port));
         self.outputs[port].queue(flight.class.number(), from)
     }
 
-    /// A packet of the client gets a slot.
+    /// Give a packet of the client a slot.
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
         self.packets.origins[wait.packet].admitted = now;
-        self.enter(wait, wait.port, now);
+        self.enqueue(wait, wait.port, now);
     }
 
-    /// A packet that came `from` an interface, or to that of the queue itself from the client, takes
-    /// a slot of an output queue, from where it may leave at `ready`.
+    /// Add a packet to an output queue, from where it may leave at `ready`. The packet came `from`
+    /// an interface; for a packet of the client, that is the interface of the queue.
     #[inline]
-    fn enter(&mut self, wait: Waiting, from: InterfaceId, ready: Cycles) {
+    fn enqueue(&mut self, wait: Waiting, from: InterfaceId, ready: Cycles) {
         let flight = &mut self.packets.flights[wait.packet];
         flight.queue = wait.queue;
         flight.from = from;
         flight.ready = ready;
-        flight.age = self.entered;
-        self.entered += 1;
+        flight.age = self.entry_count;
+        self.entry_count += 1;
         let flights = &mut self.packets.flights;
         self.queues.push(wait.queue, wait.packet, ready, flights);
-        self.waits(wait.port, ready);
+        self.schedule_departure(wait.port, ready);
     }
 
-    /// A queue of `port` has a packet that may leave at `ready`.
+    /// Schedule the departure of a packet of `port` that may leave at `ready`.
     #[inline]
-    fn waits(&mut self, port: InterfaceId, ready: Cycles) {
+    fn schedule_departure(&mut self, port: InterfaceId, ready: Cycles) {
         let out = &mut self.outputs[port];
         out.own = out.own.min(ready.max(out.free));
         let due = out.due();
-        self.output_is_due(port, due);
+        self.schedule_output(port, due);
     }
 
-    /// A send or an echo comes to where it goes.
+    /// Handle a send or an echo at its destination.
     #[inline]
     fn arrive<H: Handler<Tag = T>>(&mut self, port: InterfaceId, now: Cycles, handler: &mut H) {
         let input = &mut self.inputs[port];
-        let (place, &mut header, next) = self.headers.pop(&mut input.line);
-        self.headers.remove(place);
-        self.came[port].count(header.kind, now, header.size);
+        let (slot, &mut header, next) = self.headers.pop(&mut input.line);
+        self.headers.remove(slot);
+        self.received[port].count(header.kind, now, header.size);
         input.arrival = if next == Cycles::MAX {
             NEVER
         } else {
@@ -148,10 +148,10 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// A busy echo has come: its packet is ready again.
+    /// Handle a busy echo: its packet is ready again.
     fn retry(&mut self, port: InterfaceId, packet: PacketId, now: Cycles) {
-        // The packet goes before those behind it from now on, but not before.
-        self.advance(port, now);
+        // From now on, but not before, the packet goes before those behind it.
+        self.run_output(port, now);
         self.counters.retries[port.index()] += 1;
         let flight = &mut self.packets.flights[packet];
         flight.ready = now;
@@ -159,10 +159,10 @@ impl<T: Copy> Engine<T> {
         let queue = flight.queue;
         self.queues
             .put_back(queue, packet, &mut self.packets.flights);
-        self.waits(port, now);
+        self.schedule_departure(port, now);
     }
 
-    /// A good echo has come: a slot of an output queue is free.
+    /// Handle a good echo: a slot of an output queue is free.
     #[inline]
     fn release(&mut self, port: InterfaceId, echo: &Header, now: Cycles) {
         self.queues.slots[echo.queue()].held -= 1;
@@ -170,25 +170,25 @@ impl<T: Copy> Engine<T> {
         if from == port {
             self.admit_waiting(self.inputs[port].node as usize, class, now);
         } else {
-            self.look(from, class, now);
+            self.schedule_transfer(from, class, now);
         }
     }
 
-    /// The crossbar behind an input is to look, as soon as it is free, whether it can transfer a
-    /// packet.
+    /// Schedule a search of the crossbar behind an input for a packet to transfer, as soon as it is
+    /// free.
     #[inline]
-    fn look(&mut self, port: InterfaceId, class: usize, now: Cycles) {
+    fn schedule_transfer(&mut self, port: InterfaceId, class: usize, now: Cycles) {
         let input = &mut self.inputs[port];
         let queue = &input.queues[class];
         if queue.len > 0 {
             let ready = self.packets.flights[queue.head].ready;
-            let time = now.max(input.done).max(ready);
+            let time = now.max(input.crossbar_free).max(ready);
             input.crossbar = input.crossbar.min(key(time, TRANSFER));
             self.inputs_due[port] = input.due();
         }
     }
 
-    /// Packets of the client move up as long as the first finds a slot.
+    /// Admit waiting packets of the client as long as the first finds a slot.
     fn admit_waiting(&mut self, node: usize, class: usize, now: Cycles) {
         while let Some(&wait) = self.clients[node].waiting[class].front()
             && !self.queues.slots[wait.queue].is_full()
@@ -196,15 +196,15 @@ impl<T: Copy> Engine<T> {
             let waiting = &mut self.clients[node].waiting[class];
             waiting.pop_front();
             if let Some(next) = waiting.front() {
-                // A packet that has waited for long is no longer in the processor's caches: it is called
-                // for before it is needed.
+                // The processor does not cache a packet that has waited for long. Read it before it
+                // is needed.
                 std::hint::black_box(self.packets.flights[next.packet].symbols);
             }
             self.admit(wait, now);
         }
     }
 
-    /// A send arrives at its target: it is accepted or refused, and its echo follows.
+    /// Accept or refuse a send at its target, and set its echo.
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,
@@ -217,10 +217,10 @@ impl<T: Copy> Engine<T> {
         let flight = &self.packets.flights[packet];
         let class = flight.class.number();
         let input = &mut self.inputs[port];
-        // The packet in transfer holds its slot to the end. One that is for the client is gone
-        // before the next header comes, so nobody ever finds its slot held.
-        let moving = input.done > now && input.moving == flight.class;
-        let held = input.queues[class].len + u32::from(moving);
+        // A packet in transfer holds its slot to the end. The slot of a packet for the client is
+        // free before the next header comes, so no header ever finds it in use.
+        let transferring = input.crossbar_free > now && input.transfer_class == flight.class;
+        let held = input.queues[class].len + u32::from(transferring);
         if held >= self.rules.input_slots {
             return;
         }
@@ -228,22 +228,22 @@ impl<T: Copy> Engine<T> {
         echo.kind = Kind::Good;
         echo.number = flight.queue.number();
         echo.from = flight.from;
-        let stretch = flight.stretch + 1;
-        if stretch == flight.stretches {
+        let segment = flight.segment + 1;
+        if segment == flight.segments {
             self.deliver(port, packet, now, handler);
             return;
         }
-        self.packets.put_on(packet, stretch);
-        // From when on the crossbar may take it.
-        let (decision, _) = self.rules.around_transfer();
+        self.packets.set_segment(packet, segment);
+        // Cycle from which the crossbar may take it.
+        let (decision, _) = self.rules.ring_change_delays();
         self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);
         input.queues[class].push(packet, &mut self.packets.flights);
-        if alone && input.done <= now && decision == 0 {
-            // The transfer that the crossbar would begin later in this cycle.
+        if alone && input.crossbar_free <= now && decision == 0 {
+            // The crossbar would start this transfer later in the same cycle.
             self.transfer(port, now);
         } else {
-            self.look(port, class, now);
+            self.schedule_transfer(port, class, now);
         }
     }
 
@@ -258,7 +258,7 @@ impl<T: Copy> Engine<T> {
         let flight = &self.packets.flights[packet];
         let origin = self.packets.origins[packet];
         let links = self.packets.route(packet);
-        let links = links.iter().map(|stretch| u32::from(stretch.hops)).sum();
+        let links = links.iter().map(|segment| u32::from(segment.hops)).sum();
         let delivery = Delivery {
             tag: origin.tag,
             node,
@@ -269,7 +269,7 @@ impl<T: Copy> Engine<T> {
             sent: flight.sent,
             header: now,
             tail: now + u64::from(flight.symbols),
-            ring_changes: u32::from(flight.stretches) - 1,
+            ring_changes: u32::from(flight.segments) - 1,
             links,
             retries: flight.retries,
         };
@@ -281,11 +281,11 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node, now);
     }
 
-    /// The crossbar behind an input takes the first packet that finds a slot, responses first.
+    /// Start the transfer of the first packet that finds a slot, responses first.
     fn transfer(&mut self, port: InterfaceId, now: Cycles) {
         let input = &mut self.inputs[port];
         input.crossbar = NEVER;
-        if input.done <= now {
+        if input.crossbar_free <= now {
             for class in [Class::Response, Class::Request] {
                 let input = &self.inputs[port];
                 let waiting = input.queues[class.number()];
@@ -306,18 +306,18 @@ impl<T: Copy> Engine<T> {
                 let flight = &self.packets.flights[packet];
                 let input = &mut self.inputs[port];
                 input.queues[class.number()].pop(&self.packets.flights);
-                input.done = now + u64::from(flight.symbols);
-                input.moving = class;
+                input.crossbar_free = now + u64::from(flight.symbols);
+                input.transfer_class = class;
                 if input.queues.iter().any(|queue| queue.len > 0) {
-                    input.crossbar = key(input.done, TRANSFER);
+                    input.crossbar = key(input.crossbar_free, TRANSFER);
                 }
                 let wait = Waiting {
                     packet,
-                    port: flight.on.port,
+                    port: flight.current.port,
                     queue,
                 };
-                let (_, after) = self.rules.around_transfer();
-                self.enter(wait, port, now + after);
+                let (_, after) = self.rules.ring_change_delays();
+                self.enqueue(wait, port, now + after);
                 break;
             }
         }
@@ -325,16 +325,16 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// The earliest key among the inputs of a node, and the first of those that have it.
+/// Return the earliest key among the inputs of a node, and the first input that has it.
 #[inline]
 fn first_due(inputs: &[Key]) -> (Key, usize) {
     let mut first = NEVER;
-    let mut place = 0;
-    for (index, &key) in inputs.iter().enumerate() {
+    let mut index = 0;
+    for (input, &key) in inputs.iter().enumerate() {
         if key < first {
             first = key;
-            place = index;
+            index = input;
         }
     }
-    (first, place)
+    (first, index)
 }

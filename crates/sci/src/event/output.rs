@@ -1,4 +1,4 @@
-//! Outputs: what leaves an interface, and when.
+//! Outputs: departures from interfaces.
 
 use super::Engine;
 use super::lines::{Header, HeaderId, Kind};
@@ -9,7 +9,7 @@ use isthmus_kernel::{Cycles, Id};
 use std::hint::select_unpredictable;
 
 impl<T: Copy> Engine<T> {
-    /// Lets leave all that comes to an output before `end` or starts there.
+    /// Forward and send all packets that can leave any output before `end`.
     pub(super) fn run_outputs(&mut self, end: Cycles) {
         let mut busy = std::mem::take(&mut self.busy);
         let mut count = self
@@ -20,67 +20,70 @@ impl<T: Copy> Engine<T> {
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(InterfaceId::new(port));
-                // Without a branch: whether there is more to do cannot be foreseen.
+                // Without a branch: the processor cannot predict whether there is more to do.
                 busy[still] = port;
                 still += usize::from(due < end);
-                self.outputs_agenda.note(port, due);
+                self.outputs_agenda.set_due(port, due);
             }
             count = still;
         }
         self.busy = busy;
     }
 
-    /// Lets leave what comes to `port` before `end` or starts there.
-    pub(super) fn advance(&mut self, port: InterfaceId, end: Cycles) {
+    /// Forward and send all packets that can leave `port` before `end`.
+    pub(super) fn run_output(&mut self, port: InterfaceId, end: Cycles) {
         let mut due = self.outputs_due[port];
         if due < end {
             while due < end {
                 due = self.step(port);
             }
-            self.outputs_agenda.note(port.number(), due);
+            self.outputs_agenda.set_due(port.number(), due);
         }
     }
 
-    /// Lets leave what is next. Returns when there is more to do, which the caller is to note.
+    /// Forward or send the next packet. Return the time of the next departure, which the caller
+    /// must schedule.
     ///
-    /// Never a part of the loops that call it: there the compiler makes branches of its choices,
-    /// which cannot be foreseen.
+    /// Not inlined into the loops that call it: there the compiler turns its selections into
+    /// branches, which the processor cannot predict.
     #[inline(never)]
     fn step(&mut self, port: InterfaceId) -> Cycles {
         let out = &self.outputs[port];
-        // An own packet goes first if it can leave when a header comes.
+        // An own packet goes first if it can leave in the cycle in which a header comes.
         if out.own <= out.pass {
-            self.start(port)
+            self.send_own(port)
         } else {
-            self.pass(port)
+            self.forward(port)
         }
     }
 
-    /// An own packet leaves: the oldest that is ready of the next queue in turn that has one.
+    /// Send an own packet: the oldest ready packet of the next queue, in round-robin order, that
+    /// has one.
     #[inline(never)]
-    fn start(&mut self, port: InterfaceId) -> Cycles {
+    fn send_own(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues.index();
         let queues = base..base + out.queue_count as usize;
-        // Which queues have a packet that is ready, and when the first of the others will have one.
+        // Bitmap of the queues with a ready packet, and the time at which the first of the others
+        // has one.
         let (mut ready, mut next) = (0, Cycles::MAX);
-        for (place, &time) in self.queues.ready.values()[queues].iter().enumerate() {
+        for (index, &time) in self.queues.ready.values()[queues].iter().enumerate() {
             let is_ready = time <= now;
-            ready |= u64::from(is_ready) << place;
+            ready |= u64::from(is_ready) << index;
             next = select_unpredictable(is_ready, next, next.min(time));
         }
         debug_assert!(ready != 0, "an own packet is ready");
         let later = ready & (u64::MAX << out.turn);
-        let place = if later == 0 { ready } else { later }.trailing_zeros();
+        let index = if later == 0 { ready } else { later }.trailing_zeros();
         let flights = &mut self.packets.flights;
-        let queue = QueueId::new(out.queues.number() + place);
+        let queue = QueueId::new(out.queues.number() + index);
         let packet = self.queues.pop(queue, flights);
         if ready & (ready - 1) != 0 {
             next = now;
         }
         next = next.min(self.queues.ready[queue]);
-        out.turn = place + 1;
+        out.turn = index + 1;
         if out.turn == out.queue_count {
             out.turn = 0;
         }
@@ -89,41 +92,41 @@ impl<T: Copy> Engine<T> {
         let size = flight.symbols + 1;
         let header = Header {
             time: now + self.rules.hop,
-            next: HeaderId::NOBODY,
+            next: HeaderId::SENTINEL,
             number: packet.number(),
-            echo: HeaderId::NOBODY,
+            echo: HeaderId::SENTINEL,
             from: InterfaceId::NONE,
-            left: flight.on.hops - 1,
-            back: flight.on.back,
+            left: flight.current.hops - 1,
+            back: flight.current.back,
             size,
             kind: Kind::Send,
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // Never stays never.
+        // `Cycles::MAX` (never) stays so.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
         self.outputs_due[port] = due;
         self.last_start = self.last_start.max(now);
         self.counters.sends[port.index()] += 1;
-        let place = self.headers.add(header);
+        let slot = self.headers.add(header);
         if header.left > 0 {
-            self.put_passing(to, place, header.time);
+            self.push_forwarded(to, slot, header.time);
         } else {
-            self.put_arriving(to, place);
+            self.push_ending(to, slot);
         }
         due
     }
 
-    /// What has come leaves when the link is free.
+    /// Forward the next header when the link is free.
     #[inline(always)]
-    fn pass(&mut self, port: InterfaceId) -> Cycles {
+    fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
-        let (place, header, next) = self.headers.pop(&mut out.line);
-        // An echo that begins here, in place of its send, has come over no link.
+        let (slot, header, next) = self.headers.pop(&mut out.line);
+        // An echo that starts here, in place of its send, has not come over a link.
         if header.kind == Kind::Send || header.left != header.back {
-            self.came[port].count(header.kind, header.time, header.size);
+            self.received[port].count(header.kind, header.time, header.size);
         }
         let start = header.time.max(out.free);
         let time = start + self.rules.hop;
@@ -133,37 +136,37 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // Never stays never.
+        // `Cycles::MAX` (never) stays so.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
         self.outputs_due[port] = due;
         if left > 0 {
-            self.put_passing(to, place, time);
+            self.push_forwarded(to, slot, time);
         } else {
-            self.put_arriving(to, place);
+            self.push_ending(to, slot);
         }
         due
     }
 
-    /// A header goes to `to`, where it is passed on.
+    /// Put a header on the link to `to`, which forwards it.
     #[inline(always)]
-    fn put_passing(&mut self, to: InterfaceId, place: HeaderId, time: Cycles) {
+    fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
-        self.headers.push(&mut out.line, place);
-        // What is on the line already comes before.
+        self.headers.push(&mut out.line, slot);
+        // Headers that are on the line already come before.
         out.pass = out.pass.min(time);
         let due = out.due();
-        self.output_is_due(to, due);
+        self.schedule_output(to, due);
     }
 
-    /// A header goes to `to` and no further.
+    /// Put a header on the link to `to`, where it ends.
     #[inline(never)]
-    fn put_arriving(&mut self, to: InterfaceId, place: HeaderId) {
-        let header = *self.headers.get_mut(place);
+    fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
+        let header = *self.headers.get_mut(slot);
         if header.kind == Kind::Send {
-            // The echo takes the last places of the send. It is busy unless the target says
-            // otherwise when the send is there.
+            // The echo takes the last symbols of the send. It is busy unless the target changes it
+            // when the send arrives.
             let size = self.rules.echo as u16 + 1;
             let follows = header.time + u64::from(header.size - size);
             let echo = self.headers.add(Header {
@@ -173,14 +176,14 @@ impl<T: Copy> Engine<T> {
                 kind: Kind::Busy,
                 ..header
             });
-            self.headers.get_mut(place).echo = echo;
-            self.put_passing(to, echo, follows);
+            self.headers.get_mut(slot).echo = echo;
+            self.push_forwarded(to, echo, follows);
         }
         let input = &mut self.inputs[to];
-        self.headers.push(&mut input.line, place);
+        self.headers.push(&mut input.line, slot);
         input.arrival = input.arrival.min(key(header.time, ARRIVE));
         self.inputs_due[to] = input.due();
         let node = input.node;
-        self.node_is_due(node, header.time);
+        self.schedule_node(node, header.time);
     }
 }

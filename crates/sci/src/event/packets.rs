@@ -1,4 +1,4 @@
-//! The packets under way, in places that are used again.
+//! The packets in flight, in a slab.
 
 use super::queue::QueueId;
 use crate::InterfaceId;
@@ -6,50 +6,50 @@ use crate::traffic::Class;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, Table, id};
 
 id! {
-    /// The place of a packet.
+    /// The slot of a packet.
     pub(super) struct PacketId;
 }
 
-/// Stretches that a route has room for before the first longer one.
+/// Number of segments for which routes have room before the first longer one.
 const STRIDE_MIN: usize = 4;
 
-/// One stretch of a route.
+/// A segment of a route, resolved to an interface.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Stretch {
-    /// The interface that the packet leaves by.
+pub(super) struct RouteSegment {
+    /// The interface by which the packet leaves its node.
     pub port: InterfaceId,
-    /// Links to go.
+    /// Number of links of the segment.
     pub hops: u16,
-    /// Links that its echo goes, the rest of the ring.
+    /// Number of links for the echo: the rest of the ring.
     pub back: u16,
 }
 
-/// What moves with a packet: one line of a processor's cache.
+/// State of a packet that events use: one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Flight {
-    /// The next packet in the list that this one is in.
+    /// The next packet in the same list.
     pub next: PacketId,
-    /// The output queue that holds or held it last.
+    /// The output queue that holds it or held it last.
     pub queue: QueueId,
-    /// The interface from which it came to that queue: the queue's own one if from the client.
+    /// The interface from which it came to that queue: that of the queue itself if from the client.
     pub from: InterfaceId,
     /// Its rank by age in that queue.
     pub age: u64,
     /// The earliest cycle in which it may leave.
     pub ready: Cycles,
-    /// When its header first left its source; `Cycles::MAX` before.
+    /// Cycle in which its header first left its source; `Cycles::MAX` before.
     pub sent: Cycles,
-    /// The stretch that it is on, and its number.
-    pub on: Stretch,
-    pub stretch: u16,
-    pub stretches: u16,
+    /// The present segment and its number.
+    pub current: RouteSegment,
+    pub segment: u16,
+    pub segments: u16,
     pub symbols: u16,
     pub class: Class,
     pub retries: u32,
 }
 
-/// What is needed at the end only.
+/// State of a packet that is used at generation and delivery only.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<T> {
     pub tag: T,
@@ -57,14 +57,14 @@ pub(super) struct Origin<T> {
     pub admitted: Cycles,
 }
 
-/// What moves with each packet.
+/// State of all packets.
 pub(super) type Flights = Slab<PacketId, Flight>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Packets<T> {
     pub flights: Flights,
     pub origins: Table<PacketId, Origin<T>>,
-    routes: Paths<PacketId, Stretch>,
+    routes: Paths<PacketId, RouteSegment>,
 }
 
 impl<T: Copy> Packets<T> {
@@ -76,13 +76,13 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Adds a packet whose stretches are set by [`Packets::route_mut`].
+    /// Add a packet. [`Packets::route_mut`] then sets its segments.
     #[inline(always)]
     pub fn add(
         &mut self,
         class: Class,
         symbols: u16,
-        stretches: usize,
+        segments: usize,
         origin: Origin<T>,
     ) -> PacketId {
         let flight = Flight {
@@ -92,21 +92,21 @@ impl<T: Copy> Packets<T> {
             age: 0,
             ready: 0,
             sent: Cycles::MAX,
-            on: Stretch::default(),
-            stretch: 0,
-            stretches: u16::try_from(stretches).expect("fewer than 2^16 stretches"),
+            current: RouteSegment::default(),
+            segment: 0,
+            segments: u16::try_from(segments).expect("fewer than 2^16 stretches"),
             symbols,
             class,
             retries: 0,
         };
         let packet = self.flights.insert(flight);
         match self.origins.get_mut(packet) {
-            Some(place) => *place = origin,
+            Some(slot) => *slot = origin,
             None => {
                 self.origins.push(origin);
             }
         }
-        self.routes.make_room(packet, stretches);
+        self.routes.make_room(packet, segments);
         packet
     }
 
@@ -116,28 +116,28 @@ impl<T: Copy> Packets<T> {
     }
 
     #[inline]
-    pub fn route_mut(&mut self, packet: PacketId) -> &mut [Stretch] {
-        let stretches = usize::from(self.flights[packet].stretches);
-        self.routes.of_mut(packet, stretches)
+    pub fn route_mut(&mut self, packet: PacketId) -> &mut [RouteSegment] {
+        let segments = usize::from(self.flights[packet].segments);
+        self.routes.of_mut(packet, segments)
     }
 
-    /// All stretches of `packet`.
+    /// Return all segments of `packet`.
     #[inline]
-    pub fn route(&self, packet: PacketId) -> &[Stretch] {
-        let stretches = usize::from(self.flights[packet].stretches);
-        self.routes.of(packet, stretches)
+    pub fn route(&self, packet: PacketId) -> &[RouteSegment] {
+        let segments = usize::from(self.flights[packet].segments);
+        self.routes.of(packet, segments)
     }
 
-    /// Puts `packet` on its stretch number `stretch`.
+    /// Move `packet` to its segment number `segment`.
     #[inline]
-    pub fn put_on(&mut self, packet: PacketId, stretch: u16) {
+    pub fn set_segment(&mut self, packet: PacketId, segment: u16) {
         let flight = &mut self.flights[packet];
-        flight.stretch = stretch;
-        flight.on = self.routes.step(packet, stretch.into());
+        flight.segment = segment;
+        flight.current = self.routes.step(packet, segment.into());
     }
 }
 
-/// Packets in the order in which they came.
+/// A FIFO of packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
     pub head: PacketId,

@@ -8,10 +8,10 @@ id! {
     pub(super) struct QueueId;
 }
 
-/// Output queues: the packets that wait in each, oldest first, and the slots held.
+/// Output queues: the waiting packets of each, oldest first, and its slots in use.
 #[derive(Debug, Clone)]
 pub(super) struct Queues {
-    /// When the oldest waiting packet of each may leave; `Cycles::MAX` if none waits.
+    /// Cycle from which the oldest waiting packet of each may leave; `Cycles::MAX` if none waits.
     pub ready: Table<QueueId, Cycles>,
     pub slots: Table<QueueId, Slots>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Queues {
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Slots held by packets that wait or whose good echo has not come.
+    /// Number of slots in use: packets that wait, or whose good echo has not come.
     pub held: u32,
     pub limit: u32,
 }
@@ -50,7 +50,7 @@ impl Queues {
         });
     }
 
-    /// Adds the youngest, which takes a slot and may leave at `ready`.
+    /// Add the newest packet, which takes a slot and may leave at `ready`.
     #[inline]
     pub fn push(&mut self, queue: QueueId, packet: PacketId, ready: Cycles, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
@@ -65,7 +65,7 @@ impl Queues {
         slots.held += 1;
     }
 
-    /// Puts a packet back by its age. All older ones have been sent before and are ready.
+    /// Put a packet back by its age. All older ones that wait have been sent before and are ready.
     pub fn put_back(&mut self, queue: QueueId, packet: PacketId, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
         let age = flights[packet].age;
@@ -87,7 +87,7 @@ impl Queues {
         }
     }
 
-    /// Takes the oldest. It keeps its slot.
+    /// Remove the oldest waiting packet. It keeps its slot.
     #[inline]
     pub fn pop(&mut self, queue: QueueId, flights: &Flights) -> PacketId {
         let slots = &mut self.slots[queue];

@@ -1,4 +1,4 @@
-//! Whether the engine still makes progress. Looks at everything, so it is asked now and then only.
+//! Detection of stalls. It visits everything, so callers use it rarely.
 
 use super::Engine;
 use super::lines::Kind;
@@ -24,23 +24,23 @@ impl<T: Copy> Engine<T> {
         progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
-    /// The nodes that can never move again.
-    pub(super) fn find_wedged(&self) -> Vec<u32> {
+    /// Return the nodes that can never move again.
+    pub(super) fn wedged_nodes(&self) -> Vec<u32> {
         let slots = self.rules.input_slots;
         let is_full = |input: &Input| input.queues.iter().any(|queue| queue.len == slots);
-        // A circle leads through full input queues.
+        // A circular wait leads through full input queues.
         if !self.inputs.values().iter().any(is_full) {
             return Vec::new();
         }
         self.waiting().wedged(&self.fabric)
     }
 
-    /// When the oldest packet under way was generated.
+    /// Return the cycle in which the oldest packet in flight was generated.
     fn oldest(&self) -> Option<Cycles> {
-        // Without packets that are still to come.
+        // Without packets that are still to be generated.
         let mut present = self.packets.flights.used();
         for client in &self.clients {
-            for &(_, packet) in &client.to_come {
+            for &(_, packet) in &client.scheduled {
                 present[packet.index()] = false;
             }
         }
@@ -51,7 +51,7 @@ impl<T: Copy> Engine<T> {
             .min()
     }
 
-    /// Who waits for whom.
+    /// Return the dependencies among full queues.
     fn waiting(&self) -> Waiting {
         let slots = self.queues.slots.values().iter();
         let mut outputs: Vec<Option<Vec<u32>>> =
@@ -73,7 +73,7 @@ impl<T: Copy> Engine<T> {
         let mut accepted = Vec::new();
         for (input, output) in self.inputs.values().iter().zip(self.outputs.values()) {
             for header in self.headers.iter(output.line) {
-                // An echo whose send is still to come stands for that send.
+                // An echo whose send has not arrived yet stands for that send.
                 match header.kind {
                     Kind::Good => accepted.push(header.queue()),
                     Kind::Send | Kind::Busy => leads_to(header.packet()),
@@ -105,11 +105,12 @@ impl<T: Copy> Engine<T> {
         Waiting { inputs, outputs }
     }
 
-    /// The interface at the end of the packet's present stretch.
+    /// Return the interface at the end of the packet's present segment.
     fn target(&self, packet: PacketId) -> InterfaceId {
-        let on = self.packets.flights[packet].on;
+        let current = self.packets.flights[packet].current;
         let next = |&at: &InterfaceId| Some(self.outputs[at].next);
-        let mut way = std::iter::successors(Some(on.port), next);
-        way.nth(usize::from(on.hops)).expect("a ring has no end")
+        let mut path = std::iter::successors(Some(current.port), next);
+        path.nth(usize::from(current.hops))
+            .expect("a ring has no end")
     }
 }

@@ -1,4 +1,4 @@
-//! Clients and crossbars: what happens inside a node.
+//! Inside a node: clients and crossbars.
 
 use super::Engine;
 use super::parts::{Exit, OutputSlot, PacketId, Transfer};
@@ -7,12 +7,12 @@ use crate::{Handler, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// The client of `node` generates what is due, and moves up what finds a slot.
+    /// Generate the packets of the client of `node` that are due, and admit those that find a slot.
     pub(super) fn generate<H: Handler<Tag = T>>(&mut self, node: usize, handler: &mut H) {
-        while let Some(&(time, packet)) = self.clients[node].to_come.front()
+        while let Some(&(time, packet)) = self.clients[node].scheduled.front()
             && time == self.now
         {
-            self.clients[node].to_come.pop_front();
+            self.clients[node].scheduled.pop_front();
             let tag = self.packets[packet].tag;
             if H::REMINDED && self.packets[packet].symbols == REMINDER {
                 self.packets.remove(packet);
@@ -49,7 +49,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Gives a packet of the client a slot of its output queue, if there is one.
+    /// Give a packet of the client a slot of its output queue. Return whether there is one.
     fn admit(&mut self, packet: PacketId, exit: Exit) -> bool {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
@@ -63,23 +63,26 @@ impl<T: Copy> Engine<T> {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }
 
-    /// Where a packet leaves its present node that comes in by port `from` of it, or from the
-    /// client.
+    /// Return the output queue for a packet at its present node. The packet came in by interface
+    /// number `from` of the node, or from the client.
     pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;
-        for &segment in &traveller.route[..traveller.stretch] {
-            let (_, end) = self.fabric.stretch(node, segment).expect("a checked route");
+        for &segment in &traveller.route[..traveller.segment_index] {
+            let (_, end) = self
+                .fabric
+                .segment_ends(node, segment)
+                .expect("a checked route");
             node = self.fabric.interfaces()[end].node;
         }
-        let ring = traveller.route[traveller.stretch].ring;
+        let ring = traveller.route[traveller.segment_index].ring;
         let port = self
             .fabric
             .interface(node, ring)
             .expect("a checked route")
             .index();
         let from = from.unwrap_or(self.inputs[port].port);
-        let ports = self.fabric.of_node(node).len();
+        let ports = self.fabric.node_interfaces(node).len();
         Exit {
             port,
             queue: traveller.class.number() * ports + from,
@@ -98,7 +101,7 @@ impl<T: Copy> Engine<T> {
         self.slots += 1;
     }
 
-    /// Takes a packet that is through the crossbar out of its input queue.
+    /// Remove a packet from its input queue when it is through the crossbar.
     #[inline]
     pub(super) fn finish_transfer(&mut self, port: usize) {
         let input = &mut self.inputs[port];
@@ -111,7 +114,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// The crossbar behind an input begins a transfer if it can, responses first, and moves one
+    /// Start a transfer of the crossbar behind an input if possible, responses first, and move one
     /// symbol.
     pub(super) fn transfer(&mut self, port: usize) {
         if self.inputs[port].count == 0 {
@@ -124,7 +127,7 @@ impl<T: Copy> Engine<T> {
                     continue;
                 };
                 let (packet, exit, left) = (slot.packet, slot.exit, slot.symbols);
-                let (before, after) = self.rules.around_transfer();
+                let (before, after) = self.rules.ring_change_delays();
                 if self.now < slot.header + before || self.is_full(exit, self.rules.output_slots) {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Decoders and outputs: what happens on the ring side of an interface.
+//! The ring side of an interface: decoders and outputs.
 
 use super::Engine;
 use super::parts::{ActionId, InputSlot, Kind, Subaction, Symbol};
@@ -7,58 +7,53 @@ use crate::{FlowControl, Handler, InterfaceId};
 use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
-    /// An interface looks at a special symbol, and decides what goes on.
+    /// Decode a special symbol. Return the symbol that replaces it.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
-        came: Symbol,
+        incoming: Symbol,
         handler: &mut H,
     ) -> Symbol {
-        if matches!(came.kind(), Kind::SendIdle | Kind::EchoIdle) {
-            return self.take_last(port, came);
+        if matches!(incoming.kind(), Kind::SendIdle | Kind::EchoIdle) {
+            return self.finish_packet(port, incoming);
         }
-        if came.place() == 0 {
-            self.look_at_header(port, came, handler);
+        if incoming.position() == 0 {
+            self.decode_header(port, incoming, handler);
         }
-        self.decoders[port].carry(came)
+        self.decoders[port].replace(incoming)
     }
 
-    /// A send or an echo begins to come in.
-    fn look_at_header<H: Handler<Tag = T>>(
-        &mut self,
-        port: usize,
-        header: Symbol,
-        handler: &mut H,
-    ) {
+    /// Handle the first symbol of a send or an echo.
+    fn decode_header<H: Handler<Tag = T>>(&mut self, port: usize, header: Symbol, handler: &mut H) {
         let action = &self.actions[header.action()];
-        let (home, symbols) = match header.kind() {
+        let (destination, symbols) = match header.kind() {
             Kind::Send => (action.target, action.symbols),
             _ => (action.source, self.rules.echo as u16),
         };
         let decoder = &mut self.decoders[port];
-        decoder.mine = home.index() == port;
+        decoder.ends_here = destination.index() == port;
         decoder.echo_begins = symbols - self.rules.echo as u16;
-        match (header.kind(), decoder.mine) {
+        match (header.kind(), decoder.ends_here) {
             (Kind::Send, true) => self.accept_or_refuse(port, header.action(), handler),
-            (_, true) => self.take_echo(port, header.action()),
+            (_, true) => self.handle_echo(port, header.action()),
             (_, false) => {}
         }
     }
 
-    /// What has come to where it goes is complete. Returns the idle that goes on.
-    fn take_last(&mut self, port: usize, idle: Symbol) -> Symbol {
+    /// Handle the last symbol of a packet at its destination. Return the idle that goes on.
+    fn finish_packet(&mut self, port: usize, idle: Symbol) -> Symbol {
         if idle.kind() == Kind::SendIdle {
-            // The client has taken it.
+            // The client has received the packet.
             self.inputs[port].for_client = None;
             let place = self.rules.echo as u16;
-            Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go())
+            Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go_bit())
         } else {
             self.actions.remove(idle.action());
-            Symbol::free(idle.go())
+            Symbol::free(idle.go_bit())
         }
     }
 
-    /// A header has come for this interface.
+    /// Accept or refuse a send whose header has come to its target.
     fn accept_or_refuse<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -77,8 +72,8 @@ impl<T: Copy> Engine<T> {
             return;
         }
         let traveller = &mut self.packets[packet];
-        traveller.stretch += 1;
-        if traveller.stretch < traveller.route.len() {
+        traveller.segment_index += 1;
+        if traveller.segment_index < traveller.route.len() {
             let symbols = traveller.symbols;
             let exit = self.exit(packet, Some(self.inputs[port].port));
             let input = &mut self.inputs[port];
@@ -105,7 +100,7 @@ impl<T: Copy> Engine<T> {
             header: self.now,
             tail: self.now + u64::from(traveller.symbols),
             ring_changes: traveller.route.len() as u32 - 1,
-            links: traveller.route.iter().map(|stretch| stretch.hops).sum(),
+            links: traveller.route.iter().map(|segment| segment.hops).sum(),
             retries: traveller.retries,
         };
         self.under_way -= 1;
@@ -115,40 +110,40 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node);
     }
 
-    fn take_echo(&mut self, port: usize, number: ActionId) {
+    fn handle_echo(&mut self, port: usize, number: ActionId) {
         let action = &self.actions[number];
         let accepted = action.accepted.expect("the target has decided");
         let output = &mut self.outputs[port].queues[action.queue];
-        let place = output
+        let index = output
             .iter()
             .position(|slot| slot.number == action.slot)
             .expect("the slot is held");
         if accepted {
-            output.remove(place);
+            output.remove(index);
         } else {
-            output[place].ready = Some(self.now);
-            output[place].action = None;
+            output[index].ready = Some(self.now);
+            output[index].action = None;
             self.outputs[port].waiting += 1;
             self.counters.retries[port] += 1;
             self.packets[action.packet].retries += 1;
         }
     }
 
-    /// The symbol that leaves `port` in this cycle, where nothing is on its way out or waits: the
-    /// header of an own packet, or what comes in.
-    pub(super) fn begin(&mut self, port: usize) -> Symbol {
-        let incoming = self.passing[port];
-        if let Some((queue, place)) = self.choose(port) {
+    /// Return the symbol that leaves `port` in this cycle: the header of an own packet, or the
+    /// incoming symbol. No packet is being sent and the bypass FIFO is empty.
+    pub(super) fn next_symbol(&mut self, port: usize) -> Symbol {
+        let incoming = self.forwarded[port];
+        if let Some((queue, place)) = self.choose_packet(port) {
             self.outputs[port].store(incoming);
-            self.start(port, queue, place)
+            self.start_send(port, queue, place)
         } else {
-            self.outputs[port].pass(incoming)
+            self.outputs[port].forward(incoming)
         }
     }
 
-    /// The queue and the place in it of the own packet to be sent: the oldest that is ready of the
-    /// next queue in turn that has one.
-    fn choose(&self, port: usize) -> Option<(usize, usize)> {
+    /// Return the queue and position of the next own packet: the oldest ready packet of the next
+    /// queue, in round-robin order, that has one.
+    fn choose_packet(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;
         if out.waiting == 0 || !may_send {
@@ -166,8 +161,8 @@ impl<T: Copy> Engine<T> {
             })
     }
 
-    /// Begins to send an own packet; gives its header.
-    fn start(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
+    /// Start to send an own packet. Return its header.
+    fn start_send(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
         let out = &mut self.outputs[port];
         out.turn = (queue + 1) % out.queues.len();
         out.waiting -= 1;
@@ -175,8 +170,8 @@ impl<T: Copy> Engine<T> {
         slot.ready = None;
         let packet = &mut self.packets[slot.packet];
         packet.sent.get_or_insert(self.now);
-        let segment = packet.route[packet.stretch];
-        let ends = self.fabric.stretch(out.node, segment);
+        let segment = packet.route[packet.segment_index];
+        let ends = self.fabric.segment_ends(out.node, segment);
         let action = self.actions.insert(Subaction {
             packet: slot.packet,
             class: packet.class,
@@ -192,6 +187,6 @@ impl<T: Copy> Engine<T> {
         out.emitted_go = false;
         self.last_start = self.last_start.max(self.now);
         self.counters.sends[port] += 1;
-        out.own(action, 0, last)
+        out.own_symbol(action, 0, last)
     }
 }

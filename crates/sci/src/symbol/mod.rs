@@ -1,11 +1,11 @@
 //! The symbol-by-symbol reference.
 //!
-//! Moves every symbol on every link in every cycle: links are delay lines, bypass FIFOs hold
-//! symbols, crossbars move one symbol per cycle. It shares nothing with the event-driven engine but
-//! the face, the fabric and the search for circles of full queues.
+//! It moves every symbol on every link in every cycle: links are delay lines, bypass FIFOs hold
+//! symbols, crossbars move one symbol per cycle. It shares nothing with the event-driven engine
+//! except the interface, the fabric and the search for circular waits.
 //!
-//! Since a symbol needs a hop from node to node, each node is served for as many cycles in a row.
-//! That changes nothing but the time it takes.
+//! A symbol needs `hop` cycles from node to node. Therefore each node is served for that many
+//! cycles in a row. This changes the run time only.
 
 mod agent;
 mod interface;
@@ -23,8 +23,8 @@ use std::collections::VecDeque;
 /// A node's client.
 #[derive(Debug, Clone, Default)]
 struct Client {
-    /// Packets to be generated and when, in order of time.
-    to_come: VecDeque<(Cycles, PacketId)>,
+    /// Packets to be generated and their times, in order of time.
+    scheduled: VecDeque<(Cycles, PacketId)>,
     /// Packets that wait for a slot, by class.
     waiting: [VecDeque<(PacketId, Exit)>; CLASSES],
 }
@@ -35,11 +35,11 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// What arrives at each interface: for each a circle of twice `hop` cycles, so that one half is
-    /// read while the other is written.
+    /// Symbols on the link into each interface: a ring buffer of twice `hop` cycles each, so that
+    /// one half is read while the other is written.
     lines: Vec<Symbol>,
-    /// What each interface lets go on in this cycle.
-    passing: Vec<Symbol>,
+    /// Symbol that each interface forwards in this cycle.
+    forwarded: Vec<Symbol>,
     decoders: Vec<Decoder>,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
@@ -48,7 +48,7 @@ pub struct Engine<T> {
     actions: Slab<ActionId, Subaction>,
     offers: Offers<T>,
     counters: Counters,
-    /// Output slots ever taken.
+    /// Number of output slots taken so far.
     slots: u64,
     under_way: u64,
     last_delivery: Cycles,
@@ -56,13 +56,13 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Idle interfaces.
+    /// Return idle interfaces.
     fn interfaces(fabric: &Fabric) -> (Vec<Decoder>, Vec<Input>, Vec<Output>) {
         let decoder = Decoder {
-            mine: false,
+            ends_here: false,
             echo_begins: 0,
-            came_go: true,
-            counted: [0; 3],
+            last_go: true,
+            symbol_counts: [0; 3],
         };
         let interfaces = fabric.interfaces().values().iter();
         let input = |interface: &crate::Interface| Input {
@@ -82,7 +82,7 @@ impl<T: Copy> Engine<T> {
             waiting: 0,
             turn: 0,
             bypass: VecDeque::new(),
-            queues: vec![Vec::new(); fabric.of_node(interface.node).len() * CLASSES],
+            queues: vec![Vec::new(); fabric.node_interfaces(interface.node).len() * CLASSES],
         };
         (
             vec![decoder; fabric.interfaces().values().len()],
@@ -101,7 +101,7 @@ impl<T: Copy> Engine<T> {
             self.rules.symbols_max,
             packet.symbols
         );
-        if !is_reminder && let Err(error) = self.fabric.end_of(packet.node, packet.route) {
+        if !is_reminder && let Err(error) = self.fabric.route_end(packet.node, packet.route) {
             panic!("{error}");
         }
         let traveller = Traveller {
@@ -110,19 +110,19 @@ impl<T: Copy> Engine<T> {
             class: packet.class,
             symbols: packet.symbols,
             route: packet.route.to_vec(),
-            stretch: 0,
+            segment_index: 0,
             generated: time,
             admitted: 0,
             sent: None,
             retries: 0,
         };
         let number = self.packets.insert(traveller);
-        let to_come = &mut self.clients[packet.node as usize].to_come;
-        let place = to_come.partition_point(|&(other, _)| other <= time);
-        to_come.insert(place, (time, number));
+        let scheduled = &mut self.clients[packet.node as usize].scheduled;
+        let index = scheduled.partition_point(|&(other, _)| other <= time);
+        scheduled.insert(index, (time, number));
     }
 
-    /// Accepts the offers of a handler in answer to a report on `node`.
+    /// Accept the offers of a handler in answer to a report on `node`.
     fn take_offers(&mut self, node: u32) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {
@@ -133,34 +133,34 @@ impl<T: Copy> Engine<T> {
         self.offers.clear();
     }
 
-    /// Whether a packet is under way or to be generated.
+    /// Return whether a packet is in flight or to be generated.
     fn has_work(&self) -> bool {
-        self.under_way > 0 || (self.clients.iter()).any(|client| !client.to_come.is_empty())
+        self.under_way > 0 || (self.clients.iter()).any(|client| !client.scheduled.is_empty())
     }
 
-    /// Serves one cycle at one node. What arrives is read from place `read` of the circles, what
-    /// leaves is written to place `write`.
+    /// Serve one cycle at one node. Incoming symbols are read at index `read` of the ring buffers;
+    /// outgoing symbols are written at index `write`.
     fn cycle<H: Handler<Tag = T>>(
         &mut self,
         node: usize,
         [read, write]: [usize; 2],
         handler: &mut H,
     ) {
-        let ports = self.fabric.of_node(node as u32);
-        let circle = 2 * self.rules.hop as usize;
-        // What needs to know more than the symbol itself follows after the rest.
+        let ports = self.fabric.node_interfaces(node as u32);
+        let line_length = 2 * self.rules.hop as usize;
+        // Symbols whose decoding needs more state follow after the rest.
         let mut special = 0u32;
         let decoders = self.decoders[ports.clone()].iter_mut();
-        let passing = self.passing[ports.clone()].iter_mut();
-        for (index, (decoder, passing)) in decoders.zip(passing).enumerate() {
-            let came = self.lines[(ports.start + index) * circle + read];
-            decoder.count(came);
-            *passing = decoder.carry(came);
-            special |= u32::from(decoder.is_special(came)) << index;
+        let forwarded = self.forwarded[ports.clone()].iter_mut();
+        for (index, (decoder, forwarded)) in decoders.zip(forwarded).enumerate() {
+            let incoming = self.lines[(ports.start + index) * line_length + read];
+            decoder.count(incoming);
+            *forwarded = decoder.replace(incoming);
+            special |= u32::from(decoder.is_special(incoming)) << index;
         }
-        for port in places(special, ports.start) {
-            let came = self.lines[port * circle + read];
-            self.passing[port] = self.decode(port, came, handler);
+        for port in set_bits(special, ports.start) {
+            let incoming = self.lines[port * line_length + read];
+            self.forwarded[port] = self.decode(port, incoming, handler);
         }
         self.generate(node, handler);
         for port in ports.clone() {
@@ -168,23 +168,23 @@ impl<T: Copy> Engine<T> {
         }
         let mut special = 0u32;
         let outputs = self.outputs[ports.clone()].iter_mut();
-        let passing = &self.passing[ports.clone()];
-        for (index, (output, &incoming)) in outputs.zip(passing).enumerate() {
+        let forwarded = &self.forwarded[ports.clone()];
+        for (index, (output, &incoming)) in outputs.zip(forwarded).enumerate() {
             match output.carry(incoming) {
-                Some(symbol) => self.lines[output.next.index() * circle + write] = symbol,
+                Some(symbol) => self.lines[output.next.index() * line_length + write] = symbol,
                 None => special |= 1 << index,
             }
         }
-        for port in places(special, ports.start) {
-            let symbol = self.begin(port);
+        for port in set_bits(special, ports.start) {
+            let symbol = self.next_symbol(port);
             let next = self.outputs[port].next.index();
-            self.lines[next * circle + write] = symbol;
+            self.lines[next * line_length + write] = symbol;
         }
     }
 }
 
-/// The places of the bits that are set, counted from `start`.
-fn places(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
+/// Return the indices of the set bits, counted from `start`.
+fn set_bits(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = mask.trailing_zeros() as usize;
         mask &= mask.wrapping_sub(1);
@@ -224,11 +224,11 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
             let hop = self.rules.hop as usize;
             let first = [begin, begin + self.rules.hop].map(|time| time as usize % (2 * hop));
             for node in 0..self.clients.len() {
-                let mut places = first;
+                let mut indices = first;
                 for now in begin..end {
                     self.now = now;
-                    self.cycle(node, places, handler);
-                    places = places.map(|place| if place + 1 == 2 * hop { 0 } else { place + 1 });
+                    self.cycle(node, indices, handler);
+                    indices = indices.map(|at| if at + 1 == 2 * hop { 0 } else { at + 1 });
                 }
             }
             self.now = end;
@@ -245,7 +245,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         Ok(Self {
             now: 0,
             lines: vec![Symbol::free(true); 2 * rules.hop as usize * interfaces],
-            passing: vec![Symbol::free(true); interfaces],
+            forwarded: vec![Symbol::free(true); interfaces],
             decoders,
             inputs,
             outputs,
@@ -266,7 +266,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         for (link, output) in self.outputs.iter().enumerate() {
-            let [_, sends, echoes] = self.decoders[output.next.index()].counted;
+            let [_, sends, echoes] = self.decoders[output.next.index()].symbol_counts;
             (counters.send_symbols[link], counters.echo_symbols[link]) = (sends, echoes);
         }
         counters
@@ -275,7 +275,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
     fn reset_counters(&mut self) {
         self.counters.reset();
         for decoder in &mut self.decoders {
-            decoder.counted = [0; 3];
+            decoder.symbol_counts = [0; 3];
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the reference is made of.
+//! Data types of the reference.
 
 use crate::InterfaceId;
 use crate::traffic::{CLASSES, Class};
@@ -7,13 +7,13 @@ use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
 
 id! {
-    /// The place of a packet.
+    /// The slot of a packet.
     pub(super) struct PacketId;
-    /// The place of a subaction.
+    /// The slot of a subaction.
     pub(super) struct ActionId;
 }
 
-/// What a symbol is.
+/// Kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -29,25 +29,26 @@ pub(super) enum Kind {
     EchoIdle,
 }
 
-/// One symbol on a link or in a bypass FIFO, packed into a word: so many of them are moved.
+/// One symbol on a link or in a bypass FIFO, packed into a word, since the reference moves very
+/// many.
 ///
-/// From the top: the number of the subaction (32 bits), the place in the packet (16 bits; the idle
-/// that follows comes after the last), the kind (8 bits), and for idles whether the part that lets it go
-/// on may send.
+/// From the most significant bits: the number of the subaction (32 bits), the position in the
+/// packet (16 bits; the idle that follows comes after the last), the kind (8 bits), and for idles
+/// the go bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// A free idle.
+    /// Return a free idle.
     #[inline]
     pub const fn free(go: bool) -> Self {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// A symbol without go bit.
+    /// Return a symbol without go bit.
     #[inline]
-    pub const fn new(kind: Kind, action: ActionId, place: u16) -> Self {
-        Self((action.0 as u64) << 32 | (place as u64) << 16 | (kind as u64) << 8)
+    pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
+        Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
     }
 
     #[inline]
@@ -67,12 +68,12 @@ impl Symbol {
     }
 
     #[inline]
-    pub fn go(self) -> bool {
+    pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
     }
 
     #[inline]
-    pub fn place(self) -> u16 {
+    pub fn position(self) -> u16 {
         (self.0 >> 16) as u16
     }
 
@@ -81,14 +82,14 @@ impl Symbol {
         ActionId::new((self.0 >> 32) as u32)
     }
 
-    /// Whether something else may leave after it.
+    /// Return whether another packet may start after it.
     #[inline]
-    pub fn ends(self) -> bool {
+    pub fn ends_packet(self) -> bool {
         !matches!(self.kind(), Kind::Send | Kind::Echo)
     }
 }
 
-/// A packet on its way from client to client.
+/// A packet in flight from client to client.
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {
     pub tag: T,
@@ -96,8 +97,8 @@ pub(super) struct Traveller<T> {
     pub class: Class,
     pub symbols: u32,
     pub route: Vec<Segment>,
-    /// The stretch that it is on.
-    pub stretch: usize,
+    /// The present segment of the route.
+    pub segment_index: usize,
     pub generated: Cycles,
     pub admitted: Cycles,
     pub sent: Option<Cycles>,
@@ -110,13 +111,13 @@ pub(super) struct Subaction {
     pub packet: PacketId,
     pub class: Class,
     pub symbols: u16,
-    /// The interface that sends and waits for the echo.
+    /// The interface that sends the packet and waits for the echo.
     pub source: InterfaceId,
     pub target: InterfaceId,
-    /// The output queue of the source that holds the packet, and the slot's number.
+    /// The output queue of the source that holds the packet, and the number of its slot.
     pub queue: usize,
     pub slot: u64,
-    /// What the target has decided; nothing yet at first.
+    /// The decision of the target; `None` before it.
     pub accepted: Option<bool>,
 }
 
@@ -125,91 +126,91 @@ pub(super) struct Subaction {
 pub(super) struct OutputSlot {
     pub number: u64,
     pub packet: PacketId,
-    /// When the packet may leave; `None` while its echo is awaited.
+    /// Cycle from which the packet may leave; `None` while its echo is awaited.
     pub ready: Option<Cycles>,
     pub action: Option<ActionId>,
 }
 
-/// Where a packet leaves its node: the interface, and the number of the queue there.
+/// Output queue for a packet: the interface, and the number of the queue there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exit {
     pub port: usize,
     pub queue: usize,
 }
 
-/// A slot of an input queue that waits for the crossbar or is being emptied by it.
+/// A slot of an input queue whose packet waits for the crossbar or is in transfer.
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: PacketId,
     pub exit: Exit,
     pub symbols: u32,
-    /// When the first symbol came.
+    /// Cycle in which the first symbol came.
     pub header: Cycles,
 }
 
-/// What a crossbar is in the middle of: the first packet of a class.
+/// Transfer of a crossbar: the first packet of a class.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     pub class: Class,
-    /// Symbols that have not gone through yet.
+    /// Number of symbols still to transfer.
     pub left: u32,
 }
 
 /// The decoder of an interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoder {
-    /// Whether the packet that comes in is for this interface.
-    pub mine: bool,
-    /// The place of the first symbol of the send that comes in which the echo takes.
+    /// Whether the incoming packet is for this interface.
+    pub ends_here: bool,
+    /// Position in the incoming send at which its echo starts.
     pub echo_begins: u16,
-    /// The go bit of the idle that came last.
-    pub came_go: bool,
-    /// Symbols that came: free idles, those of sends, and those of echoes, with their idles.
-    pub counted: [u64; 3],
+    /// Go bit of the last incoming idle.
+    pub last_go: bool,
+    /// Numbers of incoming symbols: free idles, sends and echoes; the latter two with their idles.
+    pub symbol_counts: [u64; 3],
 }
 
 impl Decoder {
     #[inline]
-    pub fn count(&mut self, came: Symbol) {
-        let kind = match came.kind() {
+    pub fn count(&mut self, incoming: Symbol) {
+        let kind = match incoming.kind() {
             Kind::Idle => 0,
             Kind::Send | Kind::SendIdle => 1,
             Kind::Echo | Kind::EchoIdle => 2,
         };
-        self.counted[kind] += 1;
+        self.symbol_counts[kind] += 1;
     }
 
-    /// Whether a symbol begins a packet, or for one that is for this interface is where its echo
-    /// begins or ends.
+    /// Return whether a symbol starts a packet or, in a packet for this interface, is the start or
+    /// end of its echo.
     #[inline]
-    pub fn is_special(self, came: Symbol) -> bool {
-        match came.kind() {
+    pub fn is_special(self, incoming: Symbol) -> bool {
+        match incoming.kind() {
             Kind::Idle => false,
-            Kind::Send if self.mine && came.place() == self.echo_begins => true,
-            Kind::Send | Kind::Echo => came.place() == 0,
-            Kind::SendIdle | Kind::EchoIdle => self.mine,
+            Kind::Send if self.ends_here && incoming.position() == self.echo_begins => true,
+            Kind::Send | Kind::Echo => incoming.position() == 0,
+            Kind::SendIdle | Kind::EchoIdle => self.ends_here,
         }
     }
 
-    /// What goes on in place of a symbol that is not special.
+    /// Return the symbol that replaces an incoming one that is not special.
     #[inline]
-    pub fn carry(&mut self, came: Symbol) -> Symbol {
-        match came.kind() {
-            // Go bits are extended over free idles and what is stripped, to the next packet.
+    pub fn replace(&mut self, incoming: Symbol) -> Symbol {
+        match incoming.kind() {
+            // Extend go bits over free idles and stripped packets, up to the next packet.
             Kind::Idle => {
-                self.came_go |= came.go();
-                came.with_go(self.came_go)
+                self.last_go |= incoming.go_bit();
+                incoming.with_go(self.last_go)
             }
             Kind::SendIdle | Kind::EchoIdle => {
-                self.came_go = came.go();
-                came
+                self.last_go = incoming.go_bit();
+                incoming
             }
-            _ if !self.mine => came,
-            Kind::Send if came.place() >= self.echo_begins => {
-                let place = came.place() - self.echo_begins;
-                Symbol::new(Kind::Echo, came.action(), place)
+            _ if !self.ends_here => incoming,
+            Kind::Send if incoming.position() >= self.echo_begins => {
+                let position = incoming.position() - self.echo_begins;
+                Symbol::new(Kind::Echo, incoming.action(), position)
             }
-            _ => Symbol::free(self.came_go),
+            _ => Symbol::free(self.last_go),
         }
     }
 }
@@ -220,11 +221,11 @@ pub(super) struct Input {
     pub node: u32,
     /// Its number among the interfaces of its node.
     pub port: usize,
-    /// Transit packets, by class; those in transfer first.
+    /// Packets that go on to another ring, by class; a packet in transfer is first.
     pub queues: [VecDeque<InputSlot>; CLASSES],
-    /// The packets in these queues.
+    /// Number of packets in these queues.
     pub count: usize,
-    /// A packet for the client that comes in holds a slot of its class.
+    /// Class of the incoming packet for the client, which holds a slot of its class.
     pub for_client: Option<Class>,
     pub crossbar: Option<Transfer>,
 }
@@ -234,58 +235,58 @@ pub(super) struct Input {
 pub(super) struct Output {
     pub node: u32,
     pub next: InterfaceId,
-    /// What it is in the middle of.
+    /// State of the output.
     pub sending: Sending,
-    /// A go bit has come and is kept back.
+    /// Whether a go bit is saved.
     pub saved_go: bool,
-    /// The symbol that left last was an idle with its go bit set.
+    /// Whether the last symbol that left was a go idle.
     pub emitted_go: bool,
-    /// Packets in the queues that do not await an echo.
+    /// Number of packets in the queues that do not await an echo.
     pub waiting: u32,
     pub turn: usize,
-    /// Symbols that wait to go on.
+    /// Bypass FIFO: symbols that wait to be forwarded.
     pub bypass: VecDeque<Symbol>,
-    /// For each class one queue for each interface of the node, that in its own place for the
-    /// client.
+    /// For each class one queue per interface of the node. The queue at the position of this
+    /// interface is for the client.
     pub queues: Vec<Vec<OutputSlot>>,
 }
 
-/// What an output is in the middle of.
+/// State of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// Nothing: another packet may start.
+    /// Between packets: another packet may start.
     Nothing,
     /// An own packet.
     Own {
         action: ActionId,
-        /// The place of the symbol that comes next, and that of the idle.
-        place: u16,
+        /// Position of the next symbol, and that of the idle.
+        position: u16,
         last: u16,
     },
-    /// Something that passes through.
+    /// Forwarding a packet of another interface.
     Through,
 }
 
 impl Output {
-    /// The next symbol, if that is settled without looking at the queues: if a packet is on its
-    /// way out or something waits in the bypass FIFO.
+    /// Return the next symbol, unless it depends on the queues: if a packet is being sent or the
+    /// bypass FIFO is not empty.
     #[inline]
     pub fn carry(&mut self, incoming: Symbol) -> Option<Symbol> {
         let symbol = match self.sending {
             Sending::Own {
                 action,
-                place,
+                position,
                 last,
             } => {
                 self.store(incoming);
-                self.own(action, place, last)
+                self.own_symbol(action, position, last)
             }
             Sending::Nothing if self.bypass.is_empty() => return None,
-            Sending::Through if self.bypass.is_empty() => return Some(self.pass(incoming)),
+            Sending::Through if self.bypass.is_empty() => return Some(self.forward(incoming)),
             _ => {
                 self.store(incoming);
                 let symbol = self.bypass.pop_front().expect("it is not empty");
-                self.sending = if symbol.ends() {
+                self.sending = if symbol.ends_packet() {
                     Sending::Nothing
                 } else {
                     Sending::Through
@@ -293,42 +294,42 @@ impl Output {
                 symbol
             }
         };
-        // What was kept back is let go with the idle after which nothing waits.
+        // A saved go bit leaves with the idle after which nothing waits.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))
     }
 
-    /// A symbol of an own packet.
-    pub fn own(&mut self, action: ActionId, place: u16, last: u16) -> Symbol {
-        let ends = place == last;
+    /// Return a symbol of an own packet.
+    pub fn own_symbol(&mut self, action: ActionId, position: u16, last: u16) -> Symbol {
+        let ends = position == last;
         self.sending = if ends {
             Sending::Nothing
         } else {
             Sending::Own {
                 action,
-                place: place + 1,
+                position: position + 1,
                 last,
             }
         };
         let kind = if ends { Kind::SendIdle } else { Kind::Send };
-        Symbol::new(kind, action, place)
+        Symbol::new(kind, action, position)
     }
 
-    /// Lets go on at once what comes in.
-    pub fn pass(&mut self, incoming: Symbol) -> Symbol {
-        self.sending = if incoming.ends() {
+    /// Forward an incoming symbol at once.
+    pub fn forward(&mut self, incoming: Symbol) -> Symbol {
+        self.sending = if incoming.ends_packet() {
             Sending::Nothing
         } else {
             Sending::Through
         };
-        self.emitted_go = incoming.go();
+        self.emitted_go = incoming.go_bit();
         incoming
     }
 
-    /// Keeps a symbol that cannot go on yet. Free idles are absorbed, go bits kept back.
+    /// Store a symbol that cannot be forwarded yet. Absorb free idles and save go bits.
     pub fn store(&mut self, symbol: Symbol) {
-        self.saved_go |= symbol.go();
+        self.saved_go |= symbol.go_bit();
         if symbol.kind() != Kind::Idle {
             self.bypass.push_back(symbol.with_go(false));
         }

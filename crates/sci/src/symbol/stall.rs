@@ -1,4 +1,4 @@
-//! Whether the reference still makes progress.
+//! Detection of stalls of the reference.
 
 use super::Engine;
 use crate::stall::{Progress, Waiting};
@@ -21,15 +21,15 @@ impl<T: Copy> Engine<T> {
         progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
-    /// Who waits for whom.
+    /// Return the dependencies among full queues.
     pub(super) fn waiting(&self) -> Waiting {
         let mut first = Vec::new();
         let mut outputs = Vec::new();
         for (input, output) in self.inputs.iter().zip(&self.outputs) {
             first.push(outputs.len());
-            let places = output.queues.len() / CLASSES;
+            let queues_per_class = output.queues.len() / CLASSES;
             for (queue, slots) in output.queues.iter().enumerate() {
-                let limit = if queue % places == input.port {
+                let limit = if queue % queues_per_class == input.port {
                     self.rules.client_slots
                 } else {
                     self.rules.output_slots
@@ -40,8 +40,8 @@ impl<T: Copy> Engine<T> {
                 outputs.push((full && stays).then(|| {
                     let target = |packet| {
                         let traveller = &self.packets[packet];
-                        let segment = traveller.route[traveller.stretch];
-                        let ends = self.fabric.stretch(output.node, segment);
+                        let segment = traveller.route[traveller.segment_index];
+                        let ends = self.fabric.segment_ends(output.node, segment);
                         Waiting::input(ends.expect("a checked route").1, traveller.class.number())
                     };
                     slots.iter().map(|slot| target(slot.packet)).collect()

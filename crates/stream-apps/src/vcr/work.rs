@@ -171,7 +171,7 @@ pub(crate) fn camera(
         let (band, into) = sync_channel(IN_CHANNEL);
         bands.push(into);
         let (plan, packing) = (shuffle.plan.clone(), shuffle.packing);
-        let size = (plan.to().held(place) * packing.element) as usize;
+        let size = (plan.to().element_count(place) * packing.element) as usize;
         ranks.start(format!("rebuild-{camera}-{place}"), move || {
             rebuild(&plan, packing, (place, size), &from, &band)
         })?;

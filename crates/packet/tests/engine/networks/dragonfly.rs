@@ -2,7 +2,7 @@
 
 use crate::reference::{Flight, Network, Seen, drawn};
 use isthmus_kernel::Cycles;
-use isthmus_packet::ways::Routing;
+use isthmus_packet::routes::Routing;
 use isthmus_topology::{Dragonfly, Wiring};
 use std::ops::Range;
 
@@ -77,7 +77,7 @@ impl Groups {
         };
         let here = self.group(from);
         let mut met = vec![0; self.shape.router_count() as usize];
-        let ways = self.pairs(here, group).into_iter().map(|(gate, landing)| {
+        let routes = self.pairs(here, group).into_iter().map(|(gate, landing)| {
             let before = u64::from(gate != from);
             let links = before + 1 + self.cost(landing, to, rest, None);
             let Some(seen) = seen else {
@@ -92,7 +92,7 @@ impl Groups {
             };
             links * ((seen.taken)(first) + (seen.waiting)(first))
         });
-        ways.min().unwrap()
+        routes.min().unwrap()
     }
 }
 

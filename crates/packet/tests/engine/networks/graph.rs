@@ -2,7 +2,7 @@
 
 use crate::reference::{Flight, Network};
 use isthmus_kernel::Cycles;
-use isthmus_packet::ways::{Hop, Rule, Table, TableError};
+use isthmus_packet::routes::{Hop, Rule, Table, TableError};
 use isthmus_topology::Wiring;
 use std::ops::Range;
 
@@ -82,13 +82,13 @@ impl Graph {
             neighbors.reverse();
         }
         let neighbors = neighbors.into_iter();
-        let mut ways = neighbors.filter_map(|neighbor| {
+        let mut routes = neighbors.filter_map(|neighbor| {
             let still = neighbor < from;
             let allowed = self.finding == Finding::Shortest || !still || up;
             let near = self.distance(neighbor, to, still)? + 1 == left;
             (allowed && near).then_some((neighbor, still))
         });
-        ways.next()
+        routes.next()
     }
 
     /// The same as a table. States: links crossed, or whether it has gone down; those of packets to

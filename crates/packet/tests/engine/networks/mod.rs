@@ -8,7 +8,7 @@ use crate::reference::Report;
 use dragonfly::Groups;
 use graph::{Finding, Graph};
 use isthmus_kernel::Cycles;
-use isthmus_packet::ways::{Dragonfly, Routing};
+use isthmus_packet::routes::{Dragonfly, Routing};
 use isthmus_packet::{CHANNELS_MAX, Rules, Switching};
 use isthmus_topology::{self as topology, Wiring};
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn engine_and_reference_report_the_same_on_dragonflies() {
         Rules,
         Load,
     )| {
-        let ways = Dragonfly::new(&shape, routing, lengths[0], lengths[1]);
+        let routes = Dragonfly::new(&shape, routing, lengths[0], lengths[1]);
         let network = Groups {
             wiring: shape.wiring(),
             shape,
@@ -101,7 +101,7 @@ fn engine_and_reference_report_the_same_on_dragonflies() {
             lengths,
         };
         let rules = fitted(rules, 3);
-        let (shown, _) = both(ways, &network, rules, &load)?;
+        let (shown, _) = both(routes, &network, rules, &load)?;
         count.take(&shown.0, &rules, shown.1[PARTS as usize - 1][0]);
         Ok(())
     };

@@ -8,7 +8,8 @@ mod state;
 
 use isthmus_kernel::{Cycles, Engine};
 use isthmus_packet::{
-    AgeFrom, AgeTie, Counters, Kind, Lane, LinkLoad, LinkTie, Message, Rules, Switching, lot, tie,
+    AgeFrom, AgeTie, Counters, Kind, Lane, LinkLoad, LinkTie, Message, Rules, Switching,
+    random_rank, tie,
 };
 pub use network::{Network, Seen, drawn};
 pub use outputs::Cases;
@@ -419,7 +420,7 @@ impl<'n> Reference<'n> {
             let age = self.rules.age.saturates.map_or(age, |most| age.min(most));
             let (input, inputs) = self.input(flight);
             let turn = match (self.rules.age.tie, self.served[first as usize]) {
-                (AgeTie::Random, _) => lot(self.seed, self.now, first, input),
+                (AgeTie::Random, _) => random_rank(self.seed, self.now, first, input),
                 (AgeTie::Lowest, _) | (_, None) => input.into(),
                 (AgeTie::RoundRobin, Some(last)) => ((input + inputs - last - 1) % inputs).into(),
             };

@@ -1,68 +1,69 @@
-//! Ways through a dragonfly.
+//! Routes through a dragonfly.
 
-use super::{End, Header, LocalView, Run, Ways, drawn};
+use super::{End, Header, LocalView, Routes, Run, pick};
 use isthmus_kernel::Cycles;
 use isthmus_topology::{self as topology, Wiring};
 use std::sync::Arc;
 use strum::{EnumString, VariantNames};
 
-/// How packets find their way through a dragonfly (Kim, Dally, Scott and Abts, ISCA 2008, section
-/// 4). Packets within a group always take the one link between their routers.
+/// Routing of packets through a dragonfly (Kim, Dally, Scott and Abts, ISCA 2008, section 4).
+/// Packets within a group always take the one link between their routers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// Over a link between the two groups.
     #[default]
     Minimal,
-    /// By a third group, drawn by lot; where there are only two, as minimal.
+    /// By a random third group. With two groups only, as minimal.
     Valiant,
     /// By a random third group, if that is faster when the packet is injected (UGAL-L of the
-    /// paper): if the queue of the first link of a minimal way, times the links of that way, is more
-    /// than the same of the other. A queue is what is taken of a link and what waits for it. Of several
-    /// links between two groups that of the least product counts, whichever the packet then takes.
+    /// paper): if the queue of the first link of a minimal route, times the links of that route, is
+    /// more than the same product for the other route. A queue is the occupied and the waiting
+    /// bytes of a link. Of several links between two groups, the one with the least product counts,
+    /// whichever the packet then takes.
     Ugal,
 }
 
-/// A dragonfly and how packets find their way.
+/// Dragonfly with a routing method.
 ///
-/// A packet goes by the router it is at, if that has a link to the next group; otherwise by the
-/// router of any of those links. The class of channels is the number of groups that it has left: it
-/// rises along every way, within a group after the global link to it, so that no circle of waiting
-/// can close (section 4.2). The state of a header is the group to go by.
+/// A packet leaves its group at the current router, if that has a link to the next group; otherwise
+/// at the router of any of those links. The class of channels is the number of groups that the
+/// packet has left. It rises along every route, within a group after the global link to it, so that
+/// no cycle of waiting can close (section 4.2). The state of a header is the group to pass through.
 #[derive(Debug, Clone)]
 pub struct Dragonfly {
     shape: topology::Dragonfly,
     wiring: Arc<Wiring>,
     routing: Routing,
-    /// Of each pair of groups the global links from the first to the second, each with the router that
-    /// it leaves and the one it enters.
-    global: Vec<Global>,
+    /// For each pair of groups, the global links from the first to the second.
+    global: Vec<GlobalLink>,
     lengths: [Cycles; 2],
     routers: Vec<Router>,
-    /// Of each node its router.
-    of_nodes: Vec<u32>,
+    /// Router of each node.
+    node_routers: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Router {
     group: u32,
-    /// The first link out of it.
+    /// The first link out of the router.
     first: u32,
 }
 
+/// A link between two groups, and the routers at its ends.
 #[derive(Debug, Clone, Copy, Default)]
-struct Global {
+struct GlobalLink {
     link: u32,
     from: u32,
     to: u32,
 }
 
-/// No group to go by; there are fewer.
+/// State without a group to pass through; there are fewer groups than this.
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
-    /// Makes the tables. Signals take `local` ticks along a link within a group and `global` ticks
-    /// along one between groups.
+    /// Build the tables. The propagation delay of a link is `local` ticks within a group and
+    /// `global` ticks between groups.
     pub fn new(
         shape: &topology::Dragonfly,
         routing: Routing,
@@ -72,9 +73,9 @@ impl Dragonfly {
         let (groups, links) = (shape.groups(), shape.links());
         let wiring = shape.wiring();
         let nodes = shape.node_count();
-        let mut table = vec![Global::default(); (groups * groups * links) as usize];
-        let place = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // The global cables are the last.
+        let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
+        let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
+        // GlobalLink cables have the highest numbers.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -83,8 +84,8 @@ impl Dragonfly {
                     let link = wiring.forward(cable);
                     let back = wiring.reverse(link);
                     let (from, to) = (wiring.target(back) - nodes, wiring.target(link) - nodes);
-                    table[place(a, b, number)] = Global { link, from, to };
-                    table[place(b, a, number)] = Global {
+                    table[index(a, b, number)] = GlobalLink { link, from, to };
+                    table[index(b, a, number)] = GlobalLink {
                         link: back,
                         from: to,
                         to: from,
@@ -103,12 +104,12 @@ impl Dragonfly {
             global: table,
             lengths: [local, global],
             routers: routers.collect(),
-            of_nodes: (0..nodes).map(|node| node / shape.nodes()).collect(),
+            node_routers: (0..nodes).map(|node| node / shape.nodes()).collect(),
             wiring: Arc::new(wiring),
         }
     }
 
-    /// Its nodes, routers and links.
+    /// Return the nodes, routers and links.
     pub fn wiring(&self) -> &Arc<Wiring> {
         &self.wiring
     }
@@ -118,51 +119,51 @@ impl Dragonfly {
         self.routers[router as usize].group
     }
 
-    /// The router of a node.
+    /// Return the router of a node.
     #[inline]
     fn router(&self, node: u32) -> u32 {
-        self.of_nodes[node as usize]
+        self.node_routers[node as usize]
     }
 
-    /// The link from a router to another of its group.
+    /// Return the link from a router to another of its group.
     #[inline]
     fn local(&self, from: u32, to: u32) -> u32 {
         let Router { group, first } = self.routers[from as usize];
-        let place = to - group * self.shape.routers() - u32::from(to > from);
-        first + self.shape.nodes() + place
+        let index = to - group * self.shape.routers() - u32::from(to > from);
+        first + self.shape.nodes() + index
     }
 
     #[inline]
-    fn global(&self, from: u32, to: u32) -> &[Global] {
+    fn global(&self, from: u32, to: u32) -> &[GlobalLink] {
         let (groups, links) = (self.shape.groups(), self.shape.links());
         let begin = ((from * groups + to) * links) as usize;
         &self.global[begin..begin + links as usize]
     }
 
-    /// The link from a router towards another group.
+    /// Return the link from a router towards another group.
     #[inline]
-    fn towards(&self, router: u32, group: u32, lot: u64) -> u32 {
+    fn link_towards(&self, router: u32, group: u32, random: u64) -> u32 {
         let all = self.global(self.group(router), group);
         let own = || all.iter().filter(|global| global.from == router);
         match own().count() {
-            0 => self.local(router, all[drawn(all.len() as u32, lot) as usize].from),
+            0 => self.local(router, all[pick(all.len() as u32, random) as usize].from),
             count => {
-                let global = own().nth(drawn(count as u32, lot) as usize);
+                let global = own().nth(pick(count as u32, random) as usize);
                 global.map_or(0, |global| global.link)
             }
         }
     }
 
-    /// A group that is neither of two, by lot; `None` if there is no other.
-    fn third(&self, [a, b]: [u32; 2], lot: u64) -> Option<u32> {
+    /// Return a random group that is neither of two; `None` if there is no other.
+    fn third_group(&self, [a, b]: [u32; 2], random: u64) -> Option<u32> {
         let others = self.shape.groups().checked_sub(2).filter(|&n| n > 0)?;
-        let third = drawn(others, lot);
+        let third = pick(others, random);
         let third = third + u32::from(third >= a.min(b));
         Some(third + u32::from(third >= a.max(b)))
     }
 
-    /// The shortest queue, times the links of the way, of all ways from a router to another over the
-    /// given groups.
+    /// Return the minimum, over all routes from a router to another via the given groups, of the
+    /// queue of the first link times the links of the route.
     fn cost(&self, from: u32, to: u32, groups: &[u32], view: &impl LocalView) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return 0;
@@ -172,26 +173,26 @@ impl Dragonfly {
                 true => global.link,
                 false => self.local(from, global.from),
             };
-            let links = u64::from(global.from != from) + 1 + self.links(global.to, to, rest);
-            (view.taken(first) + view.waiting(first)) * links
+            let links = u64::from(global.from != from) + 1 + self.hops(global.to, to, rest);
+            (view.occupied(first) + view.waiting(first)) * links
         });
         costs.min().unwrap_or(0)
     }
 
-    /// Links of the shortest way from a router to another over the given groups.
-    fn links(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
+    /// Return the links of the shortest route from a router to another via the given groups.
+    fn hops(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return u64::from(from != to);
         };
-        let ways = self
+        let routes = self
             .global(self.group(from), group)
             .iter()
-            .map(|global| u64::from(global.from != from) + 1 + self.links(global.to, to, rest));
-        ways.min().unwrap_or(0)
+            .map(|global| u64::from(global.from != from) + 1 + self.hops(global.to, to, rest));
+        routes.min().unwrap_or(0)
     }
 }
 
-impl Ways for Dragonfly {
+impl Routes for Dragonfly {
     fn node_count(&self) -> u32 {
         self.wiring.node_count()
     }
@@ -200,7 +201,7 @@ impl Ways for Dragonfly {
         self.wiring.link_count()
     }
 
-    fn longest(&self) -> u32 {
+    fn longest_route(&self) -> u32 {
         match self.routing {
             Routing::Minimal => 5,
             Routing::Valiant | Routing::Ugal => 7,
@@ -226,7 +227,7 @@ impl Ways for Dragonfly {
             Routing::Minimal => 2,
             Routing::Valiant | Routing::Ugal => 3,
         };
-        // One more than there are groups to leave.
+        // A packet can leave one group less than there are.
         most.min(self.shape.groups())
     }
 
@@ -240,26 +241,31 @@ impl Ways for Dragonfly {
         })
     }
 
-    fn of_node(&self, node: u32) -> Run {
+    fn node_links(&self, node: u32) -> Run {
         Run::one(node)
     }
 
-    fn state(&self, _from: u32, _to: u32) -> u16 {
+    fn initial_state(&self, _from: u32, _to: u32) -> u16 {
         NONE
     }
 
     #[inline]
-    fn first(&self, header: &mut Header, _lot: impl FnOnce() -> u64) -> Run {
-        self.of_node(header.from)
+    fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
+        self.node_links(header.from)
     }
 
-    fn set_out(&self, header: &Header, view: &impl LocalView, lot: impl FnOnce() -> u64) -> u16 {
+    fn choose_route(
+        &self,
+        header: &Header,
+        view: &impl LocalView,
+        random: impl FnOnce() -> u64,
+    ) -> u16 {
         let [from, to] = [header.from, header.to].map(|node| self.router(node));
         let ends = [self.group(from), self.group(to)];
         if self.routing == Routing::Minimal || ends[0] == ends[1] {
             return NONE;
         }
-        let Some(third) = self.third(ends, lot()) else {
+        let Some(third) = self.third_group(ends, random()) else {
             return NONE;
         };
         let cost = |groups: &[u32]| self.cost(from, to, groups, view);
@@ -270,10 +276,10 @@ impl Ways for Dragonfly {
     }
 
     #[inline]
-    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+    fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();
         let group = self.group(router);
-        // Ports are those of nodes, then those within the group, then the global ones.
+        // Ports of nodes come first, then those within the group, then the global ones.
         header.class += u16::from(at.port >= self.shape.nodes() + self.shape.routers() - 1);
         if u32::from(header.state) == group {
             header.state = NONE;
@@ -284,7 +290,7 @@ impl Ways for Dragonfly {
             third => third.into(),
         };
         Run::one(if next != group {
-            self.towards(router, next, lot())
+            self.link_towards(router, next, random())
         } else if router != last {
             self.local(router, last)
         } else {
@@ -299,11 +305,11 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    /// Links of which some are full.
+    /// View in which some links are full.
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
-        fn taken(&self, link: u32) -> u64 {
+        fn occupied(&self, link: u32) -> u64 {
             u64::from((link + self.0).is_multiple_of(3)) * 100
         }
 
@@ -312,29 +318,29 @@ mod tests {
         }
     }
 
-    /// All ways that lots can lead a packet, as links with their classes.
+    /// Follow a packet by all random choices, and report each route as links with their classes.
     fn walk(
-        ways: &Dragonfly,
+        routes: &Dragonfly,
         header: Header,
         link: u32,
         so_far: &mut Vec<(u32, u16)>,
         seen: &mut impl FnMut(&[(u32, u16)]),
     ) {
         so_far.push((link, header.class));
-        let at = ways.end(link);
-        if at.vertex < ways.node_count() {
+        let at = routes.end(link);
+        if at.vertex < routes.node_count() {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Lots by which each of a few links is drawn.
+            // Random numbers that select each of a few links.
             let mut tried = Vec::new();
-            for lot in (0..4).map(|part| part << 62) {
+            for random in (0..4).map(|part| part << 62) {
                 let mut header = header;
-                let run = ways.next(&mut header, at, || lot);
+                let run = routes.next_links(&mut header, at, || random);
                 assert_eq!(run.links, 1);
                 if !tried.contains(&run.first) {
                     tried.push(run.first);
-                    walk(ways, header, run.first, so_far, seen);
+                    walk(routes, header, run.first, so_far, seen);
                 }
             }
         }
@@ -356,30 +362,31 @@ mod tests {
         ] {
             let (nodes, routers, groups, links) = shape;
             let shape = topology::Dragonfly::new(nodes, routers, groups, links).unwrap();
-            let ways = Dragonfly::new(&shape, routing, 0, 0);
-            let classes = ways.classes();
+            let routes = Dragonfly::new(&shape, routing, 0, 0);
+            let classes = routes.classes();
             let channel = |&(link, class): &(u32, u16)| link * classes + u32::from(class);
-            let count = (ways.link_count() * classes) as usize;
+            let count = (routes.link_count() * classes) as usize;
             let mut dependencies = Dependencies::new(count);
             let (mut most, mut by_third) = (0, [0; 2]);
-            let pairs = (0..ways.node_count()).flat_map(|from| {
-                let to = 0..ways.node_count();
+            let pairs = (0..routes.node_count()).flat_map(|from| {
+                let to = 0..routes.node_count();
                 to.filter(move |&to| to != from).map(move |to| (from, to))
             });
             for (from, to) in pairs {
                 for case in 0..3 * groups {
-                    let lot = u64::MAX / u64::from(groups) * u64::from(case % groups);
+                    let random = u64::MAX / u64::from(groups) * u64::from(case % groups);
                     let mut header = Header {
                         from,
                         to,
                         links: 0,
-                        state: ways.state(from, to),
+                        state: routes.initial_state(from, to),
                         class: 0,
                     };
-                    let run = ways.first(&mut header, || lot);
-                    header.state = ways.set_out(&header, &SomeFull(case / groups), || lot);
+                    let run = routes.first_links(&mut header, || random);
+                    header.state =
+                        routes.choose_route(&header, &SomeFull(case / groups), || random);
                     by_third[usize::from(header.state != NONE)] += 1;
-                    walk(&ways, header, run.first, &mut Vec::new(), &mut |way| {
+                    walk(&routes, header, run.first, &mut Vec::new(), &mut |way| {
                         most = most.max(way.len());
                         assert!(way.iter().all(|&(_, class)| u32::from(class) < classes));
                         dependencies.add_path(way.iter().map(|step| channel(step) as usize));

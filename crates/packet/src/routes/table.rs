@@ -1,119 +1,118 @@
-//! Ways through any network, by a table.
+//! Routes through any network, by a table.
 
-use super::{End, Header, Run, Ways};
+use super::{End, Header, Routes, Run};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
 use std::sync::Arc;
 
-/// Where a packet goes on from a switch.
+/// Next step of a packet at a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
     /// The next switch, from 0.
     pub to: u32,
-    /// The class of channels that it takes there.
+    /// Class of channels on the link to that switch.
     pub class: u16,
-    /// Its state there.
+    /// State of the packet at that switch.
     pub state: u16,
 }
 
-/// Why a table cannot be followed.
+/// Error in a table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// A node that is not joined to one switch and to nothing else.
+    /// A node is not joined to exactly one switch.
     #[error("node {node} is not joined to one switch; every node must be, and to nothing else")]
     Node {
         /// The node.
         node: u32,
     },
-    /// A way on over a link that there is not.
+    /// A route uses a link that does not exist.
     #[error(
         "the route from switch {from} to switch {to} ends at switch {at}; no link leads on as the \
          table says"
     )]
     NoLink {
-        /// The switch that it starts at.
+        /// The first switch of the route.
         from: u32,
-        /// The switch that it is to lead to.
+        /// The last switch of the route.
         to: u32,
-        /// The switch where it ends.
+        /// The switch at which the route ends.
         at: u32,
     },
-    /// A way that goes around for ever.
+    /// A route never ends.
     #[error("the route from switch {from} to switch {to} goes around for ever")]
     Loop {
-        /// The switch that it starts at.
+        /// The first switch of the route.
         from: u32,
-        /// The switch that it is to lead to.
+        /// The last switch of the route.
         to: u32,
     },
-    /// A class, a state or a switch that is not among those that were said to be.
+    /// A route names a class, state or switch that does not exist.
     #[error(
         "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
     )]
     NotAmong {
-        /// The switch that the way starts at.
+        /// The first switch of the route.
         from: u32,
-        /// The switch that it is to lead to.
+        /// The last switch of the route.
         to: u32,
-        /// What it is.
+        /// The kind of value: class, state or switch.
         what: &'static str,
-        /// Its number.
+        /// The value.
         value: u32,
-        /// How many there are.
+        /// The number of such values.
         count: u32,
     },
-    /// Classes or states that are none, or too many.
+    /// The number of classes or states is 0 or too large.
     #[error("{count} {what}; there must be 1 to {KINDS_MAX}")]
     Count {
-        /// What they are.
+        /// Classes or states.
         what: &'static str,
-        /// How many.
+        /// The number.
         count: u16,
     },
-    /// A table with more entries than there may be.
+    /// The table would have too many entries.
     #[error(
         "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
     )]
     TooLarge {
-        /// How many.
+        /// The number of entries.
         entries: u64,
     },
 }
 
-/// Classes or states at most: an entry has a byte for each.
+/// Maximum number of classes or states: an entry has a byte for each.
 const KINDS_MAX: u16 = 256;
 
-/// Entries of a table at most: some 3 GB.
+/// Maximum number of entries of a table: about 3 GB.
 const ENTRIES_MAX: u64 = 1 << 28;
 
-/// What a [`Table`] is made of.
+/// Rule from which a [`Table`] is built.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<Start, Next> {
-    /// Classes of channels, 1 or more.
+    /// Number of classes of channels, 1 or more.
     pub classes: u16,
-    /// States of headers, 1 or more.
+    /// Number of states of headers, 1 or more.
     pub states: u16,
-    /// The state of packets from one switch to another at the first of them.
+    /// Return the state, at the first switch, of packets from one switch to another.
     pub start: Start,
-    /// Where packets in a state go on from a switch to another, to a third. Not asked where the two
-    /// are the same.
+    /// Return the next step of packets in a state at one switch that go to another, different one.
     pub next: Next,
 }
 
-/// A network of any shape whose packets go on by the switch that they are at, the one that they go to,
-/// and a state that says what else they are to know of the way behind them. They wait for all links
-/// to the next switch together. Whether they can wait for one another in a circle is not checked.
+/// Network of any shape. The next switch of a packet depends on its current switch, its destination
+/// and a state that holds all else about the route so far. Packets wait for all links to the next
+/// switch together. Cycles of waiting packets are not checked.
 #[derive(Debug, Clone)]
 pub struct Table {
     wiring: Arc<Wiring>,
     node_count: u32,
     switches: usize,
     lengths: Vec<Cycles>,
-    /// Of each node its switch and the links from there.
+    /// For each node, its switch and the links from there to the node.
     nodes: Vec<(u32, Run)>,
-    /// By state, the switch to come to and the present one.
+    /// Next step by state, last switch and current switch.
     hops: Vec<Entry>,
-    /// By the last switch and the first.
+    /// State at the first switch, by last switch and first switch.
     start: Vec<u16>,
     classes: u16,
     longest: u32,
@@ -122,31 +121,31 @@ pub struct Table {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
-    /// Links of the run; none if nobody goes this way.
+    /// Number of links of the run; 0 if no packet takes this route.
     links: u32,
     class: u8,
     state: u8,
-    /// Links from here to the node at the end.
-    left: u16,
+    /// Number of links from here to the destination node.
+    links_left: u16,
 }
 
-const NOWHERE: Entry = Entry {
+const UNUSED: Entry = Entry {
     first: 0,
     links: 0,
     class: 0,
     state: 0,
-    left: 0,
+    links_left: 0,
 };
 
 impl Table {
-    /// Follows a rule from every switch with nodes to every other and keeps what it says. `lengths`: of each
-    /// link the ticks that a signal takes along it.
+    /// Follow a rule from every switch with nodes to every other, and store its steps. `lengths`
+    /// holds the propagation delay of each link in ticks.
     ///
     /// # Errors
-    /// The first way that does not lead to its end.
+    /// The first route that does not reach its last switch.
     ///
     /// # Panics
-    /// If there are not as many lengths as links.
+    /// If the number of lengths differs from the number of links.
     pub fn new<Start, Next>(
         wiring: impl Into<Arc<Wiring>>,
         lengths: Vec<Cycles>,
@@ -163,7 +162,7 @@ impl Table {
                 return Err(TableError::Count { what, count });
             }
         }
-        let nodes = (0..wiring.node_count()).map(|node| at_switch(&wiring, node));
+        let nodes = (0..wiring.node_count()).map(|node| attachment(&wiring, node));
         let nodes = nodes.collect::<Result<Vec<(u32, Run)>, _>>()?;
         let switches = wiring.switch_count() as usize;
         let entries = u64::from(rule.states) * (switches as u64).pow(2);
@@ -181,7 +180,7 @@ impl Table {
         ends.dedup();
         let mut table = Self {
             nodes,
-            hops: vec![NOWHERE; usize::from(rule.states) * switches * switches],
+            hops: vec![UNUSED; usize::from(rule.states) * switches * switches],
             start: vec![0; switches * switches],
             lengths,
             classes: rule.classes,
@@ -199,11 +198,11 @@ impl Table {
         Ok(table)
     }
 
-    fn place(&self, state: u16, switch: u32, to: u32) -> usize {
+    fn index(&self, state: u16, switch: u32, to: u32) -> usize {
         (usize::from(state) * self.switches + to as usize) * self.switches + switch as usize
     }
 
-    /// Fills in what is new of the way from one switch to another.
+    /// Add the route from one switch to another, as far as the table lacks it.
     fn follow<Start, Next>(
         &mut self,
         from: u32,
@@ -217,7 +216,7 @@ impl Table {
         Next: FnMut(u16, u32, u32) -> Option<Hop>,
     {
         let (nodes, switches) = (self.node_count, self.switches as u32);
-        let among = |what, value: u32, count: u32| match value < count {
+        let check_range = |what, value: u32, count: u32| match value < count {
             true => Ok(()),
             false => Err(TableError::NotAmong {
                 from,
@@ -228,54 +227,54 @@ impl Table {
             }),
         };
         let mut state = (rule.start)(from, to);
-        among("state", state.into(), rule.states.into())?;
-        let start = self.place(0, from, to);
+        check_range("state", state.into(), rule.states.into())?;
+        let start = self.index(0, from, to);
         self.start[start] = state;
-        // What is new, up to the end or to what is known.
+        // Add entries up to the last switch or to a known entry.
         new.clear();
         let mut at = from;
         let known = loop {
             if at == to {
                 break 1;
             }
-            let place = self.place(state, at, to);
-            let entry = self.hops[place];
-            if entry.left > 0 {
-                break entry.left;
+            let index = self.index(state, at, to);
+            let entry = self.hops[index];
+            if entry.links_left > 0 {
+                break entry.links_left;
             }
             if entry.links > 0 || new.len() + 2 > usize::from(u16::MAX) {
                 return Err(TableError::Loop { from, to });
             }
             let no_link = TableError::NoLink { from, to, at };
             let hop = (rule.next)(state, at, to).ok_or(no_link)?;
-            among("class", hop.class.into(), rule.classes.into())?;
-            among("state", hop.state.into(), rule.states.into())?;
-            among("switch", hop.to, switches)?;
+            check_range("class", hop.class.into(), rule.classes.into())?;
+            check_range("state", hop.state.into(), rule.states.into())?;
+            check_range("switch", hop.to, switches)?;
             let beside = &neighbors[at as usize];
             let run = beside.binary_search_by_key(&(nodes + hop.to), |&(vertex, _)| vertex);
             let run = beside[run.map_err(|_| no_link)?].1;
-            self.hops[place] = Entry {
+            self.hops[index] = Entry {
                 first: run.first,
                 links: run.links,
                 class: hop.class as u8,
                 state: hop.state as u8,
-                left: 0,
+                links_left: 0,
             };
-            new.push(place);
+            new.push(index);
             (at, state) = (hop.to, hop.state);
         };
         let mut left = known;
-        for &place in new.iter().rev() {
+        for &index in new.iter().rev() {
             left += 1;
-            self.hops[place].left = left;
+            self.hops[index].links_left = left;
         }
         self.longest = self.longest.max(1 + u32::from(left));
         Ok(())
     }
 }
 
-/// The switch of a node, and the links from there to it.
-fn at_switch(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
+/// Return the switch of a node, and the links from there to the node.
+fn attachment(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     let wrong = TableError::Node { node };
     let mut out = wiring.out_of(node);
     let links = out.end - out.start;
@@ -284,7 +283,7 @@ fn at_switch(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     if switch < wiring.node_count() || out.any(|link| wiring.target(link) != switch) {
         return Err(wrong);
     }
-    // Parallel links stand beside one another, in the order of their cables at both ends.
+    // Parallel links have consecutive numbers, in the order of their cables at both ends.
     let run = Run {
         first: wiring.reverse(first),
         links,
@@ -292,7 +291,7 @@ fn at_switch(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     Ok((switch - wiring.node_count(), run))
 }
 
-/// The links out of a switch by the vertex that they lead to.
+/// Return the links out of a switch, grouped by the vertex that they lead to.
 fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
     let mut rest = wiring.out_of(wiring.node_count() + switch);
     std::iter::from_fn(move || {
@@ -307,7 +306,7 @@ fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
     })
 }
 
-impl Ways for Table {
+impl Routes for Table {
     fn node_count(&self) -> u32 {
         self.node_count
     }
@@ -316,7 +315,7 @@ impl Ways for Table {
         self.wiring.link_count()
     }
 
-    fn longest(&self) -> u32 {
+    fn longest_route(&self) -> u32 {
         self.longest
     }
 
@@ -341,7 +340,7 @@ impl Ways for Table {
     }
 
     #[inline]
-    fn of_node(&self, node: u32) -> Run {
+    fn node_links(&self, node: u32) -> Run {
         let out = self.wiring.out_of(node);
         Run {
             first: out.start,
@@ -349,25 +348,25 @@ impl Ways for Table {
         }
     }
 
-    fn state(&self, from: u32, to: u32) -> u16 {
+    fn initial_state(&self, from: u32, to: u32) -> u16 {
         let [from, to] = [from, to].map(|node| self.nodes[node as usize].0);
-        self.start[self.place(0, from, to)]
+        self.start[self.index(0, from, to)]
     }
 
     #[inline]
-    fn first(&self, header: &mut Header, _lot: impl FnOnce() -> u64) -> Run {
-        self.of_node(header.from)
+    fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
+        self.node_links(header.from)
     }
 
     #[inline]
-    fn next(&self, header: &mut Header, at: End, _lot: impl FnOnce() -> u64) -> Run {
+    fn next_links(&self, header: &mut Header, at: End, _random: impl FnOnce() -> u64) -> Run {
         let switch = at.vertex - self.node_count;
         let (to, last) = self.nodes[header.to as usize];
         if switch == to {
             header.class = 0;
             return last;
         }
-        let entry = self.hops[self.place(header.state, switch, to)];
+        let entry = self.hops[self.index(header.state, switch, to)];
         debug_assert!(entry.links > 0, "a way that the rule does not lead");
         (header.class, header.state) = (entry.class.into(), entry.state.into());
         Run {
@@ -381,7 +380,7 @@ impl Ways for Table {
 mod tests {
     use super::*;
 
-    /// Three switches in a row, a node at each.
+    /// Build a table for three switches in a row, a node at each.
     fn row(
         states: u16,
         hop: impl FnMut(u16, u32, u32) -> Option<Hop>,
@@ -408,7 +407,7 @@ mod tests {
     #[test]
     fn ways_have_their_links_and_parallel_ones_are_one_run() {
         let table = row(1, along).unwrap();
-        assert_eq!(table.longest(), 4);
+        assert_eq!(table.longest_route(), 4);
         let runs: Vec<u32> = table.runs().map(|(run, _)| run.links).collect();
         assert_eq!(runs.iter().sum::<u32>(), 9);
         assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);

@@ -1,9 +1,9 @@
-//! Ways through a fat tree: up to a common ancestor of the two nodes, then down.
+//! Routes through a fat tree: up to a common ancestor of the two nodes, then down.
 
-use super::{End, Header, Run, Ways, drawn};
+use super::{End, Header, Routes, Run, pick};
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
-/// A node's or a switch's links.
+/// Links of a node or switch.
 #[derive(Debug, Clone, Copy)]
 struct Ports {
     first_up: u32,
@@ -11,29 +11,29 @@ struct Ports {
     level: u32,
 }
 
-/// What a level has in common.
+/// Properties that all vertices of a level share.
 #[derive(Debug, Clone)]
 struct Level {
-    /// For each node, the port down of a switch over it that leads to it, the first of parallel
+    /// For each node, the port down that leads to it from a switch above it; the first of parallel
     /// ones.
     down: Vec<u16>,
-    /// Links to each child.
+    /// Number of links to each child.
     parallel: u32,
-    /// Links up, and links down to all children.
+    /// Number of links up, and of links down to all children.
     ups: u32,
     downs: u32,
-    /// For each node, the port up that it has if its number decides.
+    /// For each node, the port up that its number selects.
     up: Vec<u32>,
-    /// For each node, the one of the parallel links down that it has if its number decides.
-    beside: Vec<u32>,
+    /// For each node, the parallel link down that its number selects.
+    parallel_down: Vec<u32>,
 }
 
-/// A fat tree, and which links up packets take where there are several.
+/// Fat tree, with the rule by which packets choose among links up.
 ///
-/// The state of a header is the level at which its way turns.
+/// The state of a header is the level at which its route turns downwards.
 #[derive(Debug, Clone)]
 pub struct FatTree {
-    /// Of the nodes, then of the switches.
+    /// Links of the nodes, then of the switches.
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
@@ -41,7 +41,7 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Makes the tables.
+    /// Build the tables.
     pub fn new(tree: &Tree, ascent: Ascent) -> Self {
         let vertices = || {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
@@ -62,20 +62,20 @@ impl FatTree {
     }
 
     #[inline]
-    fn up(&self, ports: &Ports, header: &Header, lot: impl FnOnce() -> u64) -> Run {
+    fn up(&self, ports: &Ports, header: &Header, random: impl FnOnce() -> u64) -> Run {
         let level = &self.levels[ports.level as usize];
         let (first, links) = (ports.first_up, level.ups);
         let port = match self.ascent {
             Ascent::Adaptive => return Run { first, links },
             Ascent::Source => level.up[header.from as usize],
             Ascent::Destination => level.up[header.to as usize],
-            Ascent::Random => drawn(links, lot()),
+            Ascent::Random => pick(links, random()),
         };
         Run::one(first + port)
     }
 }
 
-impl Ways for FatTree {
+impl Routes for FatTree {
     const PLAIN: bool = true;
 
     fn node_count(&self) -> u32 {
@@ -86,7 +86,7 @@ impl Ways for FatTree {
         self.tree.link_count()
     }
 
-    fn longest(&self) -> u32 {
+    fn longest_route(&self) -> u32 {
         2 * self.tree.level_count()
     }
 
@@ -111,28 +111,28 @@ impl Ways for FatTree {
     }
 
     #[inline]
-    fn of_node(&self, node: u32) -> Run {
+    fn node_links(&self, node: u32) -> Run {
         Run {
             first: self.ports[node as usize].first_up,
             links: self.levels[0].ups,
         }
     }
 
-    fn state(&self, from: u32, to: u32) -> u16 {
+    fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }
 
     #[inline]
-    fn first(&self, header: &mut Header, lot: impl FnOnce() -> u64) -> Run {
-        self.up(&self.ports[header.from as usize], header, lot)
+    fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run {
+        self.up(&self.ports[header.from as usize], header, random)
     }
 
     #[inline]
-    fn next(&self, header: &mut Header, at: End, lot: impl FnOnce() -> u64) -> Run {
+    fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];
-        // On its way up it has crossed as many links as the switch has levels below it.
+        // On the way up, a packet has crossed as many links as the switch has levels below it.
         if header.links < header.state {
-            return self.up(ports, header, lot);
+            return self.up(ports, header, random);
         }
         let level = &self.levels[ports.level as usize];
         let first = ports.first_down + u32::from(level.down[header.to as usize]);
@@ -145,15 +145,15 @@ impl Ways for FatTree {
         Run::one(
             first
                 + match self.ascent {
-                    Ascent::Source => level.beside[header.from as usize],
-                    Ascent::Destination => level.beside[header.to as usize],
-                    Ascent::Random | Ascent::Adaptive => drawn(level.parallel, lot()),
+                    Ascent::Source => level.parallel_down[header.from as usize],
+                    Ascent::Destination => level.parallel_down[header.to as usize],
+                    Ascent::Random | Ascent::Adaptive => pick(level.parallel, random()),
                 },
         )
     }
 }
 
-/// Where a link leads: its port is that of the link beside it which leads back, ports down first.
+/// Return the end of a link. Its port is that of the reverse link; ports down come first.
 fn end(tree: &Tree, link: u32) -> End {
     let back = tree.reverse(link);
     let vertex = tree.target(link);
@@ -172,11 +172,11 @@ fn end(tree: &Tree, link: u32) -> End {
     }
 }
 
-/// What the switches of a level, or for level 0 the nodes, have in common.
+/// Return the properties that all switches of a level share; level 0 is the nodes.
 fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
     let nodes = tree.node_count();
     let size = tree.subtree_size(level);
-    // A vertex of this level over each node.
+    // A vertex of this level above each node.
     let over: Vec<Vertex> = if level == 0 {
         (0..nodes).map(Vertex::Node).collect()
     } else {
@@ -196,7 +196,7 @@ fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
         ups: tree.ascents(over[0]).len() as u32,
         downs: tree.all_descents(over[0]).len() as u32,
         up: (0..nodes).map(port_up).collect(),
-        beside: Vec::new(),
+        parallel_down: Vec::new(),
     };
     for node in 0..nodes {
         let Vertex::Switch(switch) = over[node as usize] else {
@@ -207,9 +207,9 @@ fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
         let all = tree.all_descents(Vertex::Switch(switch));
         here.parallel = descents.end - descents.start;
         here.down.push((descents.start - all.start) as u16);
-        let beside = tree.chosen_descent(ascent, node, node, switch);
-        here.beside
-            .push(beside.map_or(0, |link| link - descents.start));
+        let parallel_down = tree.chosen_descent(ascent, node, node, switch);
+        here.parallel_down
+            .push(parallel_down.map_or(0, |link| link - descents.start));
     }
     here
 }

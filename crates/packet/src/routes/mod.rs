@@ -1,0 +1,324 @@
+//! Routes of packets through a network.
+//!
+//! A network has nodes and switches, its vertices: the nodes come first, from 0, the switches after
+//! them. Its links are directed and numbered from 0. The links out of one vertex have consecutive
+//! numbers. A packet may leave a vertex over a [`Run`] of consecutive links: it waits for all of them
+//! together and takes the best when it is served.
+
+mod dragonfly;
+mod table;
+mod tree;
+
+use crate::Error;
+use isthmus_kernel::Cycles;
+use isthmus_topology::Wiring;
+use std::fmt::Debug;
+
+pub use dragonfly::{Dragonfly, Routing};
+pub use table::{Hop, Rule, Table, TableError};
+pub use tree::FatTree;
+
+/// A network and the routes that packets take through it.
+///
+/// Example: a ring of switches, with a node at each. Packets take the direction whose first link is
+/// occupied less. Links that cross switch 0 start the second class of channels, so that no cycle of
+/// waiting can close:
+///
+/// ```
+/// use isthmus_packet::routes::{End, Header, LocalView, Run, Routes};
+/// use isthmus_topology::Wiring;
+///
+/// #[derive(Debug)]
+/// struct Ring(Wiring, u32);
+///
+/// impl Ring {
+///     fn new(nodes: u32) -> Self {
+///         let own = (0..nodes).map(|node| (node, nodes + node));
+///         let next = (0..nodes).map(|at| (nodes + at, nodes + (at + 1) % nodes));
+///         Self(Wiring::new(nodes, nodes, &own.chain(next).collect::<Vec<_>>()), nodes)
+///     }
+///
+///     /// The link from a switch to the next, or to the one before.
+///     fn around(&self, switch: u32, up: bool) -> u32 {
+///         let cable = self.1 + if up { switch } else { (switch + self.1 - 1) % self.1 };
+///         let link = self.0.forward(cable as usize);
+///         if up { link } else { self.0.reverse(link) }
+///     }
+/// }
+///
+/// impl Routes for Ring {
+///     fn node_count(&self) -> u32 {
+///         self.1
+///     }
+///     fn link_count(&self) -> u32 {
+///         self.0.link_count()
+///     }
+///     fn longest_route(&self) -> u32 {
+///         self.1 + 1 // all but one link of the ring, plus a link at each node
+///     }
+///     fn classes(&self) -> u32 {
+///         2
+///     }
+///     fn end(&self, link: u32) -> End {
+///         End::of(&self.0, link)
+///     }
+///     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
+///         (self.1..2 * self.1).flat_map(|switch| self.0.out_of(switch)).map(|link| (Run::one(link), 3))
+///     }
+///     fn node_links(&self, node: u32) -> Run {
+///         Run::one(node)
+///     }
+///     fn initial_state(&self, _: u32, _: u32) -> u16 {
+///         0 // set at injection
+///     }
+///     fn first_links(&self, header: &mut Header, _: impl FnOnce() -> u64) -> Run {
+///         self.node_links(header.from)
+///     }
+///     fn choose_route(&self, header: &Header, view: &impl LocalView, _: impl FnOnce() -> u64) -> u16 {
+///         let occupied = |up| view.occupied(self.around(header.from, up));
+///         u16::from(occupied(true) <= occupied(false))
+///     }
+///     fn next_links(&self, header: &mut Header, at: End, _: impl FnOnce() -> u64) -> Run {
+///         let (switch, up) = (at.vertex - self.1, header.state == 1);
+///         if switch == header.to {
+///             header.class = 0;
+///             return Run::one(self.0.reverse(switch)); // node and cable have the number of the switch
+///         }
+///         if switch == 0 && header.from != 0 {
+///             header.class = 1;
+///         }
+///         Run::one(self.around(switch, up))
+///     }
+/// }
+///
+/// # use isthmus_kernel::{Engine as _, Ran, RunUntil};
+/// # use isthmus_packet::*;
+/// # use std::sync::Arc;
+/// # struct Count(u32);
+/// # impl Handler for Count {
+/// #     type Tag = ();
+/// #     fn delivered(&mut self, _: &Delivery<()>, _: &mut Offers<()>) {
+/// #         self.0 += 1;
+/// #     }
+/// # }
+/// # let switching = Switching::CutThrough { buffer: 64, credit: 1, outputs: None };
+/// # let age = Age { from: AgeFrom::Injection, saturates: None, tie: AgeTie::RoundRobin };
+/// # let interface = Interface {
+/// #     queues: 1, start: 0, packet: 1, packet_block: 0, receive: 0, slice: 1, request: 0, turnaround: 0,
+/// # };
+/// # let rules = Rules {
+/// #     byte: 1, hop: 1, acknowledge: 0, acknowledge_hop: 0, channels: 1, switching,
+/// #     adaptive: Adaptive::default(), age, late: None, payload: 60, overhead: 4, block: 1, interface,
+/// # };
+/// let mut engine = Engine::new(Arc::new(Ring::new(5)), rules, 1)?;
+/// for from in 0..5 {
+///     for to in (0..5).filter(|&to| to != from) {
+///         engine.offer(0, Message { from, to, bytes: 600, kind: Kind::Write, queue: 0, tag: () });
+///     }
+/// }
+/// let mut count = Count(0);
+/// assert_eq!(engine.run_until(1_000_000, &mut count), Ran::Idle);
+/// assert_eq!(count.0, 20);
+/// # Ok::<(), isthmus_packet::Error>(())
+/// ```
+///
+/// The engine calls for the next links of a packet when the packet has got a link. It calls for the
+/// first links whenever the node tries to inject the packet, so results must depend on the arguments
+/// only.
+pub trait Routes: Debug {
+    /// Whether the network has one class of channels, links without length, and no choice of route at
+    /// injection. The engine then omits the code for these.
+    const PLAIN: bool = false;
+
+    /// Return the number of nodes.
+    fn node_count(&self) -> u32;
+
+    /// Return the number of links.
+    fn link_count(&self) -> u32;
+
+    /// Return the number of links of the longest route, including the links out of the source and into
+    /// the destination.
+    fn longest_route(&self) -> u32;
+
+    /// Return the end of a link.
+    fn end(&self, link: u32) -> End;
+
+    /// Return the propagation delay of a link in ticks, in addition to [`Rules::hop`]. 0 by default.
+    ///
+    /// [`Rules::hop`]: crate::Rules::hop
+    fn length(&self, _link: u32) -> Cycles {
+        0
+    }
+
+    /// Return the number of classes of virtual channels, 1 or more. Every link has [`Rules::channels`]
+    /// of each class. 1 by default.
+    ///
+    /// [`Rules::channels`]: crate::Rules::channels
+    fn classes(&self) -> u32 {
+        1
+    }
+
+    /// Return all runs that packets may wait for at a switch, those to its nodes included, each with the
+    /// number of ports of that switch. Every [`End::port`] is below it. No link may be in two runs, or
+    /// in a run and in [`Routes::node_links`].
+    fn runs(&self) -> impl Iterator<Item = (Run, u32)>;
+
+    /// Return all links out of a node.
+    fn node_links(&self, node: u32) -> Run;
+
+    /// Return the state with which the headers of all packets from one node to another start.
+    fn initial_state(&self, from: u32, to: u32) -> u16;
+
+    /// Return the links, of [`Routes::node_links`], over which a packet may leave its node. The engine
+    /// repeats the call until the packet is injected. `random` is for random choices.
+    fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run;
+
+    /// Return the state of a packet that is injected, after the choices of a route that depend on the
+    /// load of the links of its switch. Unchanged by default.
+    fn choose_route(
+        &self,
+        header: &Header,
+        _view: &impl LocalView,
+        _random: impl FnOnce() -> u64,
+    ) -> u16 {
+        header.state
+    }
+
+    /// Return the links that a packet may take from the switch at `at`, one of [`Routes::runs`].
+    /// `header.links` counts the links so far. `header.class` is the class of the channel that it came
+    /// by; set it to the class for the returned links. `random` is for random choices.
+    ///
+    /// Packets hold a channel while they wait for the next. The classes must exclude cycles of waiting
+    /// packets. The engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).
+    fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run;
+}
+
+/// End of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// The vertex that the link leads to.
+    pub vertex: u32,
+    /// The port of the switch at which the link enters, from 0.
+    pub port: u32,
+}
+
+/// Links with consecutive numbers, any of which leads towards the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// The first link.
+    pub first: u32,
+    /// The number of links.
+    pub links: u32,
+}
+
+impl Run {
+    /// Return a run of one link.
+    #[inline]
+    pub fn one(link: u32) -> Self {
+        Self {
+            first: link,
+            links: 1,
+        }
+    }
+
+    /// Return the links in the order of their numbers.
+    #[inline]
+    pub fn iter(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.links
+    }
+}
+
+/// Header of a packet, as the switches read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The source node.
+    pub from: u32,
+    /// The destination node.
+    pub to: u32,
+    /// Number of links that the packet has got so far.
+    pub links: u16,
+    /// State of the route, as [`Routes`] defines it: see [`Routes::initial_state`].
+    pub state: u16,
+    /// Class of the channels that the packet may take, from 0.
+    pub class: u16,
+}
+
+/// Load of the links when a packet is injected, before the injection changes any of it.
+pub trait LocalView {
+    /// Return the bytes that were sent over a link and are not known to have left the buffer behind it:
+    /// its spent credits. With circuits, return the number of its lanes in use. Packets in an output
+    /// buffer do not count.
+    fn occupied(&self, link: u32) -> u64;
+
+    /// Return the bytes of the packets whose headers wait for the run that starts with this link. With
+    /// circuits, return the number of packets.
+    fn waiting(&self, first: u32) -> u64;
+}
+
+impl End {
+    /// Return the end of a link of a wiring. Its port is that of the reverse link of the same cable.
+    pub fn of(wiring: &Wiring, link: u32) -> Self {
+        let vertex = wiring.target(link);
+        Self {
+            vertex,
+            port: wiring.reverse(link) - wiring.out_of(vertex).start,
+        }
+    }
+}
+
+/// Return a choice below `count` for a random number: see [`crate::tie`].
+#[inline]
+pub fn pick(count: u32, random: u64) -> u32 {
+    ((u128::from(random) * u128::from(count)) >> 64) as u32
+}
+
+/// Maximum number of links of a network: events hold link numbers.
+const LINKS_MAX: u32 = 1 << 28;
+/// Maximum propagation delay of a link in ticks.
+pub const LENGTH_MAX: Cycles = 1 << 40;
+
+/// Check the consistency of a network, as far as possible in advance.
+pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
+    let wrong = |what, link| Err(Error::Network { what, link });
+    let links = routes.link_count();
+    if links >= LINKS_MAX {
+        return wrong("2^28 links or more", links.into());
+    }
+    if routes.longest_route() > u16::MAX.into() {
+        return wrong("a way of 2^16 links or more", routes.longest_route().into());
+    }
+    if W::PLAIN && routes.classes() != 1 {
+        return wrong(
+            "a plain network with several classes",
+            routes.classes().into(),
+        );
+    }
+    for link in 0..links {
+        let length = routes.length(link);
+        if length > LENGTH_MAX || W::PLAIN && length > 0 {
+            return wrong("a link that is too long", link.into());
+        }
+    }
+    let mut used = vec![false; links as usize];
+    let nodes = (0..routes.node_count()).map(|node| routes.node_links(node));
+    let runs = routes.runs().map(|(run, _)| run).chain(nodes);
+    for Run {
+        first,
+        links: count,
+    } in runs
+    {
+        let end = u64::from(first) + u64::from(count);
+        if count == 0 || end > links.into() {
+            return wrong(
+                "a run of no links, or of links that there are not",
+                first.into(),
+            );
+        }
+        for link in &mut used[first as usize..end as usize] {
+            if std::mem::replace(link, true) {
+                return wrong("a link in two runs", first.into());
+            }
+        }
+    }
+    Ok(())
+}
