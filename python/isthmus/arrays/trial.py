@@ -180,6 +180,7 @@ def by_ranks(
     if before is not None:
         made_up.fill(task.from_, rank, before, order)
     with Ranks(comm) as ranks:
+        ranks.admit(plan)
         if rates is None:
             tell("measuring this machine")
             calibrate(ranks, forms=None if form is None else [form])

@@ -158,6 +158,20 @@ class Ranks(ClosedTogether):
         with Exchange(self, plan, kind, order=fastest, form=form) as one:
             return one(held, out)
 
+    def admit(self, plan: Plan) -> None:
+        """Refuse a plan with more ranks than the communicator.
+
+        Raises:
+            IsthmusError: a layout has a rank that does not exist.
+
+        """
+        for layout in (plan.from_, plan.to):
+            if max(layout.ranks) >= self.comm.size:
+                raise AgreedError(
+                    f"a layout has rank {max(layout.ranks)}, but the communicator has "
+                    f"{self.comm.size} ranks"
+                )
+
     def way(self, form: Form | None, share: Share) -> Transport:
         """Return the transport for a share, with its memory allocated.
 
@@ -167,12 +181,7 @@ class Ranks(ClosedTogether):
         """
         if form is not None and not (isinstance(form, str) and form in FORMS):
             raise AgreedError(f"form: {form!r}; it is {', '.join(FORMS[:-1])} or {FORMS[-1]}")
-        for layout in (share.plan.from_, share.plan.to):
-            if max(layout.ranks) >= self.comm.size:
-                raise AgreedError(
-                    f"a layout has rank {max(layout.ranks)}, but the communicator has "
-                    f"{self.comm.size} ranks"
-                )
+        self.admit(share.plan)
         if form == "window" and not self.is_one_node:
             raise AgreedError('form: "window", but the ranks are not all on one node')
         chosen: Form = form or self._best(share)
