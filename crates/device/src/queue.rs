@@ -1,12 +1,12 @@
-//! One thing after another, first come, first served.
+//! A queue for one server, first come, first served.
 
 use crate::Busy;
 use isthmus_kernel::{Cycles, Gap};
 
-/// The latest time at which anything is done: no run comes to it, and others may be added to it.
+/// Latest completion time. No run reaches it, and the sum of two such times does not overflow.
 pub(crate) const LATEST: Cycles = Gap::MAX;
 
-/// What can do one thing at a time. Whoever is told first goes first, also of several in one cycle.
+/// A server of one request at a time. Requests are served in the order of the calls, also within one cycle.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Queue {
     free: Cycles,
@@ -14,17 +14,17 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Takes it for `length` cycles, told at `now`, from `ready` on at the earliest. Answers when it is
-    /// done.
+    /// Serve a request of `length` cycles, from `ready` on at the earliest. The call is made at `now`. Return the time
+    /// of completion.
     #[inline]
-    pub(crate) fn take(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
+    pub(crate) fn serve(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
         let begin = self.free.max(ready).min(LATEST);
         self.free = begin.saturating_add(length).min(LATEST);
-        self.busy.take(now, begin, self.free);
+        self.busy.add_span(now, begin, self.free);
         self.free
     }
 
-    /// For how long it works.
+    /// Return the busy times.
     pub(crate) fn busy(&self) -> &Busy {
         &self.busy
     }
