@@ -209,7 +209,7 @@ fn solve(
     let slots =
         each.map(|(class, of)| slots_taken(machine, &timing, class, of, &found.waits, rate));
     let share = rate / full.saturation_rate();
-    if let Some(reason) = domain::outside(share, slots.fold(0.0, f64::max)) {
+    if let Some(reason) = domain::reason_outside(share, slots.fold(0.0, f64::max)) {
         overlay.bound(&reason, |_| true);
     }
     // A bound, which holds at every load.
