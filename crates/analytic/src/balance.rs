@@ -1,11 +1,11 @@
-//! How the I/O bandwidth of a multicomputer must grow with its processing elements (section 3 of
-//! the hypercube paper).
+//! Growth of the I/O bandwidth of a multicomputer with its number of processing elements (section 3 of the hypercube
+//! paper).
 //!
 //! H. T. Kung (*Memory requirements for balanced computer architectures*, ISCA 1986, the paper's
 //! reference 22) calls a machine balanced for a computation if computing takes as long as I/O. A memory of
-//! M words lets each word brought in be used for f(M) operations before it has to be fetched again,
-//! so balance means C / IO = f(M) up to a constant. N PEs with C and M each have N C and N M; they
-//! stay balanced if the total I/O bandwidth is N f(M) / f(N M) times that of one PE.
+//! M words lets each word that is read be used for f(M) operations before it has to be fetched again, so balance means
+//! C / IO = f(M) up to a constant. N PEs with C and M each have N C and N M in total; they stay balanced if the total
+//! I/O bandwidth is N f(M) / f(N M) times that of one PE.
 //!
 //! | computation | f(M) | factor N f(M) / f(N M) |
 //! |---|---|---|
@@ -15,21 +15,21 @@
 //! | I/O bound (matrix by vector) | 1 | N |
 //! | searching | log M / M | N^2 log M / (log N + log M) |
 //!
-//! Matrix product: blocks of side sqrt(M) take M words for M^(3/2) operations. Grid relaxation:
-//! a block of M points has sides of M^(1/d), and can be taken M^(1/d) steps on before what was read
-//! is used up. Searching: section 3's example of computing that grows slower than the data (log S
-//! steps for S values), which asks for more I/O bandwidth than computing bandwidth.
+//! Matrix product: blocks of side sqrt(M) take M words for M^(3/2) operations. Grid relaxation: a block of M points has
+//! sides of M^(1/d), so M^(1/d) iterations are possible before new data are needed. Searching: section 3's example of a
+//! computation that grows more slowly than the data (log S steps for S values). It needs the I/O bandwidth to grow
+//! faster than the computing bandwidth.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::check;
 
-/// What is computed.
+/// A kind of computation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
-    /// Sorting by comparison, many more values than fit into memory.
+    /// Sorting by comparison of many more values than fit into memory.
     Sorting,
     /// Fast Fourier transform.
     FourierTransform,
@@ -40,14 +40,14 @@ pub enum Computation {
         /// Dimensions of the grid, 1 or more.
         dimensions: u32,
     },
-    /// Each word is used a fixed number of times, as in the product of matrix and vector.
+    /// Computation that uses each word a fixed number of times, such as the product of matrix and vector.
     IoBound,
     /// Binary search in sorted data.
     Searching,
 }
 
 impl Computation {
-    /// log2 of f(M) for log2 M = `log_memory`, up to a constant.
+    /// Return log2 of f(M) for log2 M = `log_memory`, up to a constant.
     fn log_reuse(self, log_memory: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => log_memory.log2(),
@@ -58,9 +58,9 @@ impl Computation {
         }
     }
 
-    /// The factor for N = `pes` where the memory does not matter or is left out: N / log2 N for
-    /// sorting and the FFT, N^2 / log2 N for searching.
-    fn scale(self, pes: f64) -> f64 {
+    /// Return the factor for N = `pes` without the memory: N / log2 N for sorting and the FFT, N^2 / log2 N for
+    /// searching.
+    fn factor_without_memory(self, pes: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => pes / pes.log2().max(1.0),
             Self::Searching => pes * pes / pes.log2().max(1.0),
@@ -71,28 +71,28 @@ impl Computation {
     }
 }
 
-/// A multicomputer and what it is used for.
+/// A multicomputer and its computation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// What is computed.
+    /// The computation.
     pub computation: Computation,
     /// N: number of PEs.
     pub pes: u64,
     /// C: computing bandwidth of one PE in MIPS.
     pub mips: f64,
-    /// IO: I/O bandwidth in MByte/s with which one PE alone is balanced.
+    /// IO: I/O bandwidth in MByte/s that balances a single PE.
     pub io_mbytes_per_s: f64,
-    /// M: memory of one PE in words (values); `None` for the scale factor that leaves it out, which
-    /// is the paper's N / log N.
+    /// M: memory of one PE in words (values). `None` selects the factor without the memory, which is the paper's N /
+    /// log N.
     pub memory_words: Option<f64>,
-    /// Bandwidth in MByte/s of one I/O node; `None`: that of one PE.
+    /// Bandwidth of one I/O node in MByte/s; `None` for that of one PE.
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// What a balanced machine needs.
+/// Requirements of a balanced machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
-    /// By how much the I/O bandwidth of the machine must exceed that of one PE.
+    /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.
     pub factor: f64,
     /// I/O bandwidth of the machine in MByte/s.
     pub io_mbytes_per_s: f64,
@@ -100,14 +100,14 @@ pub struct Balanced {
     pub mips: f64,
     /// Instructions per byte of I/O in one PE.
     pub instructions_per_byte_pe: f64,
-    /// Instructions per byte of I/O in the machine: what more memory in all allows.
+    /// Instructions per byte of I/O in the machine, which the larger total memory permits.
     pub instructions_per_byte: f64,
-    /// Number of I/O nodes that have this bandwidth.
+    /// Number of I/O nodes for this bandwidth.
     pub io_nodes: u64,
-    /// PEs per I/O node, on average.
+    /// Mean number of PEs per I/O node.
     pub pes_per_io_node: f64,
-    /// For a hypercube (N a power of two): the placement by (combined) Hamming codes whose number
-    /// of I/O nodes is nearest in ratio, the larger of two equally near.
+    /// For a hypercube (N a power of two): the placement by (combined) Hamming codes whose number of I/O nodes is
+    /// nearest in ratio. If two are equally near, the larger number.
     pub hamming: Option<HammingCount>,
 }
 
@@ -118,13 +118,12 @@ pub struct HammingCount {
     pub io_nodes: u64,
     /// PEs per I/O node, 2^m.
     pub pes_per_io_node: u64,
-    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that nothing
-    /// has to be combined.
+    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that no smaller cubes are combined.
     pub perfect: bool,
 }
 
 impl Balance {
-    /// The I/O bandwidth and number of I/O nodes that keep the machine balanced.
+    /// Return the I/O bandwidth and number of I/O nodes that keep the machine balanced.
     ///
     /// # Errors
     /// No PE, a bandwidth that is not above zero, a memory of less than two words, a grid without
@@ -149,10 +148,10 @@ impl Balance {
                 let reuse = self.computation.log_reuse(one) - self.computation.log_reuse(all);
                 pes * reuse.exp2()
             }
-            None => self.computation.scale(pes),
+            None => self.computation.factor_without_memory(pes),
         };
         let io_mbytes_per_s = factor * self.io_mbytes_per_s;
-        // The tolerance keeps a factor that is whole but for rounding from costing a node more.
+        // The tolerance keeps rounding errors from adding an I/O node.
         let io_nodes = (io_mbytes_per_s / io_node - 1e-9).ceil().max(1.0);
         Ok(Balanced {
             factor,
@@ -167,7 +166,7 @@ impl Balance {
     }
 }
 
-/// The nearest count of I/O nodes on a cube of `pes` nodes; `None` if that is no power of two.
+/// Return the nearest number of I/O nodes on a cube of `pes` nodes; `None` if `pes` is no power of two.
 fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
     if !pes.is_power_of_two() {
         return None;
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sorting_on_the_papers_machine_asks_for_its_hamming_placement() {
+    fn sorting_on_the_papers_machine_needs_its_hamming_placement() {
         let balanced = machine(Computation::Sorting, 128, None).solve().unwrap();
         // N / log N = 128 / 7 = 18.3.
         assert!((balanced.factor - 128.0 / 7.0).abs() < 1e-9);
@@ -243,7 +242,7 @@ mod tests {
             assert!((factor(computation, memory) - expected).abs() < 1e-9);
             assert!((factor(computation, None) - expected).abs() < 1e-9);
         }
-        // 64 * 12 / 18; searching 64 times that: more than the computing bandwidth grows.
+        // 64 * 12 / 18. For searching the factor is 64 times that: it exceeds the growth of the computing bandwidth.
         let sorting = factor(Computation::FourierTransform, memory);
         assert!((sorting - 64.0 * 12.0 / 18.0).abs() < 1e-9);
         assert!((factor(Computation::Searching, memory) - 64.0 * sorting).abs() < 1e-6);
@@ -275,7 +274,7 @@ mod tests {
         .unwrap();
         assert_eq!(balanced.io_nodes, 2);
         assert_eq!(balanced.pes_per_io_node, 32.0);
-        // The 6-cube has room for no sparser code than one of 7 PEs' neighbours: 64 / 4.
+        // The sparsest code of the 6-cube uses the neighbours in 3 dimensions: 64 / 4.
         assert_eq!(balanced.hamming.unwrap().io_nodes, 16);
         assert!(!balanced.hamming.unwrap().perfect);
     }

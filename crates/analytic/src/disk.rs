@@ -1,8 +1,7 @@
-//! Disks that serve one request after another: M/G/1 each.
+//! Disks that each serve one request after another: M/G/1 queues.
 //!
 //! A disk's service time is a seek, uniform between zero and twice its mean, a rotational latency,
-//! uniform over one rotation, and the transfer (Table 1 of the hypercube paper gives the mean of the
-//! sum). Requests come at random times; the mean wait is that of Pollaczek and Khinchine,
+//! uniform over one rotation, and the transfer (Table 1 of the hypercube paper gives the mean of the sum).
 //! W = lambda E\[S^2\] / (2 (1 - rho)) (Kleinrock, *Queueing Systems* vol. 1, 1975, section 5.6), over
 //! all that the disk serves.
 
@@ -11,7 +10,7 @@ use crate::error::check_not_negative;
 use crate::moments::Moments;
 use crate::queue;
 
-/// The service time of a disk for `transfer` cycles of data, which may vary.
+/// Return the service time of a disk for `transfer` cycles of data, which may vary.
 ///
 /// # Errors
 /// A negative or infinite number.
@@ -22,35 +21,35 @@ pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Mome
     Ok(moves.plus(transfer))
 }
 
-/// What one kind of request asks of the disks.
+/// Load of the disks by one kind of request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
-    /// Requests that come to each disk per cycle at a load of 1.
+    /// Requests per cycle at each disk for a load of 1.
     pub rates: Vec<f64>,
-    /// For how long one takes a disk.
+    /// Service time of a request, in cycles.
     pub service: Moments,
 }
 
-/// Disks with queues of their own.
+/// Disks with one queue each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disks {
     requests: Vec<Requests>,
     count: usize,
 }
 
-/// The disk that fills first.
+/// The disk that saturates first as the load grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FullDisk {
-    /// The load at which it works all the time.
+pub struct SaturatedDisk {
+    /// Load at which it is busy all the time.
     pub load: f64,
-    /// Its number, the lowest of those that fill together.
+    /// Its number, the lowest if several saturate together.
     pub disk: usize,
-    /// Whether all disks fill together.
+    /// Whether all disks saturate together.
     pub all: bool,
 }
 
 impl Disks {
-    /// Disks that these kinds of request share.
+    /// Return disks that serve these kinds of request.
     ///
     /// # Errors
     /// Kinds for different numbers of disks, or a rate that is negative or infinite.
@@ -69,41 +68,45 @@ impl Disks {
         Ok(Self { requests, count })
     }
 
-    /// Utilisation of each disk at a load; 1 or more where it cannot keep up.
+    /// Return the utilisation of each disk at a load. It is 1 or more for a saturated disk.
     pub fn utilisation(&self, load: f64) -> Vec<f64> {
-        (0..self.count).map(|disk| load * self.work(disk)).collect()
+        (0..self.count)
+            .map(|disk| load * self.work_per_cycle(disk))
+            .collect()
     }
 
-    /// Mean time that requests of kind `kind` are at their disks, waiting and being served; infinite
-    /// if one of these cannot keep up. None if there are no such requests.
+    /// Return the mean time of requests of kind `kind` at their disks, wait and service, in cycles. It is infinite if
+    /// one of these disks is saturated, and `None` if there are no such requests.
     pub fn response(&self, kind: usize, load: f64) -> Option<f64> {
-        let asked = &self.requests[kind];
-        let total: f64 = asked.rates.iter().sum();
+        let requests = &self.requests[kind];
+        let total: f64 = requests.rates.iter().sum();
         if total <= 0.0 {
             return None;
         }
         let wait: f64 = (0..self.count)
-            .filter(|&disk| asked.rates[disk] > 0.0)
-            .map(|disk| asked.rates[disk] / total * self.wait(disk, load))
+            .filter(|&disk| requests.rates[disk] > 0.0)
+            .map(|disk| requests.rates[disk] / total * self.wait(disk, load))
             .sum();
-        Some(wait + asked.service.mean)
+        Some(wait + requests.service.mean)
     }
 
-    /// The first disk to fill as the load grows; none if nothing is asked of any.
-    pub fn fills_first(&self) -> Option<FullDisk> {
-        let works: Vec<f64> = (0..self.count).map(|disk| self.work(disk)).collect();
+    /// Return the first disk to saturate as the load grows, or `None` without requests.
+    pub fn first_saturated(&self) -> Option<SaturatedDisk> {
+        let works: Vec<f64> = (0..self.count)
+            .map(|disk| self.work_per_cycle(disk))
+            .collect();
         let most = works.iter().copied().fold(0.0, f64::max);
         let as_full = |work: f64| work >= most * (1.0 - 1e-9);
         let disk = works.iter().position(|&work| work > 0.0 && as_full(work))?;
-        Some(FullDisk {
+        Some(SaturatedDisk {
             load: 1.0 / most,
             disk,
             all: works.iter().all(|&work| as_full(work)),
         })
     }
 
-    /// Time per cycle that a load of 1 asks of a disk.
-    fn work(&self, disk: usize) -> f64 {
+    /// Return the busy time of a disk per cycle at a load of 1.
+    fn work_per_cycle(&self, disk: usize) -> f64 {
         let kinds = self.requests.iter();
         kinds.map(|kind| kind.rates[disk] * kind.service.mean).sum()
     }
@@ -138,18 +141,18 @@ mod tests {
         let disks = Disks::new(vec![Requests { rates, service }]).unwrap();
         assert!((disks.response(0, 0.05).unwrap() - 15.0).abs() < 1e-12);
         assert_eq!(disks.response(0, 0.1), Some(f64::INFINITY));
-        assert_eq!(disks.fills_first().unwrap().load, 0.1);
+        assert_eq!(disks.first_saturated().unwrap().load, 0.1);
     }
 
     #[test]
-    fn kinds_share_the_disks_and_the_busiest_fills_first() {
+    fn kinds_share_the_disks_and_the_busiest_saturates_first() {
         let kind = |rates: [f64; 2], mean| Requests {
             rates: rates.to_vec(),
             service: Moments::fixed(mean),
         };
         let disks = Disks::new(vec![kind([1.0, 2.0], 3.0), kind([2.0, 2.0], 1.0)]).unwrap();
         // Work of 5 and 8 per cycle.
-        let full = disks.fills_first().unwrap();
+        let full = disks.first_saturated().unwrap();
         assert_eq!((full.load, full.disk, full.all), (0.125, 1, false));
         assert_eq!(disks.utilisation(0.05), [0.25, 0.4]);
         // Disk 0: E[S^2] rate = 9 + 2 = 11, W = 0.05 * 11 / (2 * 0.75); disk 1: 20, over 2 * 0.6.
@@ -167,6 +170,6 @@ mod tests {
             service: Moments::fixed(1.0),
         };
         assert!(Disks::new(vec![kind(1), kind(2)]).is_err());
-        assert_eq!(Disks::new(Vec::new()).unwrap().fills_first(), None);
+        assert_eq!(Disks::new(Vec::new()).unwrap().first_saturated(), None);
     }
 }

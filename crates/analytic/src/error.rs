@@ -1,34 +1,34 @@
-//! What can be wrong with the numbers handed in.
+//! Errors for invalid inputs.
 
-/// An input that no formula can answer for.
+/// An input for which no formula holds.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A number outside its range.
     #[error("{field} is {value}; it must be {expected}")]
     OutOfRange {
-        /// Which input.
+        /// Name of the input.
         field: &'static str,
-        /// What was given.
+        /// The value passed.
         value: f64,
-        /// What would be right.
+        /// Permitted values.
         expected: &'static str,
     },
     /// A list of the wrong length.
     #[error("{field} has {found} entries; {expected} are needed, one per dimension")]
     Length {
-        /// Which input.
+        /// Name of the input.
         field: &'static str,
-        /// Entries given.
+        /// Number of entries passed.
         found: usize,
-        /// Entries needed.
+        /// Number of entries needed.
         expected: usize,
     },
-    /// Numbers that are each possible but not together.
+    /// Numbers that are valid alone but contradict one another.
     #[error("{0}")]
     Contradiction(&'static str),
 }
 
-/// `value` if it is finite and `holds`, else [`Error::OutOfRange`].
+/// Return `value` if it is finite and `holds`, else [`Error::OutOfRange`].
 pub(crate) fn check(
     field: &'static str,
     value: f64,
@@ -46,7 +46,7 @@ pub(crate) fn check(
     }
 }
 
-/// `value` if it is a probability.
+/// Return `value` if it is a probability.
 pub(crate) fn check_probability(field: &'static str, value: f64) -> Result<f64, Error> {
     check(
         field,
@@ -56,7 +56,7 @@ pub(crate) fn check_probability(field: &'static str, value: f64) -> Result<f64, 
     )
 }
 
-/// `value` if it is finite and not negative.
+/// Return `value` if it is finite and not negative.
 pub(crate) fn check_not_negative(field: &'static str, value: f64) -> Result<f64, Error> {
     check(field, value, "finite and not negative", value >= 0.0)
 }

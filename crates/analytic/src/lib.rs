@@ -1,18 +1,18 @@
-//! Queueing formulas and the models of the papers: plain numbers in, numbers out.
+//! Queueing formulas and the models of the papers. Inputs and results are plain numbers.
 //!
-//! | module | what it answers |
+//! | module | results |
 //! |---|---|
 //! | [`queue`] | mean waits of M/G/1 and M/M/m |
 //! | [`moments`] | mean, second and third moment and `C^2` of message lengths and their mixtures |
-//! | [`staged`] | waits in any network of wormhole channels that messages cross in one order |
-//! | [`worms`] | the same channel by channel, on the routes of one machine |
+//! | [`staged`] | waits in a network of wormhole channels that all messages cross in one order |
+//! | [`worms`] | waits of worms for each channel, on the routes of one machine |
 //! | [`hypercube_io`] | section 6 of the hypercube paper: latency of every message class, saturation |
-//! | [`disk`] | waits and limits of the disks of I/O nodes |
+//! | [`disk`] | waits and maximum loads of the disks of I/O nodes |
 //! | [`path`] | the message classes, and the channels on the path of each |
-//! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
-//! | [`packets`] | I/O on networks of packets: bounds, closed loops of clients |
-//! | [`trains`] | messages as trains of packets on networks of any form: waits at nodes and links |
-//! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
+//! | [`sci`] | SCI rings and fabrics: peak throughput, latency at any load |
+//! | [`packets`] | I/O on packet networks: bounds, closed loops of clients |
+//! | [`trains`] | messages as trains of packets on any network: waits at nodes and links |
+//! | [`balance`] | section 3 of the hypercube paper: the necessary growth of the I/O bandwidth |
 //!
 //! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
 //! rates in messages per cycle, unless a name says otherwise. A queue that cannot keep up has an

@@ -17,17 +17,17 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// The quantity that is always zero.
+    /// A quantity that is always zero.
     pub const ZERO: Self = Self::fixed(0.0);
 
-    /// The quantity that is always infinite.
+    /// A quantity that is always infinite.
     pub(crate) const NEVER: Self = Self {
         mean: f64::INFINITY,
         second: f64::INFINITY,
         third: f64::INFINITY,
     };
 
-    /// A quantity that always has this value.
+    /// Return the moments of a constant.
     pub const fn fixed(value: f64) -> Self {
         Self {
             mean: value,
@@ -36,11 +36,11 @@ impl Moments {
         }
     }
 
-    /// Sum of `weight / total` times the moments.
+    /// Return the sum of `weight / total` times the moments.
     pub(crate) fn weighted(parts: impl IntoIterator<Item = (f64, Self)>, total: f64) -> Self {
         let mut sum = Self::ZERO;
         for (weight, part) in parts {
-            // What never happens may take for ever.
+            // An event of weight zero may have an infinite duration.
             if weight > 0.0 {
                 sum.mean += weight * part.mean;
                 sum.second += weight * part.second;
@@ -59,7 +59,7 @@ impl Moments {
         }
     }
 
-    /// A length of `count` blocks of `unit` flits, `count` uniform on `min..=max`.
+    /// Return the moments of the length of `count` blocks of `unit` flits, with `count` uniform on `min..=max`.
     ///
     /// # Errors
     /// `min` above `max`, or a `unit` that is negative or not finite.
@@ -75,7 +75,7 @@ impl Moments {
         Ok(Self::weighted(values, f64::from(max - min) + 1.0))
     }
 
-    /// A quantity uniform between zero and `width`: E\[X^n\] = width^n / (n + 1).
+    /// Return the moments of a quantity uniform between zero and `width`: E\[X^n\] = width^n / (n + 1).
     pub fn uniform_below(width: f64) -> Self {
         Self {
             mean: width / 2.0,
@@ -84,12 +84,12 @@ impl Moments {
         }
     }
 
-    /// Variance E\[X^2\] - E\[X\]^2, never below zero.
+    /// Return the variance E\[X^2\] - E\[X\]^2, never below zero.
     pub fn variance(&self) -> f64 {
         (self.second - self.mean * self.mean).max(0.0)
     }
 
-    /// A mixture of fixed values, given as `(weight, value)`, whose weights add up to `total`.
+    /// Return a mixture of constants, passed as `(weight, value)`, whose weights add up to `total`.
     #[cfg(test)]
     pub(crate) fn mixture(parts: &[(f64, f64)], total: f64) -> Self {
         let parts = parts.iter();
@@ -99,26 +99,26 @@ impl Moments {
         )
     }
 
-    /// Third central moment.
+    /// Return the third central moment.
     #[cfg(test)]
     pub(crate) fn third_central(&self) -> f64 {
         self.third - 3.0 * self.mean * self.second + 2.0 * self.mean.powi(3)
     }
 
-    /// Squared coefficient of variation C^2 = variance / mean^2 (section 6 of the hypercube
-    /// paper); zero for a mean of zero.
+    /// Return the squared coefficient of variation C^2 = variance / mean^2 (section 6 of the hypercube paper), or zero
+    /// for a mean of zero.
     pub fn scv(&self) -> f64 {
         ratio(self.variance(), self.mean * self.mean)
     }
 
-    /// The same quantity, other than zero `factor` times as often.
-    pub(crate) fn as_often(&self, factor: f64) -> Self {
+    /// Return the moments if the quantity is nonzero `factor` times as often.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
         self.map(|moment| factor * moment)
     }
 
-    /// A quantity other than zero with the probability `share`, with these first two moments over all; the third is that
-    /// of a gamma distribution fitted to the values other than zero.
-    pub(crate) fn of_share(share: f64, mean: f64, second: f64) -> Self {
+    /// Return a quantity that is nonzero with probability `share` and has these first two moments overall. The third
+    /// moment is that of a gamma distribution fitted to the nonzero values.
+    pub(crate) fn with_probability(share: f64, mean: f64, second: f64) -> Self {
         if mean <= 0.0 {
             return Self::ZERO;
         }
@@ -133,8 +133,7 @@ impl Moments {
         }
     }
 
-    /// The sum of this and an independent quantity: means, variances and third central moments
-    /// add.
+    /// Return the sum of this and an independent quantity: means, variances and third central moments add.
     pub fn plus(&self, other: &Self) -> Self {
         if !self.mean.is_finite() || !other.mean.is_finite() {
             return Self::NEVER;

@@ -1,4 +1,4 @@
-//! Channels on the path of each message class of a hypercube with I/O nodes.
+//! Channels on the path of each message class, in a hypercube with I/O nodes.
 //!
 //! Each channel costs one cycle, so without contention the header of a message needs as many
 //! cycles as its path has channels. Lanes: k between PE and router, m between router and I/O node,
@@ -14,17 +14,17 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a message is for.
+/// Purpose of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageClass {
-    /// Between two PEs.
+    /// A message between two PEs.
     PePe,
     /// A read request to the local I/O node.
     Request,
-    /// A write, with its data, to the local I/O node.
+    /// A write request with its data to the local I/O node.
     Write,
-    /// A request that the local I/O node passes on to the remote one that has the block.
+    /// A request that the local I/O node forwards to the remote I/O node with the block.
     Forward,
     /// A block from the local I/O node.
     ReplyLocal,
@@ -33,7 +33,7 @@ pub enum MessageClass {
 }
 
 impl MessageClass {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Self; 6] = [
         Self::PePe,
         Self::Request,
@@ -43,7 +43,7 @@ impl MessageClass {
         Self::ReplyRemote,
     ];
 
-    /// The name used in scenarios and results.
+    /// Return the name used in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PePe => "pe_pe",

@@ -9,7 +9,7 @@ use crate::Error;
 use crate::error::check_not_negative;
 use crate::moments::Moments;
 
-/// M/G/1, Pollaczek-Khinchine: W = rho x (1 + C^2) / (2 (1 - rho)).
+/// Return the mean wait of M/G/1 by Pollaczek and Khinchine: W = rho x (1 + C^2) / (2 (1 - rho)).
 ///
 /// Kleinrock, *Queueing Systems* vol. 1 (1975), section 5.6; section 6 of the hypercube paper.
 ///
@@ -22,7 +22,7 @@ pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, E
     Ok(mg1(rate, service_mean, service_scv))
 }
 
-/// rho for inputs that may be infinite; an idle queue has zero.
+/// Return rho for inputs that may be infinite; an idle queue has rho = 0.
 pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     if rate > 0.0 {
         rate * mean / f64::from(servers)
@@ -42,7 +42,7 @@ pub(crate) fn mg1(rate: f64, mean: f64, scv: f64) -> f64 {
     }
 }
 
-/// Erlang's C formula: the probability that an arrival at an M/M/m queue has to wait; 1 at or
+/// Return Erlang's C: the probability that an arrival at an M/M/m queue has to wait, or 1 at or
 /// beyond saturation.
 ///
 /// Computed from Erlang's B by its recursion B(k) = a B(k-1) / (k + a B(k-1)), a = lambda x, which
@@ -76,7 +76,7 @@ pub(crate) fn mmm(rate: f64, mean: f64, servers: u32) -> f64 {
     }
 }
 
-/// M/G/m, approximately: W(M/M/m) (1 + C^2) / 2.
+/// Return the approximate mean wait of M/G/m: W(M/M/m) (1 + C^2) / 2.
 ///
 /// Lee and Longton, *Oper. Res. Quarterly* 10 (1959); it is the formula of Allen and Cunneen for
 /// Poisson arrivals (Allen, *Probability, Statistics and Queueing Theory*, 2nd ed. 1990, section
@@ -89,12 +89,12 @@ pub(crate) fn mgm(rate: f64, mean: f64, scv: f64, servers: u32) -> f64 {
     }
 }
 
-/// The first three moments of the wait when its mean is already known to be `wait_mean`.
+/// Return the first three moments of the wait, whose mean `wait_mean` is already known.
 ///
 /// An arrival waits with probability ErlangC. For one server the second moment of the wait is
 /// Takacs' 2 W^2 + lambda E\[S^3\] / (3 (1 - rho)) (Kleinrock 1975, section 5.7); for m servers the
-/// wait of those who wait is taken to have the C^2 that it has at one server of m-fold speed. The
-/// third moment is that of a gamma distribution fitted to the waits of those who wait.
+/// waits above zero are assumed to have the C^2 that they have at one server of m-fold speed. The
+/// third moment is that of a gamma distribution fitted to the waits above zero.
 pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean: f64) -> Moments {
     if wait_mean == 0.0 {
         return Moments::ZERO;

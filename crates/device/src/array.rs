@@ -1,30 +1,29 @@
-//! Several disks that share each request.
+//! Arrays of disks that share each request.
 
 use crate::queue::Queue;
 use crate::request::{Access, Request};
 use crate::{Busy, Disk};
 use isthmus_kernel::{Cycles, Stream, draw_below};
 
-/// How an array of disks lays data out.
+/// Layout of data on an array of disks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Striping {
     /// Number of disks, 1 or more.
     pub disks: u32,
-    /// Bytes on one disk before the next has its turn, 1 or more.
+    /// Bytes on one disk before the next disk follows, 1 or more.
     pub unit: u64,
-    /// Units of parity beside the data of each row of units, fewer than the disks: 0 is RAID 0, 1 is
-    /// RAID 5, 2 is RAID 6.
+    /// Parity units in each row of units, fewer than the disks: 0 is RAID 0, 1 is RAID 5, 2 is RAID 6.
     pub parity: u32,
 }
 
 /// An array of disks.
 ///
-/// A request is cut into units, the last as long as what is left, and these are dealt out to one disk
-/// after another; the first is drawn. What is written fills rows of as many units as there are disks,
-/// of which `parity` are none of data: as long as the longest of their row, dealt out with it. The old
-/// contents of rows that are not written whole are not read. Each disk makes one access for all its
-/// units, first come, first served, with a seek and a latency of its own; the request is done when the
-/// last of them is.
+/// A request is cut into units, which go to the disks in turn, from a random first disk. The last unit may be shorter.
+/// A write fills rows of one unit per disk. Each row has `parity` parity units, as long as the longest data unit of the
+/// row, which follow its data. Rows that are not written as a whole are not read first.
+///
+/// Each disk makes one access for all of its units, first come, first served, with its own seek and latency. The
+/// request ends when the last disk is done.
 #[derive(Debug, Clone)]
 pub(crate) struct Array {
     striping: Striping,
@@ -34,7 +33,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// An idle array; its own draws are those of stream 0, those of its disks of 1 and so on.
+    /// Return an idle array. It chooses first disks with stream 0; disk i uses stream i + 1.
     pub(crate) fn new(
         striping: Striping,
         disk: Disk,
@@ -60,7 +59,7 @@ impl Array {
             let Some(bytes) = bytes else { break };
             let (queue, stream) = &mut self.disks[(first + at) % count];
             let access = self.disk.access(bytes, stream);
-            done = done.max(queue.take(request.time, request.time, access));
+            done = done.max(queue.serve(request.time, request.time, access));
         }
         done
     }
@@ -71,7 +70,7 @@ impl Array {
 }
 
 impl Striping {
-    /// Bytes of a request for each disk, from the first that has a part on; `None` for those without.
+    /// Return the bytes of a request for each disk, from the first disk used. `None` for disks without a part.
     fn shares(&self, request: &Request) -> impl IntoIterator<Item = Option<u64>> + use<> {
         let Self {
             disks,
@@ -88,7 +87,7 @@ impl Striping {
         let row = disks - parity;
         let rows = data.div_ceil(row);
         let units = data + parity * rows;
-        // The last unit of data is short, and where it is alone in its row so is the parity behind it.
+        // The last data unit is short. If it is alone in its row, the parity units of the row are short, too.
         let alone = data == (rows - 1) * row + 1;
         let short_from = units - 1 - parity;
         let short_to = if alone { units } else { short_from + 1 };
@@ -101,18 +100,18 @@ impl Striping {
     }
 }
 
-/// Of requests of so many bytes what an array does.
+/// Mean work of an array for a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Done {
-    /// Disks that each takes.
+pub(crate) struct ArrayWork {
+    /// Number of disks that a request uses.
     pub disks: f64,
-    /// Bytes on all of them.
+    /// Total bytes on all disks.
     pub bytes: f64,
 }
 
 impl Striping {
-    /// What a request of so many bytes takes of an array.
-    pub(crate) fn done(&self, access: Access, bytes: u64) -> Done {
+    /// Return the work of a request of `bytes` bytes for an array.
+    pub(crate) fn array_work(&self, access: Access, bytes: u64) -> ArrayWork {
         let request = Request {
             time: 0,
             bytes,
@@ -121,11 +120,11 @@ impl Striping {
         };
         let shares = self.shares(&request).into_iter().flatten();
         shares.fold(
-            Done {
+            ArrayWork {
                 disks: 0.0,
                 bytes: 0.0,
             },
-            |done, share| Done {
+            |done, share| ArrayWork {
                 disks: done.disks + 1.0,
                 bytes: done.bytes + share as f64,
             },

@@ -1,4 +1,4 @@
-//! A fast buffer that drains into something slower.
+//! A fast buffer that drains to slower storage.
 
 use crate::Busy;
 use crate::queue::LATEST;
@@ -6,38 +6,37 @@ use crate::request::{Access, Request};
 use isthmus_kernel::Cycles;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a burst buffer is like.
+/// Parameters of a burst buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BurstTimes {
-    /// Bytes that it can hold.
+    /// Capacity in bytes.
     pub capacity: u64,
-    /// Cycles in which it takes a byte in, or gives one back.
+    /// Cycles per byte for a write into the buffer or a read from it.
     pub absorb: f64,
-    /// Cycles in which a byte goes to what is behind it, or comes from there; not less than `absorb`.
+    /// Cycles per byte to or from the storage behind the buffer; not less than `absorb`.
     pub drain: f64,
 }
 
 /// A burst buffer.
 ///
-/// Data are a fluid. Writes are taken in one after another, each at the full rate while the buffer has
-/// room and at the rate of the drain from the moment at which it is full; a write is done when the last
-/// of it has been taken in. The drain never rests while there is anything, oldest first. So C bytes
-/// fill it after C / (a - d) at the rates a and d.
+/// Data are a fluid. Writes enter one after another, at the full rate while the buffer has room and at the rate of the
+/// drain while it is full. A write ends when its last byte has entered. The drain works whenever there is data, oldest
+/// first. So C bytes fill the buffer after C / (a - d) at the rates a and d.
 ///
-/// A read is given from the buffer if what its stream has written and has not drained is at least as
-/// much; a message counts until the last of it has drained. Otherwise it comes from behind. Reads of
-/// both kinds go one after another, at the rate of the buffer and at that of the drain; they do not
-/// slow writes, the drain or one another.
+/// A read is served from the buffer if the undrained data of its stream are at least as large; a message counts until
+/// its last byte has drained. Otherwise it is served from the storage behind. The reads of each kind are served one
+/// after another, at the rate of the buffer or of the drain. They slow neither writes nor the drain nor the reads of
+/// the other kind.
 #[derive(Debug, Clone)]
 pub(crate) struct BurstBuffer {
     times: BurstTimes,
-    written: Fluid,
-    drained: Fluid,
-    given: Fluid,
-    fetched: Fluid,
-    /// Messages that have not drained: until when they will, of which stream, how long.
-    held: VecDeque<(f64, u32, u64)>,
-    /// Bytes of these by stream.
+    writes: Activity,
+    drains: Activity,
+    buffer_reads: Activity,
+    backing_reads: Activity,
+    /// Undrained messages: the time at which each has drained, its stream, its bytes.
+    undrained: VecDeque<(f64, u32, u64)>,
+    /// Undrained bytes of each stream.
     of_stream: BTreeMap<u32, u64>,
 }
 
@@ -45,32 +44,32 @@ impl BurstBuffer {
     pub(crate) fn new(times: BurstTimes) -> Self {
         Self {
             times,
-            written: Fluid::default(),
-            drained: Fluid::default(),
-            given: Fluid::default(),
-            fetched: Fluid::default(),
-            held: VecDeque::new(),
+            writes: Activity::default(),
+            drains: Activity::default(),
+            buffer_reads: Activity::default(),
+            backing_reads: Activity::default(),
+            undrained: VecDeque::new(),
             of_stream: BTreeMap::new(),
         }
     }
 
     pub(crate) fn serve(&mut self, request: &Request) -> Cycles {
-        self.forget(request.time as f64);
+        self.drop_drained(request.time as f64);
         match request.access {
             Access::Write => self.write(request),
             Access::Read => self.read(request),
         }
     }
 
-    /// Drops what has drained.
-    fn forget(&mut self, now: f64) {
-        while let Some(&(until, stream, bytes)) = self.held.front()
+    /// Drop the drained messages.
+    fn drop_drained(&mut self, now: f64) {
+        while let Some(&(until, stream, bytes)) = self.undrained.front()
             && until <= now
         {
-            self.held.pop_front();
-            if let Some(held) = self.of_stream.get_mut(&stream) {
-                *held -= bytes;
-                if *held == 0 {
+            self.undrained.pop_front();
+            if let Some(undrained) = self.of_stream.get_mut(&stream) {
+                *undrained -= bytes;
+                if *undrained == 0 {
                     self.of_stream.remove(&stream);
                 }
             }
@@ -84,61 +83,68 @@ impl BurstBuffer {
             drain,
         } = self.times;
         let (now, bytes) = (request.time, request.bytes as f64);
-        let begin = self.written.free.max(now as f64);
-        // What is left of the drain's work is what the buffer holds.
-        let holds = (self.drained.free - begin).max(0.0) / drain;
-        // Bytes that it takes in until it is full: of each the part that does not drain meanwhile stays.
+        let begin = self.writes.free.max(now as f64);
+        // The remaining work of the drain gives the content of the buffer.
+        let content = (self.drains.free - begin).max(0.0) / drain;
+        // Bytes that enter until the buffer is full. Of each byte, the part that does not drain meanwhile stays.
         let stays = 1.0 - absorb / drain;
-        let until_full = (capacity as f64 - holds).max(0.0) / stays;
+        let until_full = (capacity as f64 - content).max(0.0) / stays;
         let (fast, slow) = match stays > 0.0 && until_full < bytes {
             true => (until_full, bytes - until_full),
             false => (bytes, 0.0),
         };
         let end = begin + fast * absorb + slow * drain;
-        self.written.take(now, begin, end);
-        let from = self.drained.free.max(begin);
-        self.drained.take(now, from, from + bytes * drain);
+        self.writes.occupy(now, begin, end);
+        let from = self.drains.free.max(begin);
+        self.drains.occupy(now, from, from + bytes * drain);
         if request.bytes > 0 {
             *self.of_stream.entry(request.stream).or_default() += request.bytes;
-            let until = self.drained.free;
-            (self.held).push_back((until, request.stream, request.bytes));
+            let until = self.drains.free;
+            (self.undrained).push_back((until, request.stream, request.bytes));
         }
-        whole(end)
+        rounded(end)
     }
 
     fn read(&mut self, request: &Request) -> Cycles {
-        let held = self.of_stream.get(&request.stream).copied().unwrap_or(0);
-        let (from, per_byte) = match held >= request.bytes {
-            true => (&mut self.given, self.times.absorb),
-            false => (&mut self.fetched, self.times.drain),
+        let undrained = self.of_stream.get(&request.stream).copied().unwrap_or(0);
+        let (from, per_byte) = match undrained >= request.bytes {
+            true => (&mut self.buffer_reads, self.times.absorb),
+            false => (&mut self.backing_reads, self.times.drain),
         };
         let begin = from.free.max(request.time as f64);
         let end = begin + request.bytes as f64 * per_byte;
-        from.take(request.time, begin, end);
-        whole(end)
+        from.occupy(request.time, begin, end);
+        rounded(end)
     }
 
-    /// What it does at a time each: taking in, draining, giving back, fetching from behind.
+    /// Return the busy times of the four concurrent activities: writes, drain, reads from the buffer, reads from
+    /// behind.
     pub(crate) fn busy(&self) -> [&Busy; 4] {
-        [&self.written, &self.drained, &self.given, &self.fetched].map(|fluid| &fluid.busy)
+        [
+            &self.writes,
+            &self.drains,
+            &self.buffer_reads,
+            &self.backing_reads,
+        ]
+        .map(|activity| &activity.busy)
     }
 }
 
-/// The nearest cycle.
-fn whole(time: f64) -> Cycles {
+/// Round to the nearest cycle, at most [`LATEST`].
+fn rounded(time: f64) -> Cycles {
     (time.round() as Cycles).min(LATEST)
 }
 
-/// One thing after another, at times that are no whole cycles.
+/// An activity that serves one request after another, at times that need not be whole cycles.
 #[derive(Debug, Clone, Default)]
-struct Fluid {
+struct Activity {
     free: f64,
     busy: Busy,
 }
 
-impl Fluid {
-    fn take(&mut self, now: Cycles, from: f64, to: f64) {
+impl Activity {
+    fn occupy(&mut self, now: Cycles, from: f64, to: f64) {
         self.free = to;
-        self.busy.take(now, whole(from), whole(to));
+        self.busy.add_span(now, rounded(from), rounded(to));
     }
 }

@@ -1,25 +1,25 @@
-//! The busy time of a device.
+//! Busy times of a device.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// The times for which a device is taken. It serves one request after another.
+/// Busy times of a device that serves one request at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Busy {
-    /// Cycles of the spans that have been dropped from `ahead`.
+    /// Total length in cycles of the spans dropped from `ahead`.
     done: Cycles,
-    /// Spans that may reach beyond the present, in order; those that touch are one.
+    /// Busy spans that may reach beyond the present, in order. Adjacent spans are merged.
     ahead: VecDeque<(Cycles, Cycles)>,
-    /// Requests, whether done, in service or waiting.
-    taken: u64,
+    /// Number of uses so far, including future ones.
+    uses: u64,
 }
 
 impl Busy {
-    /// Take the device from `from` until `to`. `now` is the time of the call, and `from` must not be
+    /// Mark the device busy from `from` to `to`. The call is made at time `now`; `from` must not be
     /// before the end of an earlier span.
     #[inline]
-    pub(crate) fn take(&mut self, now: Cycles, from: Cycles, to: Cycles) {
-        self.taken += 1;
+    pub(crate) fn add_span(&mut self, now: Cycles, from: Cycles, to: Cycles) {
+        self.uses += 1;
         while let Some(&(start, end)) = self.ahead.front()
             && end <= now
         {
@@ -32,21 +32,20 @@ impl Busy {
         }
     }
 
-    /// Return for how many cycles before `now` it was taken. `now` must not be before that of the last
-    /// call of `take`.
+    /// Return the busy cycles before `now`, which must not be before the `now` of the last `add_span`.
     pub fn cycles_by(&self, now: Cycles) -> Cycles {
         let spans = self.ahead.iter();
         let part = |&(from, to): &(Cycles, Cycles)| to.min(now).saturating_sub(from);
         self.done + spans.map(part).sum::<Cycles>()
     }
 
-    /// Return how often it was taken, requests that wait for it included.
-    pub fn taken(&self) -> u64 {
-        self.taken
+    /// Return the number of uses, including requests that wait.
+    pub fn uses(&self) -> u64 {
+        self.uses
     }
 
-    /// Return for how many cycles it was or will be taken by all requests so far.
-    pub fn cycles_in_all(&self) -> Cycles {
+    /// Return the busy cycles in total, including future ones.
+    pub fn total_cycles(&self) -> Cycles {
         self.cycles_by(Cycles::MAX)
     }
 }
@@ -60,21 +59,21 @@ mod tests {
         let mut busy = Busy::default();
         // Taken in 3, 4; 7, 8, 9; then 9 is gone: 10, 11.
         let cycles = [3, 4, 7, 8, 9, 10, 11];
-        busy.take(0, 3, 5);
-        busy.take(2, 7, 10);
-        busy.take(6, 10, 12);
+        busy.add_span(0, 3, 5);
+        busy.add_span(2, 7, 10);
+        busy.add_span(6, 10, 12);
         for now in 6..20 {
             let passed = cycles.iter().filter(|&&cycle| cycle < now).count();
             assert_eq!(busy.cycles_by(now), passed as Cycles, "at {now}");
         }
-        assert_eq!((busy.taken(), busy.cycles_in_all()), (3, 7));
+        assert_eq!((busy.uses(), busy.total_cycles()), (3, 7));
     }
 
     #[test]
     fn a_device_without_a_pause_is_one_span() {
         let mut busy = Busy::default();
         for n in 0..1000 {
-            busy.take(n, 10 * n, 10 * (n + 1));
+            busy.add_span(n, 10 * n, 10 * (n + 1));
         }
         assert_eq!(busy.ahead.len(), 1);
         assert_eq!(busy.cycles_by(1234), 1234);

@@ -1,30 +1,30 @@
-//! A disk: seek, rotation, transfer.
+//! A disk with seek, rotation and transfer.
 
 use isthmus_kernel::{Cycles, Stream, unit_interval};
 
-/// Times of one disk in cycles.
+/// Times of one disk, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disk {
     /// Mean seek time.
     pub seek: f64,
-    /// One full rotation; the rotational latency is uniform between zero and this.
+    /// Time of a full rotation. The rotational latency is uniform between zero and this time.
     pub rotation: f64,
-    /// Transfer time of one byte.
+    /// Transfer time of a byte.
     pub per_byte: f64,
 }
 
 impl Disk {
-    /// The time to access `bytes` once the disk turns to them.
+    /// Return the access time for `bytes`, without a wait in the queue.
     ///
-    /// The seek time is uniform between zero and twice its mean: a seek over a uniform distance
-    /// with the arm's travel time growing linearly.
+    /// The seek time is uniform between zero and twice its mean: the seek distance is uniform, and
+    /// the time is proportional to it.
     pub fn access(&self, bytes: u64, stream: &mut Stream) -> Cycles {
         let seek = 2.0 * self.seek * unit_interval(stream);
         let latency = self.rotation * unit_interval(stream);
         (seek + latency + self.per_byte * bytes as f64).round() as Cycles
     }
 
-    /// The mean of [`Disk::access`]: seek + rotation / 2 + transfer.
+    /// Return the mean of [`Disk::access`]: seek + rotation / 2 + transfer.
     pub fn mean_access(&self, bytes: u64) -> f64 {
         self.seek + self.rotation / 2.0 + self.per_byte * bytes as f64
     }
@@ -36,7 +36,7 @@ mod tests {
     use isthmus_kernel::Streams;
 
     #[test]
-    fn the_mean_access_time_comes_out() {
+    fn samples_have_the_mean_access_time() {
         let disk = Disk {
             seek: 240_000.0,
             rotation: 320_000.0,

@@ -4,20 +4,20 @@ use crate::queue::Queue;
 use crate::{Busy, Disk};
 use isthmus_kernel::{Chance, Cycles, Stream};
 
-/// What all I/O nodes of a machine have in common.
+/// Parameters that all I/O nodes of a machine share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IoNodeTimes {
     /// Latency for access to cached data (Table 1 of the hypercube paper: 400 us), in cycles.
     pub access: Cycles,
-    /// Probability that the data are in the cache.
+    /// Probability that data are in the cache.
     pub hit: Chance,
-    /// The disk behind the cache.
+    /// Disk behind the cache.
     pub disk: Disk,
-    /// Whether misses queue for the disk; if not, its access time is a pure delay.
+    /// Whether misses queue for the disk. Otherwise the access time is a pure delay.
     pub queued: bool,
 }
 
-/// One I/O node. Its disk serves requests in the order of the calls.
+/// An I/O node. Its disk serves requests in the order of the calls.
 #[derive(Debug, Clone)]
 pub struct IoNode {
     stream: Stream,
@@ -25,7 +25,7 @@ pub struct IoNode {
 }
 
 impl IoNode {
-    /// An idle node that draws from `stream`.
+    /// Return an idle node with its own random stream.
     pub fn new(stream: Stream) -> Self {
         Self {
             stream,
@@ -33,12 +33,12 @@ impl IoNode {
         }
     }
 
-    /// The node's random stream, for decisions taken there.
+    /// Return the random stream of the node, for other random decisions.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// Asks at `now` for `bytes`, to read or to write. Returns when they are ready.
+    /// Read or write `bytes` from time `now` on. Return the time of completion.
     #[inline]
     pub fn serve(&mut self, times: &IoNodeTimes, now: Cycles, bytes: u64) -> Cycles {
         let in_memory = now + times.access;
@@ -49,10 +49,10 @@ impl IoNode {
         if !times.queued {
             return in_memory + access;
         }
-        self.disk.take(now, in_memory, access)
+        self.disk.serve(now, in_memory, access)
     }
 
-    /// For how long its disk works; never, where misses do not queue for it.
+    /// Return the busy times of the disk. They are empty if misses do not queue for it.
     pub fn disk(&self) -> &Busy {
         self.disk.busy()
     }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn misses_queue_for_the_disk_if_asked_to() {
+    fn misses_queue_for_the_disk_if_configured() {
         let mut node = node();
         let times = times(0.0, true);
         assert_eq!(node.serve(&times, 0, 1_000), 8_000 + 2_000);
@@ -98,7 +98,7 @@ mod tests {
             by.map(|now| node.disk().cycles_by(now)),
             [4_000, 4_000, 4_000, 4_000, 5_000, 6_000, 6_000]
         );
-        assert_eq!(node.disk().taken(), 3);
+        assert_eq!(node.disk().uses(), 3);
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Disk, cache, array, burst buffer and I/O node as sans-I/O machines: a request in, the time of its
-//! completion out.
+//! Disk, cache, array, burst buffer and I/O node without I/O: each takes a request and returns the
+//! time of its completion.
 //!
-//! An [`IoNode`] is the hypercube's; a [`Storage`] is what stands behind an I/O server of jobs,
-//! whatever network that is on.
+//! An [`IoNode`] belongs to the hypercube. A [`Storage`] stands behind an I/O server of jobs in any
+//! network.
 //!
-//! Knows nothing of networks. Times are cycles of the machine's clock.
+//! The crate knows nothing of networks. Times are cycles of the machine's clock.
 
 mod array;
 mod burst_buffer;

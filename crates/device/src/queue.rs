@@ -1,13 +1,12 @@
-//! One thing after another, first come, first served.
+//! A queue for one server, first come, first served.
 
 use crate::Busy;
 use isthmus_kernel::{Cycles, Gap};
 
-/// The latest time at which anything is done: no run comes to it, and others may be added to it.
+/// Latest completion time. No run reaches it, and the sum of two such times does not overflow.
 pub(crate) const LATEST: Cycles = Gap::MAX;
 
-/// A server of one request at a time. It serves requests in the order of the calls, also those of one
-/// cycle.
+/// A server of one request at a time. Requests are served in the order of the calls, also within one cycle.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Queue {
     free: Cycles,
@@ -15,17 +14,17 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Take it for `length` cycles, from `ready` on at the earliest; `now` is the time of the call.
-    /// Return the time at which the request is done.
+    /// Serve a request of `length` cycles, from `ready` on at the earliest. The call is made at `now`. Return the time
+    /// of completion.
     #[inline]
-    pub(crate) fn take(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
+    pub(crate) fn serve(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
         let begin = self.free.max(ready).min(LATEST);
         self.free = begin.saturating_add(length).min(LATEST);
-        self.busy.take(now, begin, self.free);
+        self.busy.add_span(now, begin, self.free);
         self.free
     }
 
-    /// Return its busy time.
+    /// Return the busy times.
     pub(crate) fn busy(&self) -> &Busy {
         &self.busy
     }

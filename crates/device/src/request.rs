@@ -1,25 +1,25 @@
-//! What devices are asked for.
+//! Requests to devices.
 
 use isthmus_kernel::Cycles;
 
-/// Which way data go.
+/// Direction of a data transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Out of the device.
+    /// From the device.
     Read,
-    /// Into it.
+    /// To the device.
     Write,
 }
 
-/// What is asked of a device.
+/// A request to a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// When.
+    /// Time of the request, in cycles.
     pub time: Cycles,
-    /// How many bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Which way they go.
+    /// Direction of the data.
     pub access: Access,
-    /// For whom: requests of one number concern the same data.
+    /// Number of the data stream. Requests with the same number concern the same data.
     pub stream: u32,
 }

@@ -1,4 +1,4 @@
-//! What stands behind an I/O server: one of several kinds of device.
+//! Storage behind an I/O server: one of several kinds of device.
 
 use crate::array::{Array, Striping};
 use crate::burst_buffer::{BurstBuffer, BurstTimes};
@@ -7,38 +7,38 @@ use crate::request::{Access, Request};
 use crate::{Busy, Disk, IoNode, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles, Stream};
 
-/// What a device is like, in cycles.
+/// Parameters of a device, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Model {
     /// A disk.
     Disk(Disk),
-    /// A disk behind a cache, as in an [`IoNode`]: a hit takes the access time, reads and writes alike,
-    /// and a miss the disk after it.
+    /// A disk behind a cache, as in an [`IoNode`]. A hit takes the access time, for reads and for writes. A miss takes
+    /// the access time and then the disk.
     Cache {
         /// Access time of the cache.
         access: Cycles,
-        /// Probability that a request ends there.
+        /// Probability of a cache hit.
         hit: f64,
-        /// The disk behind it.
+        /// Disk behind the cache.
         disk: Disk,
-        /// Whether misses queue for the disk; if not, its access time is a pure delay.
+        /// Whether misses queue for the disk. Otherwise its access time is a pure delay.
         queued: bool,
     },
     /// An array of disks.
     Array {
-        /// How data lie on them.
+        /// Layout of data on the disks.
         striping: Striping,
-        /// Each of them.
+        /// Parameters of each disk.
         disk: Disk,
     },
-    /// A fast buffer that drains.
+    /// A fast buffer that drains to slower storage.
     BurstBuffer(BurstTimes),
 }
 
-/// A device. It serves requests in the order of the calls, also those of one cycle.
+/// A device. It serves requests in the order of the calls, also within one cycle.
 ///
-/// Calling contract: requests come in the order of their times. An answer is final: later requests do
-/// not change it.
+/// The caller must pass requests in the order of their times. A returned time is final: later requests do not change
+/// it.
 ///
 /// ```
 /// use isthmus_device::{Access, Disk, Model, Request, Storage};
@@ -71,8 +71,8 @@ enum Kind {
 }
 
 impl Storage {
-    /// An idle device, which draws from the streams of these numbers: one, or one for each disk of an
-    /// array and one more. A burst buffer draws nothing.
+    /// Return an idle device. It takes one random stream, or for an array stream 0 and one more for each disk. A burst
+    /// buffer uses no random numbers.
     pub fn new(model: &Model, mut stream: impl FnMut(u64) -> Stream) -> Self {
         Self(match *model {
             Model::Disk(disk) => Kind::Disk {
@@ -99,7 +99,7 @@ impl Storage {
         })
     }
 
-    /// Serves a request. Answers when it is done: what is read is there, what is written is taken.
+    /// Serve a request. Return the time at which the data have been read, or written into the device.
     pub fn serve(&mut self, request: &Request) -> Cycles {
         match &mut self.0 {
             Kind::Disk {
@@ -108,7 +108,7 @@ impl Storage {
                 stream,
             } => {
                 let access = disk.access(request.bytes, stream);
-                queue.take(request.time, request.time, access)
+                queue.serve(request.time, request.time, access)
             }
             Kind::Cache { times, node } => node.serve(times, request.time, request.bytes),
             Kind::Array(array) => array.serve(request),
@@ -116,8 +116,8 @@ impl Storage {
         }
     }
 
-    /// For how long its stations work, in the order of [`Model::stations`]: its disks, or what a burst
-    /// buffer does at the same time.
+    /// Return the busy times of the device's stations, in the order of [`Model::stations`]: its disks, or the
+    /// concurrent activities of a burst buffer.
     pub fn busy(&self) -> Vec<&Busy> {
         match &self.0 {
             Kind::Disk { queue, .. } => vec![queue.busy()],
@@ -128,22 +128,21 @@ impl Storage {
     }
 }
 
-/// What a request takes of a device on average, in cycles.
+/// Mean work of a device for a request, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// For how long it takes a station of each kind: of an array the mean of all disks.
+    /// Busy time of a station of each kind. For an array it is the mean over all disks.
     pub each: [f64; 4],
-    /// For how long it takes the station that it is done after; a burst buffer drains later.
+    /// Busy time of the station that determines the end of the request. A burst buffer drains later.
     pub held: f64,
-    /// From the request to its end on an idle device; of an array what one of its disks takes, of which
-    /// the slowest counts.
+    /// Time from the request to its end on an idle device. For an array it is the time of one disk, although the
+    /// slowest one counts.
     pub alone: f64,
 }
 
 impl Model {
-    /// Stations that work at the same time: how many of a kind, and how many kinds. Disks of an array are
-    /// of one kind, what a burst buffer does is of four: taking in, draining, giving back, fetching
-    /// from behind.
+    /// Return the number of stations of a kind that work concurrently, and the number of kinds. The disks of an array
+    /// are of one kind. A burst buffer has four kinds: writes, drain, reads from the buffer, reads from behind.
     pub fn stations(&self) -> (usize, usize) {
         match self {
             Self::Disk(_) | Self::Cache { .. } => (1, 1),
@@ -152,8 +151,8 @@ impl Model {
         }
     }
 
-    /// What a request of so many bytes takes of each kind of station on average. Reads of a burst
-    /// buffer come from behind.
+    /// Return the mean work of a request of `bytes` bytes for each kind of station. Reads of a burst buffer come from
+    /// the storage behind it.
     pub fn work(&self, access: Access, bytes: u64) -> Work {
         let length = bytes as f64;
         let one = |each: f64, alone: f64| Work {
@@ -176,7 +175,7 @@ impl Model {
                 one(if queued { missed } else { 0.0 }, access as f64 + missed)
             }
             Self::Array { striping, disk } => {
-                let done = striping.done(access, bytes);
+                let done = striping.array_work(access, bytes);
                 let all = done.disks * disk.mean_access(0) + done.bytes * disk.per_byte;
                 one(all / f64::from(striping.disks), all / done.disks)
             }

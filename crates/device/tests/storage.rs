@@ -259,7 +259,7 @@ proptest! {
         let (fast, storage) = served(&Model::Disk(disk), seed, &requests);
         prop_assert_eq!(fast, disk_by_cycle(&asked));
         let busy = asked.iter().map(|(_, long)| long).sum::<Cycles>();
-        prop_assert_eq!(storage.busy()[0].cycles_in_all(), busy);
+        prop_assert_eq!(storage.busy()[0].total_cycles(), busy);
     }
 
     #[test]
@@ -320,7 +320,7 @@ fn an_array_deals_out_units_as_one_by_one() {
         let (slow, busy) = array_by_unit(&striping, &disk, seed, &requests);
         prop_assert_eq!(fast, slow);
         let stations = storage.busy();
-        let all: Cycles = stations.iter().map(|busy| busy.cycles_in_all()).sum();
+        let all: Cycles = stations.iter().map(|busy| busy.total_cycles()).sum();
         prop_assert_eq!((stations.len(), all), (disks as usize, busy));
         for request in &requests {
             let units = units(&striping, request);
@@ -389,7 +389,7 @@ fn mean_wait(model: &Model, gap: f64, mut bytes: impl FnMut() -> u64, count: u32
         response += (storage.serve(&request) - time) as f64;
     }
     for busy in storage.busy() {
-        before += busy.cycles_in_all();
+        before += busy.total_cycles();
     }
     (response - before as f64) / f64::from(count)
 }
@@ -463,7 +463,7 @@ fn a_burst_buffer_fills_and_then_drains() {
     // 600 bytes have drained: 800 come in within 200 cycles, 10 more at the drain's rate.
     assert_eq!(write(1_700, 810), 1_700 + 200 + 10);
     // In the end all of it drains at d, without a pause.
-    assert_eq!(storage.busy()[1].cycles_in_all(), 2_000 + 2_000 + 100 + 810);
+    assert_eq!(storage.busy()[1].total_cycles(), 2_000 + 2_000 + 100 + 810);
 }
 
 /// A device that never comes to an end of anything still answers with times that can be added to.
@@ -530,7 +530,7 @@ fn parity_takes_units_of_its_own() {
             stream: 0,
         };
         let (done, storage) = served(&Model::Array { striping, disk }, 1, &[request]);
-        let all: Cycles = storage.busy().iter().map(|busy| busy.cycles_in_all()).sum();
+        let all: Cycles = storage.busy().iter().map(|busy| busy.total_cycles()).sum();
         let work = Model::Array { striping, disk }.work(access, bytes);
         assert!((work.each[0] * 4.0 - all as f64).abs() < 1e-9);
         (done[0], all)

@@ -13,13 +13,13 @@ pub struct Counters {
     pub busy: Vec<Cycles>,
 }
 
-/// The running counters.
+/// The counters while they run.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
     /// For each link: steps carried.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
-    /// For each link with transfers: the time since when they count.
+    /// For each link with transfers: the start of the busy time that is not counted yet.
     since: Vec<Cycles>,
 }
 
@@ -39,13 +39,13 @@ impl Counting {
         }
     }
 
-    /// A link has got its first transfer.
-    pub(crate) fn taken(&mut self, link: u32, now: Cycles) {
+    /// Notes that a link has got its first transfer.
+    pub(crate) fn link_busy(&mut self, link: u32, now: Cycles) {
         self.since[link as usize] = now;
     }
 
-    /// The last transfer of a link has ended.
-    pub(crate) fn freed(&mut self, link: u32, now: Cycles) {
+    /// Notes that the last transfer of a link has ended.
+    pub(crate) fn link_idle(&mut self, link: u32, now: Cycles) {
         let link = link as usize;
         self.busy[link] += now - self.since[link];
     }

@@ -1,4 +1,4 @@
-//! The ends of transfers: a heap whose entries can be moved.
+//! The end times of transfers: a heap whose entries can be moved.
 //!
 //! A change moves the ends of many transfers a little. Entries that are moved in place stay few,
 //! and none is ever out of date.
@@ -6,17 +6,17 @@
 use isthmus_kernel::{Cycles, Id, id};
 
 id! {
-    /// The slot of a transfer.
+    /// Slot of a transfer.
     pub(crate) struct FlowId;
 }
 
 /// Number of children of an entry.
 const ARITY: usize = 4;
 
-/// The entry of a transfer: its end, its number, which breaks ties, and its slot.
+/// Entry of a transfer: its end time, its number, which breaks ties, and its slot.
 type End = (Cycles, u64, FlowId);
 
-/// The heap, with the earliest end on top.
+/// The heap. The earliest end is on top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
     heap: Vec<End>,
@@ -25,7 +25,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Returns the time of the first end, or never.
+    /// Returns the time of the first end, or `Cycles::MAX`.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
@@ -38,7 +38,7 @@ impl Ends {
         }
         let entry = self.heap.len();
         self.heap.push((time, number, flow));
-        self.rise(entry);
+        self.sift_up(entry);
     }
 
     /// Moves the end of a transfer.
@@ -47,9 +47,9 @@ impl Ends {
         let entry = self.entries[flow.index()] as usize;
         let before = std::mem::replace(&mut self.heap[entry].0, time);
         if time < before {
-            self.rise(entry);
+            self.sift_up(entry);
         } else {
-            self.sink(entry);
+            self.sift_down(entry);
         }
     }
 
@@ -60,30 +60,30 @@ impl Ends {
             return Some(last.2);
         };
         let first = std::mem::replace(first, last);
-        self.sink(0);
+        self.sift_down(0);
         Some(first.2)
     }
 
     #[inline]
-    fn put(&mut self, entry: usize, end: End) {
+    fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;
         self.entries[end.2.index()] = entry as u32;
     }
 
-    fn rise(&mut self, mut entry: usize) {
+    fn sift_up(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         while entry > 0 {
             let parent = (entry - 1) / ARITY;
             if self.heap[parent] <= end {
                 break;
             }
-            self.put(entry, self.heap[parent]);
+            self.place_entry(entry, self.heap[parent]);
             entry = parent;
         }
-        self.put(entry, end);
+        self.place_entry(entry, end);
     }
 
-    fn sink(&mut self, mut entry: usize) {
+    fn sift_down(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         loop {
             let first = entry * ARITY + 1;
@@ -94,10 +94,10 @@ impl Ends {
             if self.heap[least] >= end {
                 break;
             }
-            self.put(entry, self.heap[least]);
+            self.place_entry(entry, self.heap[least]);
             entry = least;
         }
-        self.put(entry, end);
+        self.place_entry(entry, end);
     }
 }
 

@@ -37,9 +37,10 @@ struct Flow<T> {
     reserved: u64,
     /// Whether it moves, because its latency is over.
     moves: bool,
-    /// Steps per tick since `since`, and the remaining steps at that time.
+    /// Rate in steps per tick since `since`.
     rate: u64,
     since: Cycles,
+    /// Remaining steps at the time `since`.
     left: u64,
 }
 
@@ -50,7 +51,7 @@ impl<T> Flow<T> {
         self.rate * (now - self.since)
     }
 
-    /// Returns the first tick by which all has moved.
+    /// Returns the first tick by which all of its bytes have moved.
     #[inline]
     fn end(&self) -> Cycles {
         match self.rate {
@@ -69,13 +70,13 @@ pub struct Engine<T> {
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
     ends: Ends,
-    to_come: BinaryHeap<Reverse<(Cycles, Event)>>,
+    future: BinaryHeap<Reverse<(Cycles, Event)>>,
     /// A buffer for transfers whose share has changed.
     changed: Vec<FlowId>,
     counting: Option<Counting>,
     now: Cycles,
-    /// Number of offers and timers so far.
-    asked: u64,
+    /// Number of offers and timers so far, for the order of events.
+    sequence: u64,
     /// Number of transfers that have started.
     started: u64,
     under_way: u64,
@@ -97,11 +98,11 @@ impl<T: Copy> Engine<T> {
             capacities,
             flows: Slab::new(),
             ends: Ends::default(),
-            to_come: BinaryHeap::new(),
+            future: BinaryHeap::new(),
             changed: Vec::new(),
             counting: None,
             now: 0,
-            asked: 0,
+            sequence: 0,
             started: 0,
             under_way: 0,
         })
@@ -182,15 +183,15 @@ impl<T: Copy> Engine<T> {
             since: 0,
             left: work(transfer.bytes),
         });
-        self.sharing.keep(flow, transfer.path);
+        self.sharing.store_path(flow, transfer.path);
         if reserved > 0 {
             for &link in transfer.path {
                 self.booked[link as usize] += reserved;
             }
         }
-        let event = Event::Begin(self.asked, flow);
-        self.asked += 1;
-        self.to_come.push(Reverse((time, event)));
+        let event = Event::Begin(self.sequence, flow);
+        self.sequence += 1;
+        self.future.push(Reverse((time, event)));
         Ok(())
     }
 
@@ -204,9 +205,9 @@ impl<T: Copy> Engine<T> {
             time >= now,
             "a timer was set for tick {time}; it is {now} already"
         );
-        let event = Event::Timer(self.asked, timer);
-        self.asked += 1;
-        self.to_come.push(Reverse((time, event)));
+        let event = Event::Timer(self.sequence, timer);
+        self.sequence += 1;
+        self.future.push(Reverse((time, event)));
     }
 
     /// Returns the moving transfers in order of their numbers, with their rates in the last
@@ -253,8 +254,8 @@ impl<T: Copy> Engine<T> {
                 counting.carry(self.sharing.path(place), moved);
             }
         }
-        for link in (0..links as u32).filter(|&link| self.sharing.load(link) > 0) {
-            counting.freed(link, self.now);
+        for link in (0..links as u32).filter(|&link| self.sharing.transfer_count(link) > 0) {
+            counting.link_idle(link, self.now);
         }
         counting.counters()
     }
@@ -299,7 +300,7 @@ impl<T: Copy> Engine<T> {
                 } else {
                     let event = Event::Move(number, place);
                     let time = self.now.saturating_add(latency);
-                    self.to_come.push(Reverse((time, event)));
+                    self.future.push(Reverse((time, event)));
                 }
                 handler.generated(self, number, tag);
             }
@@ -324,8 +325,8 @@ impl<T: Copy> Engine<T> {
         }
         if let Some(counting) = &mut self.counting {
             for &link in path {
-                if self.sharing.load(link) == 0 {
-                    counting.taken(link, now);
+                if self.sharing.transfer_count(link) == 0 {
+                    counting.link_busy(link, now);
                 }
             }
         }
@@ -349,8 +350,8 @@ impl<T: Copy> Engine<T> {
         if let Some(counting) = self.counting.as_mut().filter(|_| flow.moves) {
             counting.carry(path, flow.left);
             for &link in path {
-                if self.sharing.load(link) == 0 {
-                    counting.freed(link, now);
+                if self.sharing.transfer_count(link) == 0 {
+                    counting.link_idle(link, now);
                 }
             }
         }
@@ -407,7 +408,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
-            let coming = self.to_come.peek();
+            let coming = self.future.peek();
             let coming = coming.map_or(Cycles::MAX, |Reverse((time, _))| *time);
             if coming.min(self.ends.next_time()) > self.now && !self.sharing.is_settled() {
                 self.settle();
@@ -423,7 +424,7 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
             self.now = time;
             if end <= coming {
                 self.end(handler);
-            } else if let Some(Reverse((_, event))) = self.to_come.pop() {
+            } else if let Some(Reverse((_, event))) = self.future.pop() {
                 self.serve(event, handler);
             }
         }

@@ -50,12 +50,12 @@ struct Link {
     free: u64,
     /// The share at which it was settled.
     level: u64,
-    /// Of an open link: its new level, as far as it is known.
+    /// For an open link: its new level, as far as it is known.
     next: u64,
-    /// Of an open link: its moment in the heap. Entries with other moments are out of date.
+    /// For an open link: its moment in the heap. Entries with other moments are out of date.
     moment: u64,
     state: State,
-    /// Whether `next` may be too low, because transfers have got less since it was computed.
+    /// Whether `next` may be too low, because transfers have received less since it was computed.
     low: bool,
     /// The transfers that move over it, in no order.
     flows: Vec<FlowId>,
@@ -86,8 +86,8 @@ pub(crate) struct Sharing {
     changed: Vec<FlowId>,
     /// Buffers for computing a level, and for the transfers and links that a change affects.
     scratch: Vec<u64>,
-    held: Vec<FlowId>,
-    reached: Vec<LinkId>,
+    limited: Vec<FlowId>,
+    affected: Vec<LinkId>,
 }
 
 impl Sharing {
@@ -111,13 +111,13 @@ impl Sharing {
             opened: Vec::new(),
             changed: Vec::new(),
             scratch: Vec::new(),
-            held: Vec::new(),
-            reached: Vec::new(),
+            limited: Vec::new(),
+            affected: Vec::new(),
         }
     }
 
     /// Stores the path of a transfer that does not move yet.
-    pub(crate) fn keep(&mut self, flow: FlowId, path: &[u32]) {
+    pub(crate) fn store_path(&mut self, flow: FlowId, path: &[u32]) {
         self.paths.make_room(flow, path.len());
         self.paths.of_mut(flow, path.len()).copy_from_slice(path);
         let kept = Flow {
@@ -142,7 +142,7 @@ impl Sharing {
 
     /// Returns the number of transfers that move over a link.
     #[inline]
-    pub(crate) fn load(&self, link: u32) -> usize {
+    pub(crate) fn transfer_count(&self, link: u32) -> usize {
         self.links[LinkId::new(link)].flows.len()
     }
 
@@ -157,7 +157,7 @@ impl Sharing {
     pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
         self.flows[flow].bound = bound;
         self.shares[flow] = bound;
-        self.change(flow);
+        self.mark_changed(flow);
         for hop in 0..self.flows[flow].hops.into() {
             let link = self.step(flow, hop);
             let state = &mut self.links[link];
@@ -196,7 +196,7 @@ impl Sharing {
     /// must be empty.
     pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
         for at in 0..self.opened.len() {
-            self.find(self.opened[at]);
+            self.compute_level(self.opened[at]);
         }
         while let Some(Reverse((moment, link))) = self.moments.pop() {
             let link = LinkId::new(link);
@@ -205,7 +205,7 @@ impl Sharing {
                 continue;
             }
             if state.low {
-                self.find(link);
+                self.compute_level(link);
                 if self.links[link].moment != moment {
                     continue;
                 }
@@ -237,7 +237,7 @@ impl Sharing {
     }
 
     #[inline]
-    fn change(&mut self, flow: FlowId) {
+    fn mark_changed(&mut self, flow: FlowId) {
         let state = &mut self.flows[flow];
         if !state.is_changed {
             state.is_changed = true;
@@ -259,7 +259,7 @@ impl Sharing {
 
     /// Queues an open link for a moment.
     #[inline]
-    fn wait(&mut self, link: LinkId, moment: u64) {
+    fn queue(&mut self, link: LinkId, moment: u64) {
         self.links[link].moment = moment;
         if moment != NONE {
             self.moments.push(Reverse((moment, link.number())));
@@ -267,7 +267,7 @@ impl Sharing {
     }
 
     /// Computes the new level of an open link, as far as it is known, and its moment.
-    fn find(&mut self, link: LinkId) {
+    fn compute_level(&mut self, link: LinkId) {
         let state = &mut self.links[link];
         let old = match state.state {
             State::Expired => NONE,
@@ -281,7 +281,7 @@ impl Sharing {
         state.next = level(state.free, &mut self.scratch);
         state.low = false;
         let moment = state.next.min(old);
-        self.wait(link, moment);
+        self.queue(link, moment);
     }
 
     /// Settles a link at this level.
@@ -289,15 +289,15 @@ impl Sharing {
         let state = &mut self.links[link];
         state.level = level;
         state.state = State::Closed;
-        self.held.clear();
+        self.limited.clear();
         for &flow in &state.flows {
             if self.shares[flow] > level {
-                self.held.push(flow);
+                self.limited.push(flow);
             }
         }
-        for at in 0..self.held.len() {
-            let flow = self.held[at];
-            self.change(flow);
+        for at in 0..self.limited.len() {
+            let flow = self.limited[at];
+            self.mark_changed(flow);
             self.shares[flow] = level;
             for hop in 0..self.flows[flow].hops.into() {
                 let other = self.step(flow, hop);
@@ -310,7 +310,7 @@ impl Sharing {
                         self.open(other);
                         self.links[other].low = true;
                         self.links[other].next = 0;
-                        self.wait(other, moment);
+                        self.queue(other, moment);
                     }
                     State::Open | State::Expired => state.low = true,
                 }
@@ -323,15 +323,15 @@ impl Sharing {
     fn expire(&mut self, link: LinkId, old: u64) {
         let state = &mut self.links[link];
         state.state = State::Expired;
-        self.held.clear();
+        self.limited.clear();
         for &flow in &state.flows {
             if self.shares[flow] == old && self.flows[flow].bound != old {
-                self.held.push(flow);
+                self.limited.push(flow);
             }
         }
-        self.reached.clear();
-        for at in 0..self.held.len() {
-            let flow = self.held[at];
+        self.affected.clear();
+        for at in 0..self.limited.len() {
+            let flow = self.limited[at];
             let hops = usize::from(self.flows[flow].hops);
             let is_held = (0..hops).any(|hop| {
                 let other = &self.links[self.step(flow, hop)];
@@ -340,21 +340,21 @@ impl Sharing {
             if is_held {
                 continue;
             }
-            self.change(flow);
+            self.mark_changed(flow);
             self.shares[flow] = self.flows[flow].bound;
             for hop in 0..hops {
                 let other = self.step(flow, hop);
-                if !self.reached.contains(&other) {
+                if !self.affected.contains(&other) {
                     self.open(other);
-                    self.reached.push(other);
+                    self.affected.push(other);
                 }
             }
         }
-        if self.reached.is_empty() {
-            self.reached.push(link);
+        if self.affected.is_empty() {
+            self.affected.push(link);
         }
-        for at in 0..self.reached.len() {
-            self.find(self.reached[at]);
+        for at in 0..self.affected.len() {
+            self.compute_level(self.affected[at]);
         }
     }
 }
@@ -374,11 +374,11 @@ fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
         level = next;
         let mut kept = 0;
         for at in 0..elsewhere.len() {
-            let held = elsewhere[at];
-            // Each of them has less than a share, so that all of them have less than is free.
-            elsewhere[kept] = held;
-            if held < level {
-                free -= held;
+            let limited = elsewhere[at];
+            // Each of them has less than a share, so together they have less than `free`.
+            elsewhere[kept] = limited;
+            if limited < level {
+                free -= limited;
             } else {
                 kept += 1;
             }

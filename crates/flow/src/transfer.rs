@@ -31,7 +31,7 @@ pub struct Delivered<T> {
     pub bytes: u64,
     /// The time for which it was offered.
     pub generated: Cycles,
-    /// When it began to move: its latency after the begin.
+    /// Time at which it began to move: its latency after the begin.
     pub moved: Cycles,
     /// The tick by which all of it had moved, which is the time of this report.
     pub arrived: Cycles,

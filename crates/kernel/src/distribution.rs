@@ -7,21 +7,22 @@ use crate::{Cycles, Stream};
 use rand_core::Rng;
 use rand_distr::{Distribution, Exp1};
 
-/// A uniform number in [0, 1).
+/// Return a uniform number in [0, 1).
 #[inline]
 pub fn unit_interval(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
-/// A yes/no draw of fixed probability.
+/// A yes/no decision with a fixed probability.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance {
-    /// `None`: always. Otherwise "yes" when a 64-bit draw lies below.
+    /// `None` if the answer is always yes. Otherwise the answer is yes if a random 64-bit number is
+    /// below this one.
     below: Option<u64>,
 }
 
 impl Chance {
-    /// Yes with `probability`, which is cut to 0..=1.
+    /// Answer yes with `probability`, which is clamped to 0..=1.
     pub fn new(probability: f64) -> Self {
         Self {
             // The product is exact for probabilities that are representable; `as` saturates.
@@ -34,7 +35,7 @@ impl Chance {
         self.below.is_none()
     }
 
-    /// Draws. Draws nothing from the stream when the answer is certain.
+    /// Decide. A certain answer takes no number from the stream.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> bool {
         match self.below {
@@ -52,7 +53,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// Integers 0 to `bound` - 1.
+    /// Sample integers from 0 to `bound` - 1.
     ///
     /// # Panics
     /// If `bound` is zero.
@@ -61,40 +62,41 @@ impl Uniform {
         Self { bound }
     }
 
-    /// Draws. The bias of the multiply-shift method is at most `bound` / 2^64.
+    /// Sample an integer. The bias of the multiply-shift method is at most `bound` / 2^64.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> u32 {
         ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32
     }
 }
 
-/// A uniform number below `limit`, which is above zero; the bias is at most `limit` / 2^64.
+/// Return a uniform number below `limit`, which must be above zero. The bias is at most `limit` /
+/// 2^64.
 #[inline]
 pub fn draw_below(limit: u64, stream: &mut Stream) -> u64 {
     ((u128::from(stream.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
-/// Spans of time between the events of a renewal process, rounded so that the mean is kept.
+/// Times between the events of a renewal process, rounded to whole cycles without a change of the
+/// mean.
 ///
-/// The fraction of a cycle left over by one gap is carried into the next. No gap is longer than
-/// [`Gap::MAX`].
+/// The remainder of each rounding is carried into the next gap. No gap is longer than [`Gap::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Gap {
     carry: f64,
 }
 
 impl Gap {
-    /// The longest gap, in cycles: two of them and a time of as many still are a time.
+    /// Longest gap in cycles. The sum of two such gaps and a time up to `MAX` fits into [`Cycles`].
     pub const MAX: Cycles = 1 << 60;
 
-    /// An exponential gap of mean `mean` cycles.
+    /// Sample an exponential gap with a mean of `mean` cycles.
     #[inline]
     pub fn exponential(&mut self, mean: f64, stream: &mut Stream) -> Cycles {
         let sample: f64 = Exp1.sample(stream);
         self.fixed(mean * sample)
     }
 
-    /// A gap of `span` cycles.
+    /// Return a gap of `span` cycles, rounded.
     #[inline]
     pub fn fixed(&mut self, span: f64) -> Cycles {
         let exact = (span + self.carry).min(Self::MAX as f64);
@@ -143,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_come_out() {
+    fn chances_have_their_probability() {
         let mut stream = stream();
         let count = |p: f64, stream: &mut Stream| {
             (0..100_000).filter(|_| Chance::new(p).draw(stream)).count() as f64

@@ -2,17 +2,18 @@
 
 use crate::Cycles;
 
-/// An engine, or its reference: it accepts messages for future times, and runs to a limit.
+/// An engine, or its reference implementation. It accepts messages for future times and runs up to
+/// a limit.
 ///
-/// All engines must keep one contract, which the suite in `isthmus-conformance` checks:
+/// All engines keep one contract, which the test suite `isthmus-conformance` checks:
 ///
 /// - An offer for `now()` or later is accepted, between runs and from the handler.
 /// - A run ([`RunUntil`]) serves the events that are due *before* its limit, and no others. It
-///   reports nothing twice. A limit in the past does nothing.
-/// - `now()` is the limit afterwards, also when no events are left; it never goes back. With a
-///   limit of [`Cycles::MAX`], which means none, it is the time of the last event.
-/// - The handler may finish at any time. The engine then stops soon, after serving everything that
-///   belongs to its reports, and can continue later as if nothing had happened.
+///   reports each event once. A limit in the past has no effect.
+/// - After a run `now()` is the limit, also when no events are left; it never decreases. With the
+///   limit [`Cycles::MAX`], which means no limit, it is the time of the last event.
+/// - The handler may stop the run at any time. The engine then finishes the reports of the current
+///   event, stops, and can continue later without a difference in the results.
 /// - A run in pieces equals the run in one piece: the same reports and the same counters.
 ///
 /// Offers cannot be withdrawn, as in the modelled machines. An engine cannot be reset: each run takes
@@ -53,8 +54,7 @@ pub enum Ran {
     Finished,
     /// The limit was reached; no events are left and nothing is under way.
     Idle,
-    /// The limit was reached and no events are left: the messages under way block one another for
-    /// ever.
+    /// The limit was reached and no events are left, but messages are under way: a deadlock.
     Stalled,
 }
 
@@ -69,7 +69,7 @@ impl Ran {
         }
     }
 
-    /// Whether anything may still happen without a new offer.
+    /// Return whether anything may still happen without a new offer.
     #[inline]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Going | Self::Finished)

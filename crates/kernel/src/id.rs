@@ -1,27 +1,28 @@
-//! Numbers of one kind of thing, and tables by them.
+//! Typed numbers of things, and tables indexed by them.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// The number of one kind of thing, which is no number of another. Made by [`id!`](crate::id!).
+/// The number of a thing of one kind. Types of different kinds do not mix. The macro
+/// [`id!`](crate::id!) makes such types.
 pub trait Id: Copy {
-    /// No thing.
+    /// The number that stands for no thing.
     const NONE: Self;
 
-    /// The thing of this number.
+    /// Make an id from a number.
     fn new(number: u32) -> Self;
 
-    /// Its number.
+    /// Return the number.
     fn number(self) -> u32;
 
-    /// Its number, as a place in memory.
+    /// Return the number as an index of an array.
     #[inline]
     fn index(self) -> usize {
         self.number() as usize
     }
 }
 
-/// Makes types of numbers. What is taken for a lane is then no worm:
+/// Make types of numbers. The compiler then refuses a lane where a worm is expected:
 ///
 /// ```compile_fail,E0277
 /// use isthmus_kernel::{Id, Table, id};
@@ -59,7 +60,7 @@ macro_rules! id {
     )*};
 }
 
-/// A value for each thing of a kind, by its number from 0.
+/// A table with one value for each thing of a kind, indexed by its number from 0.
 ///
 /// ```
 /// use isthmus_kernel::{Id, Table, id};
@@ -79,7 +80,7 @@ pub struct Table<I, V> {
 }
 
 impl<I: Id, V> Table<I, V> {
-    /// The same value for each of so many.
+    /// Return a table with `count` copies of a value.
     pub fn of(count: usize, value: V) -> Self
     where
         V: Clone,
@@ -87,26 +88,26 @@ impl<I: Id, V> Table<I, V> {
         Self::from(vec![value; count])
     }
 
-    /// Adds one thing. Its number is the answer.
+    /// Add a value and return its number.
     #[inline]
     pub fn push(&mut self, value: V) -> I {
         self.values.push(value);
         I::new(self.values.len() as u32 - 1)
     }
 
-    /// The value of a thing, if there is one.
+    /// Return the value of a thing, if it exists.
     #[inline]
     pub fn get_mut(&mut self, id: I) -> Option<&mut V> {
         self.values.get_mut(id.index())
     }
 
-    /// All values, by number.
+    /// Return all values, ordered by number.
     #[inline]
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// The same, to be changed.
+    /// Return all values for changes.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values

@@ -1,8 +1,8 @@
-//! The contract of engines, clock, totally ordered event queue, typed numbers and tables by them, named
-//! random streams, distributions.
+//! Contract of engines, clock, totally ordered event queue, typed numbers with tables, named random streams,
+//! distributions.
 //!
-//! Knows nothing of networks. Time is an integer number of cycles; what a cycle is in seconds is
-//! said elsewhere (`isthmus_units::Clock`).
+//! The crate knows nothing of networks. Time is an integer number of cycles. `isthmus_units::Clock` defines the length
+//! of a cycle in seconds.
 
 mod distribution;
 mod engine;

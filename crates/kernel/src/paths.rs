@@ -1,9 +1,9 @@
-//! Paths beside the places of a [`Slab`](crate::Slab).
+//! Paths of the entries of a [`Slab`](crate::Slab).
 
 use crate::Id;
 use std::marker::PhantomData;
 
-/// A path for each of many places, in one piece of memory: all have room for the longest so far.
+/// One path per slot, all in one piece of memory. Each slot has room for the longest path so far.
 ///
 /// ```
 /// use isthmus_kernel::{Id, Paths, id};
@@ -27,7 +27,7 @@ pub struct Paths<I, V> {
 }
 
 impl<I: Id, V: Copy + Default> Paths<I, V> {
-    /// Room for paths of `length`, for no place yet.
+    /// Return an empty table with room for `length` steps per path.
     pub const fn new(length: usize) -> Self {
         Self {
             values: Vec::new(),
@@ -36,13 +36,13 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         }
     }
 
-    /// Makes room for a path of `length` at a place. What paths hold stays.
+    /// Make room for a path of `length` steps in a slot. Stored paths are kept.
     #[inline]
-    pub fn make_room(&mut self, place: I, length: usize) {
+    pub fn make_room(&mut self, slot: I, length: usize) {
         if length > self.stride {
             self.widen(length);
         }
-        let end = (place.index() + 1) * self.stride;
+        let end = (slot.index() + 1) * self.stride;
         if self.values.len() < end {
             self.values.resize(end, V::default());
         }
@@ -59,31 +59,31 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         self.stride = stride;
     }
 
-    /// The first so many steps of the path of a place.
+    /// Return the first `length` steps of the path in a slot.
     #[inline]
-    pub fn of(&self, place: I, length: usize) -> &[V] {
+    pub fn of(&self, slot: I, length: usize) -> &[V] {
         debug_assert!(length <= self.stride);
-        &self.values[place.index() * self.stride..][..length]
+        &self.values[slot.index() * self.stride..][..length]
     }
 
-    /// The same, to be changed.
+    /// Return the first `length` steps of the path in a slot, for changes.
     #[inline]
-    pub fn of_mut(&mut self, place: I, length: usize) -> &mut [V] {
+    pub fn of_mut(&mut self, slot: I, length: usize) -> &mut [V] {
         debug_assert!(length <= self.stride);
-        &mut self.values[place.index() * self.stride..][..length]
+        &mut self.values[slot.index() * self.stride..][..length]
     }
 
-    /// Step `number` of the path of a place.
+    /// Return step `number` of the path in a slot.
     #[inline]
-    pub fn step(&self, place: I, number: usize) -> V {
+    pub fn step(&self, slot: I, number: usize) -> V {
         debug_assert!(number < self.stride);
-        self.values[place.index() * self.stride + number]
+        self.values[slot.index() * self.stride + number]
     }
 
-    /// The same, to be changed.
+    /// Return step `number` of the path in a slot, for changes.
     #[inline]
-    pub fn step_mut(&mut self, place: I, number: usize) -> &mut V {
+    pub fn step_mut(&mut self, slot: I, number: usize) -> &mut V {
         debug_assert!(number < self.stride);
-        &mut self.values[place.index() * self.stride + number]
+        &mut self.values[slot.index() * self.stride + number]
     }
 }

@@ -1,53 +1,52 @@
 //! A totally ordered event queue on integer time.
 //!
-//! Events are served by time and, within one time, by their own order. Two equal events of the
-//! same time are interchangeable, so that the sequence does not depend on how the queue works
-//! inside.
+//! Events are served by time and, within one time, by their order `Ord`. Two equal events of the
+//! same time are interchangeable, so the sequence does not depend on the implementation.
 //!
-//! Inside: a timing wheel of one slot per cycle for the near future, with a bitmap to find the
-//! next slot in use, and a binary heap for what lies beyond the wheel. Both a hypercube of 128
-//! nodes (an event every few tens of cycles) and one of a million (hundreds of events each cycle)
-//! are served in constant time per event.
+//! The implementation is a timing wheel with one slot per cycle for the near future, and a binary
+//! heap for later events. A bitmap finds the next used slot. An event takes constant time both in a
+//! hypercube of 128 nodes (an event every few tens of cycles) and in one of a million nodes
+//! (hundreds of events per cycle).
 
 use crate::{Cycles, Id, Table, id};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 id! {
-    /// The place of an event in the wheel.
+    /// Index of an event's node in the wheel.
     struct NodeId;
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,
-    /// The next of its slot, or of the places that are free.
+    /// Next node of the same slot, or of the free list.
     next: NodeId,
 }
 
 const NEVER: Cycles = Cycles::MAX;
-/// Cycles that the wheel looks ahead: beyond the delays of the papers' machines at 0.05 us per
-/// cycle (600 us = 12,000 cycles), small enough for the second-level cache.
+/// Number of cycles that the wheel covers. It exceeds the delays of the papers' machines at 0.05 us
+/// per cycle (600 us = 12,000 cycles), and the wheel fits into the second-level cache.
 const SPAN: u64 = 1 << 14;
 const MASK: u64 = SPAN - 1;
 const WORDS: usize = (SPAN / 64) as usize;
 
-/// The queue. `E` says what is to happen, and its rank among the events of one time: the lowest is
-/// served first.
+/// The queue. `E` describes an event and, by its order, its rank among the events of one time. The
+/// lowest event is served first.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
-    /// The time of the earliest event that is not in `due`.
+    /// Time of the earliest event that is not in `due`.
     next: Cycles,
-    /// The earliest time in `far`.
+    /// Earliest time in `far`.
     next_far: Cycles,
-    /// Events of time `now`, the lowest last.
+    /// Events of time `now`, in descending order.
     due: Vec<E>,
-    /// The first event of each slot.
+    /// First node of each slot.
     heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
     nodes: Table<NodeId, Node<E>>,
-    /// The first free place: a slot that has been served gives back its list as a whole.
+    /// First free node. A served slot returns its whole list to the free list.
     free: NodeId,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
@@ -59,7 +58,7 @@ impl<E: Copy + Ord> Default for EventQueue<E> {
 }
 
 impl<E: Copy + Ord> EventQueue<E> {
-    /// An empty queue at time zero.
+    /// Return an empty queue at time zero.
     pub fn new() -> Self {
         Self {
             now: 0,
@@ -74,13 +73,14 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    /// The time of the event served last, or that given to [`EventQueue::advance_to`].
+    /// Return the time of the last served event, or the time passed to [`EventQueue::advance_to`]
+    /// if that is later.
     #[inline]
     pub fn now(&self) -> Cycles {
         self.now
     }
 
-    /// The time of the next event; `Cycles::MAX` if there is none.
+    /// Return the time of the next event, or `Cycles::MAX` if there is none.
     #[inline]
     pub fn next_time(&self) -> Cycles {
         if self.due.is_empty() {
@@ -90,17 +90,17 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    /// Moves the clock forward to a time before which nothing is due.
+    /// Move the clock forward to `time`. No event may be due before or at that time.
     ///
     /// # Panics
-    /// In debug builds, if an event would be passed over or time would go back.
+    /// In debug builds, if an event would be skipped or time would decrease.
     #[inline]
     pub fn advance_to(&mut self, time: Cycles) {
         debug_assert!(time == self.now || (time > self.now && time < self.next_time()));
         self.now = time;
     }
 
-    /// Adds an event at `time`, which must not lie in the past.
+    /// Add an event at `time`, which must not be in the past.
     ///
     /// # Panics
     /// In debug builds, if `time` lies before [`EventQueue::now`].
@@ -130,17 +130,17 @@ impl<E: Copy + Ord> EventQueue<E> {
         let slot = (time & MASK) as usize;
         let next = self.heads[slot];
         let node = Node { event, next };
-        let place = self.free;
-        self.heads[slot] = if place == NodeId::NONE {
+        let node_id = self.free;
+        self.heads[slot] = if node_id == NodeId::NONE {
             self.nodes.push(node)
         } else {
-            self.free = std::mem::replace(&mut self.nodes[place], node).next;
-            place
+            self.free = std::mem::replace(&mut self.nodes[node_id], node).next;
+            node_id
         };
         self.used[slot / 64] |= 1 << (slot % 64);
     }
 
-    /// Serves the next event, if it is due no later than `limit`.
+    /// Remove and return the next event if it is due no later than `limit`.
     #[inline]
     pub fn pop_until(&mut self, limit: Cycles) -> Option<E> {
         if let Some(event) = self.due.pop() {
@@ -153,7 +153,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.due.pop()
     }
 
-    /// Moves the clock to `next` and brings the events of that time into `due`.
+    /// Move the clock to `next` and move the events of that time into `due`.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;
@@ -193,7 +193,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.next_far = self.far.peek().map_or(NEVER, |Reverse((time, _))| *time);
     }
 
-    /// The time of the first used slot after `now`.
+    /// Return the time of the first used slot after `now`.
     #[inline]
     fn next_near(&self) -> Cycles {
         let start = (self.now + 1) & MASK;
@@ -202,7 +202,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         if masked != 0 {
             return self.time_of(first as u64 * 64 + u64::from(masked.trailing_zeros()));
         }
-        // The last step comes back to the first word, for the slots before `start`.
+        // The last step returns to the first word, for the slots before `start`.
         for step in 1..=WORDS {
             let word = (first + step) % WORDS;
             if self.used[word] != 0 {

@@ -1,11 +1,11 @@
-//! Places that are used again.
+//! Storage with reusable slots.
 
 use crate::{Id, Table};
 use std::ops::{Index, IndexMut};
 
-/// Values in numbered places, of which those given up are used again, the last one first.
+/// A slab: values in numbered slots, with LIFO reuse of freed slots.
 ///
-/// A place that is given up keeps its value until another takes it: who gives it up may still look.
+/// A freed slot keeps its value until its next use, so the caller of `remove` can still read it.
 ///
 /// ```
 /// use isthmus_kernel::{Slab, id};
@@ -25,9 +25,10 @@ use std::ops::{Index, IndexMut};
 #[derive(Debug, Clone)]
 pub struct Slab<I, V> {
     values: Table<I, V>,
-    /// The places that are free, then room for all others, so that giving one up needs no more.
+    /// Stack of the free slots in its first `count` entries. It has an entry for each slot, so
+    /// freeing one allocates nothing.
     free: Vec<I>,
-    /// How many are free.
+    /// Number of free slots.
     count: usize,
 }
 
@@ -38,7 +39,7 @@ impl<I: Id, V> Default for Slab<I, V> {
 }
 
 impl<I: Id, V> Slab<I, V> {
-    /// No places.
+    /// Return an empty slab.
     pub fn new() -> Self {
         Self {
             values: Table::from(Vec::new()),
@@ -47,55 +48,55 @@ impl<I: Id, V> Slab<I, V> {
         }
     }
 
-    /// Finds a place for a value.
+    /// Store a value and return its slot.
     #[inline]
     pub fn insert(&mut self, value: V) -> I {
         if self.count > 0 {
             self.count -= 1;
-            let place = self.free[self.count];
-            self.values[place] = value;
-            return place;
+            let slot = self.free[self.count];
+            self.values[slot] = value;
+            return slot;
         }
         self.free.push(I::NONE);
         self.values.push(value)
     }
 
-    /// Gives up a place, which is in use. What it holds still is the answer.
+    /// Free a used slot. Return the value that it still holds.
     #[inline]
-    pub fn remove(&mut self, place: I) -> &mut V {
-        self.free[self.count] = place;
+    pub fn remove(&mut self, slot: I) -> &mut V {
+        self.free[self.count] = slot;
         self.count += 1;
-        &mut self.values[place]
+        &mut self.values[slot]
     }
 
-    /// Places in use.
+    /// Return the number of used slots.
     #[inline]
     pub fn len(&self) -> usize {
         self.values.values().len() - self.count
     }
 
-    /// Whether no place is in use.
+    /// Return whether all slots are free.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The values of all places, by number, those given up included.
+    /// Return the values of all slots by number, including free ones.
     #[inline]
     pub fn values(&self) -> &[V] {
         self.values.values()
     }
 
-    /// The same, to be changed.
+    /// Return the values of all slots by number for changes, including free ones.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         self.values.values_mut()
     }
 
-    /// Whether each place is in use, by number.
+    /// Return for each slot whether it is used, by number.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![true; self.values().len()];
-        for &place in &self.free[..self.count] {
-            used[place.index()] = false;
+        for &slot in &self.free[..self.count] {
+            used[slot.index()] = false;
         }
         used
     }
@@ -105,14 +106,14 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
     type Output = V;
 
     #[inline]
-    fn index(&self, place: I) -> &V {
-        &self.values[place]
+    fn index(&self, slot: I) -> &V {
+        &self.values[slot]
     }
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
     #[inline]
-    fn index_mut(&mut self, place: I) -> &mut V {
-        &mut self.values[place]
+    fn index_mut(&mut self, slot: I) -> &mut V {
+        &mut self.values[slot]
     }
 }

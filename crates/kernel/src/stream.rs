@@ -1,34 +1,35 @@
 //! Named random streams.
 //!
-//! Each entity draws from a stream of its own, so that a change in one entity's draws leaves all
-//! others as they were, and results do not depend on the order in which entities are served.
+//! Each entity has a random stream of its own. A change of one entity leaves the random numbers of
+//! all others unchanged, and results do not depend on the order in which entities are served.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One entity's generator.
+/// Random number generator of one entity.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// The family of streams of one replication.
+/// Family of random streams of one replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
     key: u64,
 }
 
 impl Streams {
-    /// The streams of replication `replication` under the master seed `seed`.
+    /// Return the streams of replication `replication` for the master seed `seed`.
     pub fn new(seed: u64, replication: u64) -> Self {
         Self {
             key: mix(mix(seed ^ 0x6973_7468_6D75_7331).wrapping_add(mix(replication))),
         }
     }
 
-    /// The stream of entity number `index` of the kind `name`.
+    /// Return the stream of entity number `index` of the kind `name`.
     pub fn stream(self, name: &str, index: u64) -> Stream {
         Stream::seed_from_u64(self.seed(name, index))
     }
 
-    /// A seed of entity number `index` of the kind `name`, for engines that draw by themselves.
+    /// Return the seed of entity number `index` of the kind `name`, for engines with a generator of
+    /// their own.
     pub fn seed(self, name: &str, index: u64) -> u64 {
         // FNV-1a over the name, then two rounds of mixing with key and index.
         let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
@@ -38,7 +39,7 @@ impl Streams {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that spreads every bit.
+/// Apply the finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that spreads every bit.
 fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -207,8 +207,8 @@ impl Stores {
                 let mut total = StationCount::default();
                 for busy in of_kind {
                     total.cycles += busy.cycles_by(now);
-                    total.times += busy.taken();
-                    total.asked = total.asked.saturating_add(busy.cycles_in_all());
+                    total.times += busy.uses();
+                    total.asked = total.asked.saturating_add(busy.total_cycles());
                 }
                 totals.push(total);
             }

@@ -80,7 +80,7 @@ impl FaultsQuestion {
         placement: &Placement,
     ) -> Result<Vec<u32>, Refusal> {
         placement
-            .silent(&self.pe_network(cube)?, &plain(&self.io_nodes))
+            .io_nodes_down(&self.pe_network(cube)?, &plain(&self.io_nodes))
             .map_err(|error| Refusal::at("faults.io_nodes", error))
     }
 }

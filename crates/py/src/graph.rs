@@ -102,7 +102,8 @@ pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String>
                 (_, None) => Refusal::at(&question.file, problem),
             }
         };
-        let found = switches::Account::of(&question.text, &question.ignored).map_err(refusal)?;
+        let found =
+            switches::ListSummary::of(&question.text, &question.ignored).map_err(refusal)?;
         let Found { used, not_used } = found.attributes;
         Ok(Account {
             vertices: found.vertices,

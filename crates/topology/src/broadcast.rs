@@ -1,56 +1,56 @@
-//! Broadcast trees: from one node to all in as few steps as the network allows.
+//! Broadcast trees, from one node to all nodes, in as few steps as the network allows.
 
 use thiserror::Error;
 
 use crate::matching::Matching;
 use crate::{CubeFaults, Hop, IncompleteHypercube, distance};
 
-/// Node visits spent on trying dimension orders for a cube with faults.
+/// Limit of the node visits for trials of dimension orders in a cube with faults.
 const WORK_MAX: u64 = 1 << 24;
 
-/// The root of a broadcast that cannot be one.
+/// An invalid root of a broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BroadcastError {
-    /// It does not exist.
+    /// The root does not exist.
     #[error("broadcast from node {root}, but the nodes are 0 to {}", node_count - 1)]
     MissingRoot {
-        /// The root asked for.
+        /// The requested root.
         root: u32,
         /// Number of nodes.
         node_count: u32,
     },
-    /// It has failed.
+    /// The root has failed.
     #[error("broadcast from node {root}, which has failed")]
     FailedRoot {
-        /// The root asked for.
+        /// The requested root.
         root: u32,
     },
 }
 
-/// Who passes a broadcast on to whom, and when: in each step every node that has the message sends
-/// it to at most one neighbour.
+/// A broadcast tree. In each step every node that has the message sends it to at most one
+/// neighbour.
 ///
-/// Without faults this is the binomial spanning tree, or its counterpart for a number of nodes that
-/// is no power of two, and takes ceil(log2 nodes) steps, the fewest there can be (section 3.2 of
-/// the hypercube paper: "Broadcast on this structure takes Θ(log N) communication steps").
+/// Without faults this is the binomial spanning tree, or its counterpart if the number of nodes is
+/// no power of two. It takes ceil(log2 nodes) steps, which is the minimum (section 3.2 of the
+/// hypercube paper: "Broadcast on this structure takes Θ(log N) communication steps").
 ///
-/// With faults, each step sends to as many new neighbours as it can (a maximum matching that
-/// prefers the dimension whose turn it is); of the turns tried, one that ends first is taken.
-/// Working nodes that no path joins to the root are left out.
+/// With faults, each step sends to as many new neighbours as possible (a maximum matching that
+/// prefers one dimension, which changes from step to step). Of several first dimensions, the one
+/// with the fewest steps is chosen. Working nodes without a path to the root are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BroadcastTree {
     root: u32,
     step_count: u32,
     lower_bound: u32,
-    /// Per node the step in which it gets the message; the root: 0.
+    /// Step in which each node receives the message: 0 for the root, `None` for nodes left out.
     received: Vec<Option<u32>>,
     children: Vec<u32>,
-    /// Where each node's children start in `children`; one entry more than nodes.
+    /// Index of each node's first child in `children`, and the length of `children` at the end.
     first_child: Vec<usize>,
 }
 
 impl BroadcastTree {
-    /// The tree that starts at `root`.
+    /// Return the tree that starts at `root`.
     ///
     /// # Errors
     /// When `root` does not exist or has failed.
@@ -105,23 +105,24 @@ impl BroadcastTree {
         }
     }
 
-    /// The node that starts.
+    /// Return the root.
     pub fn root(&self) -> u32 {
         self.root
     }
 
-    /// Number of steps until all have the message.
+    /// Return the number of steps until all nodes have the message.
     pub fn step_count(&self) -> u32 {
         self.step_count
     }
 
-    /// Steps that any broadcast from this root to the same nodes takes at least: the nodes that have
-    /// the message at most double in a step, and it goes one hop further.
+    /// Return a lower bound on the steps of any broadcast from this root to the same nodes: the
+    /// number of informed nodes at most doubles in a step, and the message moves one hop further.
     pub fn lower_bound(&self) -> u32 {
         self.lower_bound
     }
 
-    /// The step after which `node` has the message: 0 for the root, `None` if it never gets it.
+    /// Return the step after which `node` has the message: 0 for the root, `None` if it never
+    /// receives it.
     ///
     /// # Panics
     /// If `node` is no node of the cube.
@@ -129,7 +130,7 @@ impl BroadcastTree {
         self.received[node as usize]
     }
 
-    /// The neighbours that `node` sends to, in the order of sending.
+    /// Return the neighbours that `node` sends to, in the order of sending.
     ///
     /// # Panics
     /// If `node` is no node of the cube.
@@ -145,13 +146,13 @@ struct Send {
     to: u32,
 }
 
-/// ceil(log2 nodes) steps without faults.
+/// Return the sends of a broadcast in ceil(log2 nodes) steps without faults.
 ///
 /// A complete cube doubles its informed nodes along one dimension after the other. Otherwise the
-/// cube has a complete lower half and an incomplete upper one. From a root in the lower half, that
-/// half takes all steps but the last, in which all upper nodes receive from their lower neighbours.
-/// From a root in the upper half, the first step informs its lower neighbour, and then each half
-/// does the same on its own.
+/// cube has a complete lower half and an incomplete upper one. With a root in the lower half, that
+/// half takes all steps except the last, in which all upper nodes receive from their lower
+/// neighbours. With a root in the upper half, the first step informs its lower neighbour, and then
+/// each half repeats this on its own.
 fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     let mut sends = Vec::with_capacity(cube.node_count() as usize - 1);
     let (mut base, mut node_count, mut first_step) = (0, cube.node_count(), 1);
@@ -159,7 +160,7 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
         let top = node_count.ilog2();
         let half = 1 << top;
         if root - base < half {
-            complete(top, root, first_step, &mut sends);
+            complete_subcube(top, root, first_step, &mut sends);
             sends.extend((base + half..base + node_count).map(|to| Send {
                 step: first_step + top,
                 from: to - half,
@@ -173,16 +174,16 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
             to: root - half,
         });
         first_step += 1;
-        complete(top, root - half, first_step, &mut sends);
+        complete_subcube(top, root - half, first_step, &mut sends);
         base += half;
         node_count -= half;
     }
-    complete(node_count.ilog2(), root, first_step, &mut sends);
+    complete_subcube(node_count.ilog2(), root, first_step, &mut sends);
     sends
 }
 
-/// The binomial tree of a complete subcube over the low `dimension` address bits.
-fn complete(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
+/// Add the binomial tree of a complete subcube over the low `dimension` address bits.
+fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;
         for informed in 0..1u32 << turn {
@@ -201,14 +202,14 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
     let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
     let tries = (WORK_MAX / one_try).clamp(1, u64::from(dimension)) as u32;
     (0..tries)
-        .map(|first| matched(faults, root, first))
+        .map(|first| matching_sends(faults, root, first))
         .min_by_key(|sends| sends.last().map_or(0, |send| send.step))
         .unwrap_or_default()
 }
 
-/// Maximum matchings of informed with uninformed neighbours, step by step; the dimension preferred
-/// falls from step to step, beginning `first` below the highest.
-fn matched(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
+/// Return the sends by maximum matchings of informed with uninformed neighbours, step by step. The
+/// preferred dimension decreases from step to step, from `first` below the highest.
+fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();
     let mut informed = vec![false; cube.node_count() as usize];
@@ -232,7 +233,7 @@ fn matched(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
         for (index, &node) in senders.iter().enumerate() {
             let to = node ^ (1 << preferred);
             if faults.is_usable(node, preferred) && !informed[to as usize] {
-                matching.join(index, to);
+                matching.match_pair(index, to);
             }
         }
         matching.maximize(targets);
@@ -270,8 +271,8 @@ mod tests {
         steps.map(|step| reached(step).count()).collect()
     }
 
-    /// Every reached node but the root has a parent that had the message before and sends to one
-    /// neighbour in a step, over a working link.
+    /// Every reached node except the root has a parent that had the message before and sends to one
+    /// neighbour per step, over a working link.
     fn check(faults: &CubeFaults, tree: &BroadcastTree) {
         assert_eq!(tree.step(tree.root()), Some(0));
         let mut children = HashSet::new();
@@ -331,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_way_bounds_the_steps_too() {
-        // Of the 3-cube a path of five nodes is left, and a link apart from it.
+    fn a_long_path_bounds_the_steps_too() {
+        // Faults leave a path of five nodes of the 3-cube, and a separate link.
         let links = [(0, 2), (0, 4), (1, 5), (3, 7), (4, 6)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[7], &links).unwrap();
         let path = [0, 1, 3, 2, 6];

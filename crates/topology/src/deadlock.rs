@@ -1,32 +1,33 @@
-//! Proof that a routing cannot deadlock, or the cycle by which it can.
+//! Proof that a routing cannot deadlock, or a possible cycle of waiting messages.
 //!
-//! Under wormhole routing a message holds the channels it has crossed while it asks for the next.
-//! A deterministic routing is free of deadlock exactly when no cycle of channels exists in which
-//! each is asked for by a message that may hold the one before (Dally and Seitz, reference 7 of the
-//! hypercube paper, theorem 1). The proof is a numbering of the channels that rises along every
+//! Under wormhole routing a message holds the channels it has crossed while it requests the next
+//! one. A deterministic routing is free of deadlock exactly when there is no cycle of channels in
+//! which a message that holds one channel may request the next (Dally and Seitz, reference 7 of the
+//! hypercube paper, theorem 1). The proof is a numbering of the channels that increases along every
 //! route.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Channel numbers that rise strictly along every dependency: the proof of freedom from deadlock.
+/// Channel numbers that increase strictly along every dependency: the proof of freedom from
+/// deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbering {
     number: Vec<u32>,
 }
 
 impl Numbering {
-    /// The number of each channel, by channel index; all distinct, `0..channel_count`.
+    /// Return the number of each channel, by channel index; all distinct, `0..channel_count`.
     pub fn numbers(&self) -> &[u32] {
         &self.number
     }
 }
 
-/// Channels that wait for one another in a circle: a message that holds `channels[i]` may ask for
-/// `channels[i + 1]`, one that holds the last for the first.
+/// Channels that can wait for one another in a cycle: a message that holds `channels[i]` may
+/// request `channels[i + 1]`, and one that holds the last channel may request the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DependencyCycle {
-    /// The channel indices; the cycle is the shortest through the first of them.
+    /// The channel indices. The cycle is the shortest through the first of them.
     pub channels: Vec<usize>,
 }
 
@@ -42,14 +43,14 @@ impl fmt::Display for DependencyCycle {
 
 impl std::error::Error for DependencyCycle {}
 
-/// Checks the channels `0..channel_count`, where `successors(c)` lists the channels that a message
-/// may ask for while `c` is the last channel it holds.
+/// Check the channels `0..channel_count` for cycles. `successors(c)` lists the channels that a
+/// message may request while `c` is the last channel it holds.
 ///
-/// Takes time in the number of dependencies and memory in the number of channels; the dependencies
-/// themselves are never stored. `successors` must give the same answer whenever it is asked.
+/// The time is proportional to the number of dependencies, the memory to the number of channels;
+/// dependencies are not stored. `successors` must return the same channels in every call.
 ///
 /// # Errors
-/// The cycle, if there is one.
+/// The cycle, if one exists.
 ///
 /// # Panics
 /// When `successors` names a channel that is not below `channel_count`.
@@ -96,8 +97,8 @@ where
     Ok(Numbering { number })
 }
 
-/// The shortest cycle through `origin`, which is known to be on one: depth-first search meets long
-/// cycles first, and a person has to read this one.
+/// Return the shortest cycle through `origin`, which is known to be on one. Depth-first search
+/// finds long cycles first, but users read this one.
 fn shortest_cycle<S, I>(channel_count: usize, mut successors: S, origin: usize) -> DependencyCycle
 where
     S: FnMut(usize) -> I,
@@ -124,22 +125,22 @@ where
     unreachable!("depth-first search found channel {origin} on a cycle")
 }
 
-/// The dependencies of an arbitrary set of paths.
+/// Channel dependencies of an arbitrary set of paths.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
-    /// Ascending, without repetition.
+    /// Next channels of each channel, in ascending order without repetition.
     successors: Vec<Vec<usize>>,
 }
 
 impl Dependencies {
-    /// No dependencies yet among channels `0..channel_count`.
+    /// Return an empty set of dependencies among channels `0..channel_count`.
     pub fn new(channel_count: usize) -> Self {
         Self {
             successors: vec![Vec::new(); channel_count],
         }
     }
 
-    /// Adds those of one path: each channel on it depends on the one after it.
+    /// Add the dependencies of a path: each channel on it depends on the next one.
     ///
     /// # Panics
     /// When a channel is not below the number of channels.
@@ -158,25 +159,25 @@ impl Dependencies {
         }
     }
 
-    /// The channels that some path crosses right after `channel`, ascending.
+    /// Return the channels that some path crosses right after `channel`, ascending.
     pub fn successors(&self, channel: usize) -> &[usize] {
         &self.successors[channel]
     }
 
-    /// Number of distinct dependencies.
+    /// Return the number of distinct dependencies.
     pub fn len(&self) -> usize {
         self.successors.iter().map(Vec::len).sum()
     }
 
-    /// Whether no path crosses two channels.
+    /// Return whether no path crosses two channels.
     pub fn is_empty(&self) -> bool {
         self.successors.iter().all(Vec::is_empty)
     }
 
-    /// Checks the paths added so far.
+    /// Check the paths added so far.
     ///
     /// # Errors
-    /// The cycle, if there is one.
+    /// The cycle, if one exists.
     pub fn check(&self) -> Result<Numbering, DependencyCycle> {
         check(self.successors.len(), |channel| {
             self.successors[channel].iter().copied()

@@ -1,13 +1,13 @@
-//! Hops between the nodes of a network: from some of them, over all pairs, and who is joined at all.
+//! Hop distances between the nodes of a network, histograms of them, and connected components.
 //!
-//! Distances are in hops (links crossed). All of it is breadth-first search, but for cubes without
-//! faults, whose pairs are counted without a walk.
+//! Distances are in hops (links crossed). They are found by breadth-first search, except in cubes
+//! without faults, whose pairs are counted by a formula.
 
 use crate::{Adjacency, IncompleteHypercube};
 
-/// Hops from the nearest of `sources` to every node, by node; `None` where no path leads.
+/// Return the hops from the nearest of `sources` to every node; `None` for nodes without a path.
 ///
-/// Takes time in the number of nodes and links. With no source at all, nothing is reached.
+/// The time is proportional to the number of nodes and links. Without sources, no node is reached.
 ///
 /// ```
 /// use isthmus_topology::{Graph, distance};
@@ -38,10 +38,11 @@ pub fn hops_from(network: &impl Adjacency, sources: &[u32]) -> Vec<Option<u32>> 
     hops
 }
 
-/// Number of ordered pairs by hops: entry `h` counts the pairs of one of `nodes` and any node, itself
-/// included, at `h` hops. Pairs that no path joins are left out; the last entry is not 0.
+/// Return the number of ordered pairs by hops. Entry `h` counts the pairs at `h` hops of one of
+/// `nodes` and any node, itself included. Pairs without a path are left out; the last entry is not
+/// 0.
 ///
-/// Walks the network from each of `nodes`; [`walk_steps`] says what that costs.
+/// The network is searched from each of `nodes`; [`walk_steps`] returns the cost.
 ///
 /// # Panics
 /// When one of `nodes` is not a node of the network.
@@ -49,14 +50,14 @@ pub fn histogram(network: &impl Adjacency, nodes: impl IntoIterator<Item = u32>)
     let mut pairs: Vec<u64> = Vec::new();
     for node in nodes {
         for hops in hops_from(network, &[node]).into_iter().flatten() {
-            count(&mut pairs, hops);
+            count_pair(&mut pairs, hops);
         }
     }
     pairs
 }
 
-/// Adds one to entry `hops`, which may lie beyond the end.
-pub(crate) fn count(pairs: &mut Vec<u64>, hops: u32) {
+/// Add one to entry `hops`, which may be beyond the end.
+pub(crate) fn count_pair(pairs: &mut Vec<u64>, hops: u32) {
     let hops = hops as usize;
     if pairs.len() <= hops {
         pairs.resize(hops + 1, 0);
@@ -64,14 +65,14 @@ pub(crate) fn count(pairs: &mut Vec<u64>, hops: u32) {
     pairs[hops] += 1;
 }
 
-/// Elementary steps (visits of nodes and of links from one end) of walking a network from every
-/// node, for limits to be set on; `u64::MAX` when there are more.
+/// Return the elementary steps (visits of nodes and link ends) of a search from every node, to
+/// check a limit; `u64::MAX` if there are more.
 pub fn walk_steps(node_count: u32, link_count: usize) -> u64 {
     let walk = (link_count as u64).saturating_mul(2);
     u64::from(node_count).saturating_mul(walk.saturating_add(node_count.into()))
 }
 
-/// The lowest node of each node's connected part, by node.
+/// Return the lowest node in the connected component of each node.
 pub fn parts(network: &impl Adjacency) -> Vec<u32> {
     let mut lowest = vec![u32::MAX; network.node_count() as usize];
     let mut stack = Vec::new();
@@ -93,8 +94,9 @@ pub fn parts(network: &impl Adjacency) -> Vec<u32> {
     lowest
 }
 
-/// Those of `nodes` in the connected part that holds the most of them (of equals the part with the
-/// lowest node), and the others; both in the order given.
+/// Split `nodes` into those in the connected component that holds most of them and the others, both
+/// in the given order. If two components are equally large, the component with the lowest node is
+/// taken.
 ///
 /// # Panics
 /// When one of `nodes` is not a node of the network.
@@ -108,7 +110,7 @@ pub fn largest_part(
     for &node in &nodes {
         sizes[parts[node as usize] as usize] += 1;
     }
-    // `max_by_key` gives the last of equals, so the order is turned round.
+    // `max_by_key` returns the last of equal elements, so the order is reversed.
     let largest = (0..network.node_count())
         .rev()
         .max_by_key(|&part| sizes[part as usize]);
@@ -118,11 +120,11 @@ pub fn largest_part(
 }
 
 impl IncompleteHypercube {
-    /// Number of ordered pairs of nodes by hops, a node and itself included: what
-    /// [`distance::histogram`](histogram) gives over all nodes, in time of a few hundred steps.
+    /// Return the number of ordered pairs of nodes by hops, a node and itself included: the
+    /// [`histogram`](histogram) over all nodes, but in a few hundred steps.
     ///
-    /// A cube is a complete lower half, the rest, and links across. With t dimensions in the half,
-    /// each node of the rest has C(t, h) nodes of the half at h + 1 hops.
+    /// A cube consists of a complete lower half, the rest, and links between them. With t
+    /// dimensions in the half, each node of the rest has C(t, h) nodes of the half at h + 1 hops.
     pub fn distance_histogram(self) -> Vec<u64> {
         let mut pairs = vec![0; self.dimension() as usize + 1];
         let mut left = self.node_count();
@@ -149,7 +151,7 @@ mod tests {
     use crate::{CubeFaults, Graph, Hypercube};
     use proptest::prelude::*;
 
-    /// All distances by Floyd and Warshall's relaxation, which shares nothing with a search.
+    /// All distances by Floyd and Warshall's relaxation, which is independent of a search.
     fn relaxed(network: &impl Adjacency) -> Vec<Vec<Option<u32>>> {
         let count = network.node_count() as usize;
         let mut hops = vec![vec![None; count]; count];
@@ -181,7 +183,7 @@ mod tests {
             let from_one = &expected[from as usize];
             assert_eq!(&hops_from(network, &[from]), from_one);
             for &hops in from_one.iter().flatten() {
-                count(&mut pairs, hops);
+                count_pair(&mut pairs, hops);
             }
             let lowest = from_one.iter().position(Option::is_some);
             assert_eq!(Some(parts(network)[from as usize] as usize), lowest);
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn cubes_are_counted_as_they_would_be_walked() {
+    fn cube_histograms_equal_those_of_a_search() {
         for node_count in 1..=130 {
             let cube = IncompleteHypercube::new(node_count).unwrap();
             let walked = histogram(&cube, cube.nodes());
@@ -222,10 +224,10 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_parts_the_one_with_the_lowest_node_is_the_largest() {
+    fn ties_of_parts_go_to_the_lowest_node() {
         let graph = Graph::from_edge_list("0\n1 4\n2 3").unwrap();
         assert_eq!(largest_part(&graph, 0..5), (vec![1, 4], vec![0, 2, 3]));
-        // Only the nodes listed count.
+        // Only the listed nodes count.
         assert_eq!(largest_part(&graph, [0, 2, 3]), (vec![2, 3], vec![0]));
         assert_eq!(largest_part(&graph, []), (vec![], vec![]));
         assert_eq!(largest_part(&Graph::new(), []), (vec![], vec![]));
@@ -254,7 +256,7 @@ mod tests {
         }
 
         #[test]
-        fn so_they_do_among_faults(
+        fn searches_agree_with_relaxation_among_faults(
             node_count in 1u32..24,
             nodes in prop::collection::vec(any::<u32>(), 0..8),
         ) {

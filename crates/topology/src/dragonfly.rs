@@ -3,18 +3,18 @@
 
 use crate::Wiring;
 
-/// Most cables of a dragonfly.
+/// Maximum number of cables of a dragonfly.
 const CABLES_MAX: u64 = 1 << 24;
 
-/// Most groups.
+/// Maximum number of groups.
 const GROUPS_MAX: u32 = 4_096;
 
-/// Groups of routers: within a group each is joined to each, and each group is joined to each other.
+/// Groups of routers. The routers of a group are fully connected, and so are the groups.
 ///
-/// Nodes, routers and groups are numbered from 0, nodes by their routers and these by their groups;
-/// the vertices of the [`Wiring`] are the nodes, then the routers. The global ports of a group go
-/// around: port q of group G leads to the group 1 + q mod (groups - 1) after it. They are spread over
-/// the routers of the group as evenly as can be, those of the lowest numbers first.
+/// Nodes, routers and groups are numbered from 0, nodes in the order of their routers, routers in the order of their
+/// groups. The vertices of the [`Wiring`] are the nodes, then the routers. The global ports of a group are numbered in
+/// turn: port q of group G leads to group G + 1 + q mod (groups - 1), modulo the number of groups. They are spread over
+/// the routers of the group as evenly as possible, in order.
 ///
 /// ```
 /// use isthmus_topology::Dragonfly;
@@ -32,29 +32,30 @@ pub struct Dragonfly {
     links: u32,
 }
 
-/// Why there is no such dragonfly.
+/// A reason why a dragonfly is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DragonflyError {
     /// A number that must be 1 or more is 0.
     #[error("{what}: there must be 1 or more")]
     Zero {
-        /// What it counts.
+        /// The quantity.
         what: &'static str,
     },
-    /// More of something than there may be.
+    /// A quantity exceeds its maximum.
     #[error("{count} {what}; there may be {most} at most")]
     TooMany {
-        /// What it is.
+        /// The quantity.
         what: &'static str,
-        /// How many there would be.
+        /// Its value.
         count: u64,
-        /// How many there may be.
+        /// Its maximum.
         most: u64,
     },
 }
 
 impl Dragonfly {
-    /// So many nodes to a router, routers to a group, groups, and global links to each pair of groups.
+    /// Return a dragonfly with `nodes` per router, `routers` per group, `groups`, and `links` global links between each
+    /// pair of groups.
     ///
     /// # Errors
     /// A number that is 0, more than 4,096 groups, or more than 2^24 cables.
@@ -101,12 +102,12 @@ impl Dragonfly {
         self.routers * self.groups
     }
 
-    /// Nodes of a router.
+    /// Return the number of nodes per router.
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
 
-    /// Routers of a group.
+    /// Return the number of routers per group.
     pub fn routers(&self) -> u32 {
         self.routers
     }
@@ -116,19 +117,19 @@ impl Dragonfly {
         self.groups
     }
 
-    /// Global links between two groups.
+    /// Return the number of global links between two groups.
     pub fn links(&self) -> u32 {
         self.links
     }
 
-    /// The router with a global port of its group.
+    /// Return the router with a given global port of its group.
     fn at_port(&self, group: u32, port: u32) -> u32 {
         let ports = u64::from(self.links) * u64::from(self.groups - 1);
         let router = u64::from(port) * u64::from(self.routers) / ports;
         group * self.routers + router as u32
     }
 
-    /// The routers at the two ends of a global link between two groups, that of `from` first.
+    /// Return the routers at the two ends of a global link between two groups, that of `from` first.
     ///
     /// # Panics
     /// If the groups are the same, or there is no such group or link.
@@ -146,8 +147,8 @@ impl Dragonfly {
         )
     }
 
-    /// The cables: those of the nodes, then those within groups, then, by pairs of groups of which
-    /// the second is the higher, the global ones.
+    /// Return the cables: those of the nodes, those within groups, then the global ones by pairs of groups, the lower
+    /// group first.
     pub fn wiring(&self) -> Wiring {
         let node_count = self.node_count();
         let mut cables: Vec<(u32, u32)> = (0..node_count)
@@ -176,7 +177,7 @@ impl Dragonfly {
 mod tests {
     use super::*;
 
-    /// The largest dragonfly for h = 2 of the paper's Figure 5, and some with ports left over.
+    /// The largest dragonfly for h = 2 of the paper's Figure 5, and some with unused ports.
     #[test]
     fn global_ports_are_spread_evenly() {
         for (nodes, routers, groups, links) in
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_named() {
+    fn impossible_dragonflies_are_refused() {
         let error = |nodes, groups| Dragonfly::new(nodes, 4, groups, 1).unwrap_err().to_string();
         assert_eq!(error(0, 2), "nodes to a router: there must be 1 or more");
         assert_eq!(error(1, 0), "groups: there must be 1 or more");

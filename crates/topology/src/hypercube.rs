@@ -4,25 +4,25 @@ use thiserror::Error;
 
 use crate::Adjacency;
 
-/// Largest dimension that is handled: 2^20 = 1,048,576 nodes.
+/// Maximum dimension: 2^20 = 1,048,576 nodes.
 pub const MAX_DIMENSION: u32 = 20;
 
 /// A dimension outside 1 to [`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
 pub struct DimensionError {
-    /// The dimension asked for.
+    /// The requested dimension.
     pub dimension: u32,
 }
 
-/// A binary hypercube; two nodes are neighbours when their addresses differ in exactly one bit.
+/// A binary hypercube. Two nodes are neighbours if their addresses differ in exactly one bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hypercube {
     dimension: u32,
 }
 
 impl Hypercube {
-    /// A hypercube of 2^`dimension` nodes.
+    /// Return a hypercube of 2^`dimension` nodes.
     ///
     /// # Errors
     /// When `dimension` is not 1 to [`MAX_DIMENSION`].
@@ -33,22 +33,22 @@ impl Hypercube {
         Ok(Self { dimension })
     }
 
-    /// Number of dimensions.
+    /// Return the number of dimensions.
     pub const fn dimension(self) -> u32 {
         self.dimension
     }
 
-    /// Number of nodes, 2^dimension.
+    /// Return the number of nodes, 2^dimension.
     pub const fn node_count(self) -> u32 {
         1 << self.dimension
     }
 
-    /// Number of directed links, dimension * 2^dimension.
+    /// Return the number of directed links, dimension * 2^dimension.
     pub const fn link_count(self) -> usize {
         self.node_count() as usize * self.dimension as usize
     }
 
-    /// Whether `node` is an address of this cube.
+    /// Return whether `node` is an address of this cube.
     pub const fn contains(self, node: u32) -> bool {
         node < self.node_count()
     }
@@ -58,30 +58,30 @@ impl Hypercube {
         0..self.node_count()
     }
 
-    /// The neighbour of `node` along `dimension`.
+    /// Return the neighbour of `node` along `dimension`.
     pub const fn neighbor(self, node: u32, dimension: u32) -> u32 {
         debug_assert!(self.contains(node) && dimension < self.dimension);
         node ^ (1 << dimension)
     }
 
-    /// The neighbours of `node`, lowest dimension first.
+    /// Return the neighbours of `node`, lowest dimension first.
     pub fn neighbors(self, node: u32) -> impl Iterator<Item = u32> + use<> {
         (0..self.dimension).map(move |dimension| node ^ (1 << dimension))
     }
 
-    /// Hops between two nodes: the number of address bits that differ.
+    /// Return the hops between two nodes: the number of differing address bits.
     pub const fn distance(self, from: u32, to: u32) -> u32 {
         (from ^ to).count_ones()
     }
 
-    /// Dense index of the directed link that leaves `node` along `dimension`, below
+    /// Return the dense index of the directed link that leaves `node` along `dimension`, below
     /// [`link_count`](Self::link_count).
     pub const fn link(self, node: u32, dimension: u32) -> usize {
         debug_assert!(self.contains(node) && dimension < self.dimension);
         node as usize * self.dimension as usize + dimension as usize
     }
 
-    /// The hop that a link index stands for; the inverse of [`link`](Self::link).
+    /// Return the hop of a link index; the inverse of [`link`](Self::link).
     pub const fn hop(self, link: usize) -> Hop {
         debug_assert!(link < self.link_count());
         let dimension = self.dimension as usize;
@@ -91,8 +91,8 @@ impl Hypercube {
         }
     }
 
-    /// The e-cube route: differing dimensions from highest to lowest (section 4.2 of the hypercube
-    /// paper). Empty when `from == to`. Does not allocate.
+    /// Return the e-cube route: differing dimensions from highest to lowest (section 4.2 of the
+    /// hypercube paper). It is empty if `from == to`. No memory is allocated.
     pub const fn route(self, from: u32, to: u32) -> Route {
         debug_assert!(self.contains(from) && self.contains(to));
         Route {
@@ -123,7 +123,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// The node that the hop enters.
+    /// Return the node that the hop enters.
     pub const fn target(self) -> u32 {
         self.node ^ (1 << self.dimension)
     }
@@ -133,9 +133,9 @@ impl Hop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     pub(crate) node: u32,
-    /// Dimensions still to cross, as a bit set.
+    /// Remaining dimensions to cross, as a bit set.
     pub(crate) remaining: u32,
-    /// Of these, the dimension kept for the end, as a bit set of at most one.
+    /// The dimension among them that is crossed last, as a bit set of at most one.
     pub(crate) last: u32,
 }
 

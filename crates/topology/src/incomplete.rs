@@ -1,4 +1,4 @@
-//! The incomplete hypercube: a binary cube of any number of nodes.
+//! The incomplete hypercube: a binary cube with any number of nodes.
 
 use thiserror::Error;
 
@@ -9,28 +9,28 @@ use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
 pub struct NodeCountError {
-    /// The number of nodes asked for.
+    /// The requested number of nodes.
     pub node_count: u32,
 }
 
-/// A binary cube cut off after `node_count` labels: nodes `0..node_count`, neighbours where labels
-/// differ in one bit and both exist.
+/// A binary cube cut off after `node_count` labels: nodes `0..node_count`. Two nodes are neighbours
+/// if their labels differ in one bit.
 ///
-/// This is the network of the I/O nodes (section 3.2 of the hypercube paper): labelled by rank in
-/// the sorted placement they form a cube of ceil(log2 count) dimensions, complete when their number
-/// is a power of two.
+/// This is the network of the I/O nodes (section 3.2 of the hypercube paper). Labelled by their
+/// rank in the sorted placement, they form a cube of ceil(log2 count) dimensions, which is complete
+/// if their number is a power of two.
 ///
 /// # Routing
-/// [`route`](Self::route) is e-cube, highest differing dimension first, with one exception. Let the
-/// highest differing dimension be *i*, and the block of 2^(i+1) labels around both ends be cut off:
-/// then the half with bit *i* set is incomplete, and a route that climbs into it crosses *i* last
-/// instead of first, so that every other hop lies in the complete half. A route out of it crosses
-/// *i* first, which is e-cube anyway. So all labels on the way exist, every route is shortest, and
-/// in a complete cube the routes are exactly e-cube.
+/// [`route`](Self::route) is e-cube, highest differing dimension first, with one exception. Let *i*
+/// be the highest differing dimension, and let the block of 2^(i+1) labels around both ends be cut
+/// off. Then the half with bit *i* set is incomplete. A route into that half crosses *i* last
+/// instead of first, so every other hop is in the complete half. A route out of it crosses *i*
+/// first, as e-cube does. So all labels on the route exist, every route is shortest, and in a
+/// complete cube the routes are exactly e-cube.
 ///
-/// It is free of deadlock: order the links of a cut block as (out of the upper half) < (links of
-/// the lower half in e-cube order) < (into the upper half), and repeat inside the upper half, which
-/// shares no link with the rest.
+/// The routing is free of deadlock: order the links of a cut block as (out of the upper half) <
+/// (links of the lower half in e-cube order) < (into the upper half), and repeat inside the upper
+/// half, which shares no link with the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IncompleteHypercube {
     node_count: u32,
@@ -38,7 +38,7 @@ pub struct IncompleteHypercube {
 }
 
 impl IncompleteHypercube {
-    /// The incomplete hypercube of nodes `0..node_count`.
+    /// Return the incomplete hypercube of nodes `0..node_count`.
     ///
     /// # Errors
     /// When `node_count` is not 1 to 2^[`MAX_DIMENSION`].
@@ -52,7 +52,7 @@ impl IncompleteHypercube {
         })
     }
 
-    /// Number of dimensions, ceil(log2 node_count); 0 for a single node.
+    /// Return the number of dimensions, ceil(log2 node_count); 0 for a single node.
     pub const fn dimension(self) -> u32 {
         self.dimension
     }
@@ -62,12 +62,12 @@ impl IncompleteHypercube {
         self.node_count
     }
 
-    /// Whether the number of nodes is a power of two.
+    /// Return whether the number of nodes is a power of two.
     pub const fn is_complete(self) -> bool {
         self.node_count.is_power_of_two()
     }
 
-    /// Whether `node` is a label of this cube.
+    /// Return whether `node` is a label of this cube.
     pub const fn contains(self, node: u32) -> bool {
         node < self.node_count
     }
@@ -77,7 +77,7 @@ impl IncompleteHypercube {
         0..self.node_count
     }
 
-    /// The neighbour of `node` along `dimension`, if it exists.
+    /// Return the neighbour of `node` along `dimension`, if it exists.
     pub const fn neighbor(self, node: u32, dimension: u32) -> Option<u32> {
         debug_assert!(self.contains(node) && dimension < self.dimension);
         let neighbor = node ^ (1 << dimension);
@@ -88,29 +88,29 @@ impl IncompleteHypercube {
         }
     }
 
-    /// The neighbours of `node`, lowest dimension first.
+    /// Return the neighbours of `node`, lowest dimension first.
     pub fn neighbors(self, node: u32) -> impl Iterator<Item = u32> + use<> {
         (0..self.dimension).filter_map(move |dimension| self.neighbor(node, dimension))
     }
 
-    /// Hops between two nodes: the number of label bits that differ.
+    /// Return the hops between two nodes: the number of differing label bits.
     pub const fn distance(self, from: u32, to: u32) -> u32 {
         (from ^ to).count_ones()
     }
 
-    /// Upper bound of the directed link indices, node_count * dimension; indices of links towards
-    /// labels that do not exist stay unused.
+    /// Return the upper bound of the directed link indices, node_count * dimension. Indices of
+    /// links to missing labels stay unused.
     pub const fn link_count(self) -> usize {
         self.node_count as usize * self.dimension as usize
     }
 
-    /// Index of the directed link that leaves `node` along `dimension`.
+    /// Return the index of the directed link that leaves `node` along `dimension`.
     pub const fn link(self, node: u32, dimension: u32) -> usize {
         debug_assert!(self.contains(node) && dimension < self.dimension);
         node as usize * self.dimension as usize + dimension as usize
     }
 
-    /// The hop that a link index stands for; the inverse of [`link`](Self::link).
+    /// Return the hop of a link index; the inverse of [`link`](Self::link).
     pub const fn hop(self, link: usize) -> Hop {
         debug_assert!(link < self.link_count());
         let dimension = self.dimension as usize;
@@ -120,15 +120,15 @@ impl IncompleteHypercube {
         }
     }
 
-    /// The route between two nodes through existing labels only; see the type for the rule.
-    /// Empty when `from == to`. Does not allocate.
+    /// Return the route between two nodes through existing labels only; the type has the rule. It
+    /// is empty if `from == to`. No memory is allocated.
     pub const fn route(self, from: u32, to: u32) -> Route {
         debug_assert!(self.contains(from) && self.contains(to));
         let remaining = from ^ to;
         let mut last = 0;
         if remaining != 0 {
             let top = 1 << remaining.ilog2();
-            // The largest label of the block of 2 * top labels that holds both ends.
+            // The largest label of the block of 2 * top labels with both ends.
             let block_end = to | (2 * top - 1);
             if to & top != 0 && block_end >= self.node_count {
                 last = top;
@@ -143,25 +143,25 @@ impl IncompleteHypercube {
 }
 
 impl IncompleteHypercube {
-    /// The links that some route crosses right after `link`, ascending: its channel dependencies,
-    /// for [`deadlock::check`](crate::deadlock::check). None follow a link towards a label that does
-    /// not exist.
+    /// Return the links that some route crosses right after `link`, ascending: its channel
+    /// dependencies, for [`deadlock::check`](crate::deadlock::check). No links follow a link to a
+    /// missing label.
     pub fn successors(self, link: usize) -> impl Iterator<Item = usize> + use<> {
         let held = self.hop(link);
         let exists = self.contains(held.target());
         let dimensions = if exists { self.dimension } else { 0 };
         (0..dimensions).filter_map(move |dimension| {
             let to = self.neighbor(held.target(), dimension)?;
-            // Any part of a route is a route, so those of two hops are enough.
+            // Any part of a route is a route, so routes of two hops suffice.
             let second = self.route(held.node, to).nth(1)?;
             (second.node == held.target()).then(|| self.link(second.node, second.dimension))
         })
     }
 
-    /// Checks that its routes cannot deadlock.
+    /// Check that the routes cannot deadlock.
     ///
     /// # Errors
-    /// The cycle; there is none in any cube.
+    /// The cycle; no cube has one.
     pub fn check_deadlock(self) -> Result<Numbering, DependencyCycle> {
         deadlock::check(self.link_count(), |link| self.successors(link))
     }

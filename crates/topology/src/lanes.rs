@@ -18,7 +18,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// The widths of section 5.1 for a `dimension`-cube and I/O links of width `b`:
+    /// Return the widths of section 5.1 for a `dimension`-cube and I/O links of width `b`:
     /// k = d+2, m = d+1, r = n = 4b.
     pub const fn paper(dimension: u32, b: u32) -> Self {
         Self {

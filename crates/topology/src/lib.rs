@@ -1,18 +1,18 @@
 //! Graphs, hypercubes, routing, I/O-node placement, deadlock check, importers.
 //!
-//! Nodes are dense `u32` indices, directed links dense `usize` indices; nothing here knows of time
-//! or of an engine. Every result is a function of its arguments alone: no random state, no clock,
-//! no iteration over hash tables.
+//! Nodes are dense `u32` indices, directed links dense `usize` indices. The crate knows neither
+//! time nor engines. Every result depends on its arguments alone: no random state, no clock, no
+//! iteration over hash tables.
 //!
-//! Where to look:
+//! Contents:
 //! - [`Hypercube`]: addresses and e-cube routes of the PE network;
-//! - [`IncompleteHypercube`]: the same for a network of any number of nodes, as the I/O nodes form;
-//! - [`placement`]: which PEs carry an I/O node and who serves whom;
+//! - [`IncompleteHypercube`]: the same for any number of nodes, as in the network of the I/O nodes;
+//! - [`placement`]: the PEs with an I/O node, and the I/O node that serves each PE;
 //! - [`deadlock`]: the channel-dependency check;
-//! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
-//! - [`BroadcastTree`]: from one node to all;
-//! - [`graph`]: networks of any shape, read from files;
-//! - [`switches`]: switches joined in any form, and routes through them;
+//! - [`CubeFaults`], [`FaultyCube`]: failed nodes and links, and routes around them;
+//! - [`BroadcastTree`]: broadcasts from one node to all nodes;
+//! - [`graph`]: networks of any form, read from files;
+//! - [`switches`]: networks of switches in any form, and routes through them;
 //! - [`rings`]: fabrics of directed rings, and routes over them;
 //! - [`trees`]: fat trees, and routes through them;
 //! - [`Wiring`], [`Dragonfly`]: nodes and switches joined by cables;
@@ -26,7 +26,7 @@
 //! assert_eq!(placement.io_node_count(), 16);
 //! assert!(placement.coverage().is_perfect());
 //!
-//! // PE 5 asks the I/O node at PE 7, and the I/O nodes form a 4-cube among themselves.
+//! PE 5 uses the I/O node at PE 7, and the I/O nodes form a 4-cube.
 //! assert_eq!(placement.server_pe(5), 7);
 //! let io_cube = IncompleteHypercube::new(placement.io_node_count())?;
 //! let hops: Vec<_> = cube.route(5, 7).map(|hop| hop.dimension).collect();

@@ -1,19 +1,19 @@
-//! Maximum bipartite matching, grown from a given one.
+//! Maximum bipartite matching, extended from a given one.
 
 use std::collections::VecDeque;
 
 const FREE: u32 = u32::MAX;
 
-/// A matching of senders, by their place in a list, with target nodes.
+/// A matching of senders, identified by their index in a list, with target nodes.
 pub(crate) struct Matching<'a> {
     senders: &'a [u32],
     target_of: Vec<u32>,
-    /// Per node the place of the sender it is matched with.
+    /// For each node the index of the matched sender.
     sender_of: Vec<u32>,
 }
 
 impl<'a> Matching<'a> {
-    /// The empty matching of `senders` with nodes `0..node_count`.
+    /// Return the empty matching of `senders` with nodes `0..node_count`.
     pub fn new(senders: &'a [u32], node_count: usize) -> Self {
         Self {
             senders,
@@ -22,14 +22,14 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Matches the sender at `place` with `target`, both of them free.
-    pub fn join(&mut self, place: usize, target: u32) {
-        debug_assert!(self.target_of[place] == FREE && self.sender_of[target as usize] == FREE);
-        self.target_of[place] = target;
-        self.sender_of[target as usize] = place as u32;
+    /// Match the sender with this index with `target`, both of them free.
+    pub fn match_pair(&mut self, index: usize, target: u32) {
+        debug_assert!(self.target_of[index] == FREE && self.sender_of[target as usize] == FREE);
+        self.target_of[index] = target;
+        self.sender_of[target as usize] = index as u32;
     }
 
-    /// The matched pairs (sender, target), in the order of the senders.
+    /// Return the matched pairs (sender, target), in the order of the senders.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.senders
             .iter()
@@ -38,17 +38,17 @@ impl<'a> Matching<'a> {
             .map(|(&sender, &target)| (sender, target))
     }
 
-    /// Augments until no larger matching exists; `targets(s)` lists what sender `s` may be matched
-    /// with. Targets that are matched stay so.
+    /// Augment the matching until it is maximum. `targets(s)` lists the possible targets of sender
+    /// `s`. Matched targets stay matched.
     pub fn maximize<I: Iterator<Item = u32>>(&mut self, targets: impl Fn(u32) -> I) {
         loop {
-            // Within a pass no target is visited twice: a search that fails shows that what it saw
-            // leads nowhere, until the next pass looks again.
-            let mut via = vec![FREE; self.sender_of.len()];
+            // Within a pass no target is visited twice: a failed search proves that its targets
+            // lead nowhere until the next pass.
+            let mut reached_from = vec![FREE; self.sender_of.len()];
             let mut grown = false;
-            for place in 0..self.senders.len() {
-                if self.target_of[place] == FREE {
-                    grown |= self.augment(place, &mut via, &targets);
+            for index in 0..self.senders.len() {
+                if self.target_of[index] == FREE {
+                    grown |= self.augment(index, &mut reached_from, &targets);
                 }
             }
             if !grown {
@@ -57,23 +57,23 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Looks for an alternating path from the free sender at `start` to a free target.
+    /// Search for an alternating path from the free sender at `start` to a free target.
     fn augment<I: Iterator<Item = u32>>(
         &mut self,
         start: usize,
-        via: &mut [u32],
+        reached_from: &mut [u32],
         targets: impl Fn(u32) -> I,
     ) -> bool {
         let mut queue = VecDeque::from([start as u32]);
-        while let Some(place) = queue.pop_front() {
-            for target in targets(self.senders[place as usize]) {
-                if via[target as usize] != FREE {
+        while let Some(index) = queue.pop_front() {
+            for target in targets(self.senders[index as usize]) {
+                if reached_from[target as usize] != FREE {
                     continue;
                 }
-                via[target as usize] = place;
+                reached_from[target as usize] = index;
                 match self.sender_of[target as usize] {
                     FREE => {
-                        self.flip(target, via);
+                        self.flip(target, reached_from);
                         return true;
                     }
                     next => queue.push_back(next),
@@ -83,11 +83,11 @@ impl<'a> Matching<'a> {
         false
     }
 
-    fn flip(&mut self, mut target: u32, via: &[u32]) {
+    fn flip(&mut self, mut target: u32, reached_from: &[u32]) {
         loop {
-            let place = via[target as usize];
-            let before = std::mem::replace(&mut self.target_of[place as usize], target);
-            self.sender_of[target as usize] = place;
+            let index = reached_from[target as usize];
+            let before = std::mem::replace(&mut self.target_of[index as usize], target);
+            self.sender_of[target as usize] = index;
             if before == FREE {
                 return;
             }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Size of the largest matching by trying everything.
+    /// Return the size of the largest matching by trying all.
     fn largest(edges: &[Vec<u32>], used: u32) -> usize {
         let Some((first, rest)) = edges.split_first() else {
             return 0;
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_as_large_as_any(
+        fn matchings_are_maximum(
             edges in prop::collection::vec(prop::collection::btree_set(0u32..7, 0..4), 1..7),
         ) {
             let edges: Vec<Vec<u32>> = edges.into_iter().map(|set| set.into_iter().collect()).collect();

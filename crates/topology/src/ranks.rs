@@ -1,31 +1,30 @@
-//! The order of nodes that up*/down* routing goes by.
+//! The order of nodes for up*/down* routing.
 
 use crate::Adjacency;
 
-/// Nodes ranked in the order in which a breadth-first search from the roots finds them; of the neighbours of a
-/// node the lowest comes first.
+/// Nodes ranked in the order of a breadth-first search from the roots; neighbours of a node in ascending order.
 ///
-/// A route of up*/down* routing (Schroeder et al., "Autonet", IEEE JSAC 9(8), 1991) first goes up
-/// (towards lower ranks), then down, and never up again. Up links wait only for up links of lower
-/// rank and down links only for down links of higher rank, so no cycle can close. Every node but the
-/// roots has a link up, so with a root in each connected part routes over that one join all its nodes.
+/// A route of up*/down* routing (Schroeder et al., "Autonet", IEEE JSAC 9(8), 1991) first goes up (to lower ranks),
+/// then down, and never up again. Up links wait only for up links of lower rank and down links only for down links of
+/// higher rank, so no cycle can close. Every node except the roots has a link up. So with a root in each connected
+/// component, routes over the root join all of its nodes.
 ///
-/// Two routings go by it. They differ in the one of several shortest routes that they take:
-/// [`switches::UpDown`](crate::switches::UpDown) keeps a table, in which the form of the network chooses at each
-/// switch; [`FaultyCube`](crate::FaultyCube) has too many nodes for a table, and takes the first that a search
-/// for the pair finds.
+/// Two routings use the ranks. They select different ones of several shortest routes:
+/// [`switches::UpDown`](crate::switches::UpDown) has a table, where the form of the network determines the choice at
+/// each switch. [`FaultyCube`](crate::FaultyCube) has too many nodes for a table, and uses the first route that a
+/// search for the pair finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ranks {
     order: Vec<u32>,
-    /// Of each node its place in the order; `u32::MAX` if nothing joins it to a root.
-    place: Vec<u32>,
+    /// Rank of each node; `u32::MAX` if no path joins it to a root.
+    rank_of: Vec<u32>,
 }
 
 impl Ranks {
     pub(crate) fn new(network: &impl Adjacency, roots: Vec<u32>) -> Self {
-        let mut place = vec![u32::MAX; network.node_count() as usize];
+        let mut rank_of = vec![u32::MAX; network.node_count() as usize];
         for (rank, &root) in (0..).zip(&roots) {
-            place[root as usize] = rank;
+            rank_of[root as usize] = rank;
         }
         let mut order = roots;
         let mut done = 0;
@@ -34,28 +33,28 @@ impl Ranks {
             let mut others: Vec<u32> = network.neighbors(at).collect();
             others.sort_unstable();
             for other in others {
-                if place[other as usize] == u32::MAX {
-                    place[other as usize] = order.len() as u32;
+                if rank_of[other as usize] == u32::MAX {
+                    rank_of[other as usize] = order.len() as u32;
                     order.push(other);
                 }
             }
         }
-        Self { order, place }
+        Self { order, rank_of }
     }
 
-    /// The nodes that are joined to a root, in their order.
+    /// Return the nodes that are joined to a root, by rank.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// The rank of each node; `u32::MAX` if nothing joins it to a root.
+    /// Return the rank of each node; `u32::MAX` if no path joins it to a root.
     pub(crate) fn places(&self) -> &[u32] {
-        &self.place
+        &self.rank_of
     }
 
-    /// Whether a hop between these neighbours goes up.
+    /// Return whether a hop between these neighbours goes up.
     pub(crate) fn is_up(&self, from: u32, to: u32) -> bool {
-        self.place[to as usize] < self.place[from as usize]
+        self.rank_of[to as usize] < self.rank_of[from as usize]
     }
 }
 

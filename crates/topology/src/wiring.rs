@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The directed links of nodes and switches that are joined by cables, each a link in either
-/// direction.
+/// The directed links of nodes and switches that are joined by cables. Each cable is two links, one
+/// in each direction.
 ///
 /// Vertices are the nodes, from 0, then the switches. Links are numbered by the vertex that they
-/// leave; those out of one vertex are in the order of its cables, except that parallel ones stand
-/// beside the first of them.
+/// leave. Those of one vertex are in the order of its cables, except that parallel links follow the
+/// first of them directly.
 ///
 /// ```
 /// use isthmus_topology::Wiring;
@@ -23,19 +23,19 @@ use std::ops::Range;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wiring {
     nodes: u32,
-    /// Where the links out of each vertex start; one entry more than vertices.
+    /// Index of each vertex's first outgoing link, and the number of links at the end.
     first: Vec<u32>,
     targets: Vec<u32>,
     reverse: Vec<u32>,
-    /// Of each cable the link from its first end to its second.
+    /// For each cable the link from its first end to its second.
     forward: Vec<u32>,
 }
 
 impl Wiring {
-    /// What these cables make of so many nodes and switches.
+    /// Return the wiring of these cables with `nodes` nodes and `switches` switches.
     ///
     /// # Panics
-    /// If an end of a cable is no vertex, or both are the same.
+    /// If an end of a cable is no vertex, or both ends are the same.
     pub fn new(nodes: u32, switches: u32, cables: &[(u32, u32)]) -> Self {
         let vertices = nodes + switches;
         let mut out: Vec<Vec<(u32, usize)>> = vec![Vec::new(); vertices as usize];
@@ -80,49 +80,49 @@ impl Wiring {
         wiring
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub fn node_count(&self) -> u32 {
         self.nodes
     }
 
-    /// Number of switches.
+    /// Return the number of switches.
     pub fn switch_count(&self) -> u32 {
         self.first.len() as u32 - 1 - self.nodes
     }
 
-    /// Number of links.
+    /// Return the number of links.
     pub fn link_count(&self) -> u32 {
         self.targets.len() as u32
     }
 
-    /// The links out of a vertex.
+    /// Return the links out of a vertex.
     ///
     /// # Panics
-    /// If there is no such vertex.
+    /// If the vertex does not exist.
     pub fn out_of(&self, vertex: u32) -> Range<u32> {
         self.first[vertex as usize]..self.first[vertex as usize + 1]
     }
 
-    /// The vertex that a link leads to.
+    /// Return the vertex that a link leads to.
     ///
     /// # Panics
-    /// If there is no such link.
+    /// If the link does not exist.
     pub fn target(&self, link: u32) -> u32 {
         self.targets[link as usize]
     }
 
-    /// The link of the same cable in the other direction.
+    /// Return the link of the same cable in the other direction.
     ///
     /// # Panics
-    /// If there is no such link.
+    /// If the link does not exist.
     pub fn reverse(&self, link: u32) -> u32 {
         self.reverse[link as usize]
     }
 
-    /// The link of a cable from its first end to its second.
+    /// Return the link of a cable from its first end to its second.
     ///
     /// # Panics
-    /// If there is no such cable.
+    /// If the cable does not exist.
     pub fn forward(&self, cable: usize) -> u32 {
         self.forward[cable]
     }
@@ -154,7 +154,7 @@ mod tests {
                 }
             }
             for vertex in 0..9 {
-                // Each neighbour in one piece.
+                // Parallel links to a neighbour are adjacent.
                 let mut targets: Vec<u32> = wiring.out_of(vertex).map(|l| wiring.target(l)).collect();
                 targets.dedup();
                 let count = targets.len();

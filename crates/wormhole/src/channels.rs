@@ -1,30 +1,30 @@
-//! Lanes and who waits for them.
+//! Channels, their lanes, and the queues of waiting worms.
 
 use isthmus_kernel::{Cycles, Id, Table, id};
 use std::iter;
 use std::ops::Range;
 
-/// Number of a channel, dense from 0. The description of a network defines it, and counters use it too.
+/// Number of a channel, dense from 0. The network description defines it, and the counters are indexed by it.
 pub type ChannelId = u32;
 
 id! {
-    /// A lane, dense over all channels.
+    /// Number of a lane, dense over all channels.
     pub(crate) struct LaneId;
-    /// The place of a worm.
+    /// Slot of a worm.
     pub(crate) struct WormId;
 }
 
 /// Marks a lane whose release time is not known yet.
 pub(crate) const HELD: Cycles = Cycles::MAX;
-/// As `HELD`, and somebody waits for the channel: tell when the release becomes known.
+/// As `HELD`, and a worm waits for the channel: its queue must be woken when the release time becomes known.
 const WANTED: Cycles = Cycles::MAX - 1;
 
-/// The queue of worms that wait for one channel, linked through the worms.
+/// Queue of the worms that wait for one channel, linked through the worms.
 #[derive(Debug, Clone, Copy)]
 struct Queue {
     head: WormId,
     tail: WormId,
-    /// Earliest wake-up under way; `HELD` if there is none.
+    /// Earliest scheduled wake-up, or `HELD` if there is none.
     wake: Cycles,
 }
 
@@ -36,34 +36,33 @@ impl Queue {
     };
 }
 
-/// The state of all channels.
+/// State of all channels.
 #[derive(Debug, Clone)]
 pub struct Channels {
-    /// Per lane: the first cycle in which it can be granted again. The first lane of channel c is
-    /// lane c, so that a channel of one lane costs one look-up; all further lanes come after.
+    /// First cycle in which each lane can be granted again. The first lane of channel c is lane c, so a channel with
+    /// one lane needs one look-up. All further lanes follow.
     release: Table<LaneId, Cycles>,
-    /// Channel c has the further lanes `further[c] .. further[c + 1]`.
+    /// The further lanes of channel c are `further[c] .. further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
-    /// What each channel has carried; empty if not counted.
+    /// Flits and messages carried by each channel; empty if not counted.
     carried: Vec<Carried>,
-    /// For each lane the cycles for which it is held, as if every release that is known had come:
-    /// the sum of all releases less that of all grants, which wraps while one is held. Empty if not
-    /// counted.
+    /// Cycles for which each lane is held, if not only past but all known releases are included: the sum of all
+    /// releases minus the sum of all grants. The value wraps while the lane is held. Empty if not counted.
     held: Table<LaneId, u64>,
 }
 
-/// What a channel has carried since [`Channels::count`].
+/// Load that a channel has carried since [`Channels::count`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Flits, those of a message counted as a whole when it is granted the channel.
+    /// Flits. All flits of a message count when the channel is granted to it.
     pub flits: u64,
     /// Messages.
     pub messages: u64,
 }
 
 impl Channels {
-    /// Free channels with the given numbers of lanes.
+    /// Return free channels with the given numbers of lanes.
     ///
     /// # Panics
     /// If a channel has no lane or there are 2^31 lanes or more.
@@ -93,8 +92,8 @@ impl Channels {
         }
     }
 
-    /// Counts from cycle `now` on, not before the engine's, what each channel carries and for how
-    /// long it is held.
+    /// Count the load and the held time of each channel from cycle `now` on. `now` must not be before the engine's
+    /// time.
     pub fn count(&mut self, now: Cycles) {
         self.carried = vec![Carried::default(); self.len()];
         let left = |&release: &Cycles| match release {
@@ -104,13 +103,13 @@ impl Channels {
         self.held = self.release.values().iter().map(left).collect();
     }
 
-    /// What each channel has carried since [`Channels::count`]; empty if never asked for.
+    /// Return the load of each channel since [`Channels::count`], or nothing if that was never called.
     pub fn carried(&self) -> &[Carried] {
         &self.carried
     }
 
-    /// Cycles from [`Channels::count`] to `now`, not before the engine's, for which lanes of each channel were held, all its
-    /// lanes together; empty if never asked for.
+    /// Return for each channel the cycles from [`Channels::count`] to `now` for which its lanes were held, summed over
+    /// the lanes. `now` must not be before the engine's time. The result is empty if counting was not started.
     pub fn held(&self, now: Cycles) -> Vec<u64> {
         if self.held.values().is_empty() {
             return Vec::new();
@@ -125,41 +124,43 @@ impl Channels {
             .collect()
     }
 
-    /// Number of channels.
+    /// Return the number of channels.
     pub fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Whether there is no channel.
+    /// Return whether there is no channel.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of lanes of `channel`.
+    /// Return the number of lanes of `channel`.
     pub fn lanes(&self, channel: ChannelId) -> u32 {
-        1 + self.further(channel).len() as u32
+        1 + self.further_lanes(channel).len() as u32
     }
 
-    /// The places of all lanes of a channel but the first.
+    /// Return the indices of all lanes of a channel except the first.
     #[inline]
-    fn further(&self, channel: ChannelId) -> Range<usize> {
+    fn further_lanes(&self, channel: ChannelId) -> Range<usize> {
         let channel = channel as usize;
         self.further[channel].index()..self.further[channel + 1].index()
     }
 
     fn lanes_of(&self, channel: ChannelId) -> impl Iterator<Item = LaneId> + use<> {
-        let further = self.further(channel).map(|lane| LaneId::new(lane as u32));
+        let further = self
+            .further_lanes(channel)
+            .map(|lane| LaneId::new(lane as u32));
         iter::once(LaneId::new(channel)).chain(further)
     }
 
-    /// When the first lane of `channel` can be granted again, as far as that is known.
+    /// Return the first cycle in which the first lane of `channel` can be granted again, as far as it is known.
     #[inline]
     pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
         self.release[LaneId::new(channel)]
     }
 
-    /// Takes a lane of `channel` at `time` for a worm of `length` flits, if one is free. The lane
-    /// can be granted again at `release`, or later if that becomes known before.
+    /// Grant a lane of `channel` at `time` to a worm of `length` flits, if one is free. The lane can be granted again
+    /// at `release`, unless [`Channels::hold`] withdraws that time.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -191,15 +192,15 @@ impl Channels {
         time: Cycles,
         release: Cycles,
     ) -> Option<LaneId> {
-        let further = self.further(channel);
+        let further = self.further_lanes(channel);
         let lanes = &mut self.release.values_mut()[further.clone()];
         let offset = lanes.iter().position(|&at| at <= time)?;
         lanes[offset] = release;
         Some(LaneId::new((further.start + offset) as u32))
     }
 
-    /// Queues `worm` for `channel` after a request was refused. Returns a time at which the
-    /// channel must be woken, if there is a new one. `link` sets a worm's successor.
+    /// Queue `worm` for `channel` after a refused request. Return the time of a wake-up that must be scheduled, if
+    /// there is a new one. `link` sets the successor of a worm.
     pub(crate) fn enqueue(
         &mut self,
         channel: ChannelId,
@@ -217,19 +218,19 @@ impl Channels {
         self.watch(channel)
     }
 
-    /// The worm that waits longest for `channel`.
+    /// Return the worm at the head of the queue of `channel`.
     pub(crate) fn waiting(&self, channel: ChannelId) -> Option<WormId> {
         let head = self.queues[channel as usize].head;
         (head != WormId::NONE).then_some(head)
     }
 
-    /// Removes the worm that waits longest, whose successor is `next`.
+    /// Remove the worm at the head of the queue, whose successor is `next`.
     pub(crate) fn dequeue(&mut self, channel: ChannelId, next: WormId) {
         self.queues[channel as usize].head = next;
     }
 
-    /// Asks to be woken when a lane of `channel` becomes free, since somebody waits for it.
-    /// Returns the wake-up to schedule now, if there is a new one.
+    /// Request a wake-up for the time at which a lane of `channel` becomes free, since a worm waits for it. Return the
+    /// time of a wake-up that must be scheduled now, if there is a new one.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
         let mut earliest = HELD;
         for lane in self.lanes_of(channel) {
@@ -243,7 +244,7 @@ impl Channels {
         self.wake_at(channel, earliest)
     }
 
-    /// Notes that a wake-up of `channel` at `time` has come.
+    /// Note that the wake-up of `channel` at `time` has occurred.
     pub(crate) fn woken(&mut self, channel: ChannelId, time: Cycles) {
         let queue = &mut self.queues[channel as usize];
         if queue.wake == time {
@@ -261,10 +262,10 @@ impl Channels {
         }
     }
 
-    /// Withdraws the release time from [`Channels::request`]: the release of `lane` is unknown.
+    /// Withdraw the release time passed to [`Channels::request`]: the release of `lane` is unknown.
     ///
-    /// A head that waits for the channel is woken at the earlier time, finds it taken and asks
-    /// again to be woken.
+    /// A worm that waits for the channel is woken at the earlier time, finds the lane busy and requests another
+    /// wake-up.
     pub(crate) fn hold(&mut self, lane: LaneId) {
         let release = std::mem::replace(&mut self.release[lane], HELD);
         debug_assert!(release < WANTED, "the release of a lane is taken back once");
@@ -273,8 +274,8 @@ impl Channels {
         }
     }
 
-    /// Fixes the first cycle in which `lane` can be granted again. Returns the channel and the
-    /// time of a wake-up to schedule, if somebody waits for it.
+    /// Set the first cycle in which `lane` can be granted again. Return the channel and the time of a wake-up that must
+    /// be scheduled, if a worm waits for it.
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane] == WANTED;

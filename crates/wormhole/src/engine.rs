@@ -1,4 +1,4 @@
-//! The event loop: heads ask, wait, move on.
+//! The event loop: heads request channels, wait, and move on.
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, WormId};
 use crate::requests::{Request, Requests};
@@ -6,28 +6,27 @@ use isthmus_kernel::{Cycles, Engine as _, EventQueue, Id, Paths, Ran, RunUntil, 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Marks the timers among the events, which are numbers: below it are channels to be woken. So
-/// within a cycle releases come first, then the handler's timers, then messages offered for it.
-/// Requests come last and have a queue of their own.
+/// First event number of timers. Smaller numbers are wake-ups of channels, so within a cycle releases come first, then
+/// timers, then messages offered for it. Requests come last and have their own queue.
 const TIMER: u32 = 1 << 31;
 
-/// The event after all timers: messages offered for this cycle are generated.
+/// Event after all timers: it generates the messages offered for this cycle.
 const GENERATE: u32 = u32::MAX;
 
-/// Channels that a path has room for before the first longer one.
+/// Initial number of channels per path in the table of paths.
 const STRIDE_MIN: usize = 16;
 
-/// Requests of one cycle from which on it pays to look ahead.
-const LOOK_AHEAD_MIN: usize = 64;
+/// Number of requests in a cycle from which prefetching pays.
+const PREFETCH_MIN: usize = 64;
 
-/// A message to be sent.
+/// A message to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a, T> {
     /// Length in flits, at least 1.
     pub length: u32,
-    /// The channels that it crosses, at least one, fewer than 2^16, none twice.
+    /// The channels on the path, at least one, fewer than 2^16, none twice.
     pub path: &'a [ChannelId],
-    /// What the handler wants to know again.
+    /// Data for the handler.
     pub tag: T,
 }
 
@@ -36,7 +35,7 @@ pub struct Message<'a, T> {
 pub struct Delivered<T> {
     /// Message number, in order of generation.
     pub number: u64,
-    /// What the handler attached.
+    /// Data of the handler.
     pub tag: T,
     /// Length in flits.
     pub length: u32,
@@ -52,28 +51,28 @@ pub struct Delivered<T> {
     pub tail: Cycles,
 }
 
-/// What drives the engine and learns from it.
+/// Drives the engine and receives its reports.
 pub trait Handler {
-    /// What is attached to a message.
+    /// Type of the data attached to a message.
     type Tag: Copy;
 
-    /// A timer set by [`Engine::schedule`] is due. Does nothing by default.
+    /// Handle a timer set by [`Engine::schedule`]. Does nothing by default.
     #[inline]
     fn timer(&mut self, _engine: &mut Engine<Self::Tag>, _timer: u32) {}
 
-    /// The time of an offered message has come, which has this number now. Does nothing by default.
+    /// Handle the generation of an offered message, which gets this number. Does nothing by default.
     #[inline]
     fn generated(&mut self, _engine: &mut Engine<Self::Tag>, _number: u64, _tag: Self::Tag) {}
 
-    /// A head has arrived. The tail follows at `delivered.tail`, which may lie in the future.
+    /// Handle the arrival of a head. The tail arrives at `delivered.tail`, which may be in the future.
     fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
 
-    /// A message was granted the channel number `hop` (from 0) of its path in the present cycle.
-    /// For tests and traces; does nothing by default.
+    /// Handle the grant of channel number `hop` (from 0) of the path in the present cycle. For tests and traces; does
+    /// nothing by default.
     #[inline]
     fn granted(&mut self, _number: u64, _hop: u32, _time: Cycles) {}
 
-    /// Whether the run may end. Asked after every event.
+    /// Return whether the run may end. Called after every event.
     fn finished(&self) -> bool;
 }
 
@@ -83,21 +82,20 @@ struct Worm<T> {
     ready: Cycles,
     granted: Cycles,
     length: u32,
-    /// The next worm in a channel's queue.
+    /// Next worm in the queue of a channel.
     next: WormId,
-    /// Channels granted so far.
+    /// Number of granted channels.
     hop: u16,
     hops: u16,
-    /// Whether the lanes that it holds are released when that is known for sure: it is shorter than
-    /// its path, or has had to wait behind its first channel, or was granted that one before others
-    /// who wait for it. Until then its flits move in every cycle, and each lane is released
-    /// `length` cycles after it was granted.
+    /// Whether the lanes are released only when the time is certain. This holds for worms that are shorter than their
+    /// paths, that have waited after their first channel, or that were granted it while other worms waited. Until then
+    /// the flits move in every cycle, and each lane is released `length` cycles after its grant.
     stalled: bool,
     tag: T,
 }
 
 impl<T> Worm<T> {
-    /// What is known of the release of a lane granted at `time`.
+    /// Return the release time of a lane granted at `time`, as far as it is known.
     #[inline]
     fn release(&self, time: Cycles) -> Cycles {
         if self.stalled {
@@ -108,7 +106,7 @@ impl<T> Worm<T> {
     }
 }
 
-/// Fixes the release of a lane that was held, and wakes who waits for it.
+/// Set the release time of a held lane, and schedule the wake-up of a worm that waits for it.
 #[inline]
 fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, time: Cycles) {
     if let Some((channel, at)) = channels.release_at(lane, time) {
@@ -116,26 +114,26 @@ fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, t
     }
 }
 
-/// The engine: channels, worms under way and the event queue.
+/// The engine: channels, worms under way and event queue.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     queue: EventQueue<u32>,
     requests: Requests,
     channels: Channels,
     worms: Slab<WormId, Worm<T>>,
-    /// Of each worm the numbers of channels still to be asked for, of lanes once granted.
+    /// For each worm the numbers of channels that are still to be requested, replaced by lanes once granted.
     paths: Paths<WormId, u32>,
-    /// Messages to be generated: when, and of those of one cycle in the order of their offers.
+    /// Messages to be generated, by time, then in the order of the offers.
     to_come: BinaryHeap<Reverse<(Cycles, u64, WormId)>>,
     offered: u64,
     started: u64,
     under_way: u64,
-    /// The limit to which it has run.
+    /// Limit of the last run.
     reached: Cycles,
 }
 
 impl<T: Copy> Engine<T> {
-    /// An idle engine at cycle 0.
+    /// Return an idle engine at cycle 0.
     pub fn new(channels: Channels) -> Self {
         Self {
             queue: EventQueue::new(),
@@ -151,18 +149,18 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// The channels.
+    /// Return the channels.
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// The channels, to begin counting.
+    /// Return the channels for changes, such as to begin counting.
     pub fn channels_mut(&mut self) -> &mut Channels {
         &mut self.channels
     }
 
-    /// Calls [`Handler::timer`] with `timer` at `time`, not before now. Timers of one cycle are
-    /// served by their number; one set twice for the same cycle is served twice.
+    /// Call [`Handler::timer`] with `timer` at `time`, which must not be before now. Timers of one cycle are served in
+    /// ascending order; a timer set twice for the same cycle is served twice.
     ///
     /// # Panics
     /// If `timer` is 2^31 - 1 or more, or the time has passed.
@@ -180,16 +178,15 @@ impl<T: Copy> Engine<T> {
         self.queue.push(time, TIMER | timer);
     }
 
-    /// Generates a message now, without a detour: it asks for its first channel in the present cycle.
-    /// Returns its number. To be called from [`Handler::timer`] only: a delivery may be reported after the
-    /// requests of the same cycle.
+    /// Generate a message now; it requests its first channel in the present cycle. Return its number. This must only be
+    /// called from [`Handler::timer`]: a delivery may be reported after the requests of the same cycle.
     ///
     /// # Panics
-    /// If the message is one that [`Engine::offer`](isthmus_kernel::Engine::offer) would not take.
+    /// If [`Engine::offer`](isthmus_kernel::Engine::offer) would refuse the message.
     #[inline]
     pub fn start(&mut self, message: Message<'_, T>) -> u64 {
         let (number, channel) = (self.started, message.path.first().copied());
-        let index = self.take_in(self.queue.now(), number, message);
+        let index = self.store(self.queue.now(), number, message);
         self.enter(index, channel.expect("a path has at least one channel"));
         number
     }
@@ -209,8 +206,8 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
             "a message was offered for cycle {time}, now is {}",
             self.now()
         );
-        // It gets its number when it is generated.
-        let index = self.take_in(time, u64::MAX, message);
+        // The message gets its number when it is generated.
+        let index = self.store(time, u64::MAX, message);
         self.to_come.push(Reverse((time, self.offered, index)));
         self.offered += 1;
         self.queue.push(time, GENERATE);
@@ -236,8 +233,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
                 return Ran::at_limit(time < Cycles::MAX, self.under_way);
             }
             if time > now {
-                self.requests.turn();
-                self.look_ahead();
+                self.requests.next_cycle();
+                self.prefetch();
             }
             if event <= request {
                 let event = self.queue.pop_until(time).expect("an event is due");
@@ -259,9 +256,9 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Finds a place for a message that is generated at `time`.
+    /// Store a message that is generated at `time` and return its slot.
     #[inline(always)]
-    fn take_in(&mut self, time: Cycles, number: u64, message: Message<'_, T>) -> WormId {
+    fn store(&mut self, time: Cycles, number: u64, message: Message<'_, T>) -> WormId {
         let Message { length, path, tag } = message;
         assert!(length > 0, "a message has at least one flit");
         assert!(!path.is_empty(), "a path has at least one channel");
@@ -277,7 +274,7 @@ impl<T: Copy> Engine<T> {
             next: WormId::NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // Its tail leaves a buffer when its head is granted another lane; nothing is known before.
+            // The tail leaves a buffer when the head is granted another lane, so no release is known before.
             stalled: (length as usize) < path.len(),
             tag,
         });
@@ -286,7 +283,7 @@ impl<T: Copy> Engine<T> {
         index
     }
 
-    /// A message is generated now, whose first channel this is.
+    /// Generate a stored message now. `channel` is its first channel.
     #[inline]
     fn enter(&mut self, index: WormId, channel: ChannelId) {
         let number = self.started;
@@ -299,7 +296,7 @@ impl<T: Copy> Engine<T> {
         });
     }
 
-    /// Generates the messages offered for this cycle.
+    /// Generate the messages offered for this cycle.
     fn generate(&mut self, handler: &mut impl Handler<Tag = T>) {
         let now = self.queue.now();
         while let Some(&Reverse((time, _, index))) = self.to_come.peek()
@@ -313,12 +310,12 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Reads what the requests of this cycle will need, if there are many: so the caches of the
-    /// processor fetch all of it at once rather than one after another.
+    /// Prefetch the lanes that the requests of this cycle need, if there are many. The processor then loads them in
+    /// parallel instead of one after another.
     #[inline]
-    fn look_ahead(&self) {
+    fn prefetch(&self) {
         let requests = self.requests.present();
-        if requests.len() >= LOOK_AHEAD_MIN {
+        if requests.len() >= PREFETCH_MIN {
             let seen = requests.iter().fold(0, |seen, request| {
                 seen ^ self.channels.peek(request.channel)
             });
@@ -326,7 +323,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// When the next request is due; `Cycles::MAX` if there is none.
+    /// Return the cycle of the next request, or `Cycles::MAX` if there is none.
     #[inline]
     fn next_request(&self) -> Cycles {
         if self.requests.is_due() {
@@ -338,8 +335,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Serves a request, and goes on with it before `limit` as long as no other event comes in
-    /// between.
+    /// Serve a request, and continue with the same worm before `limit` until another event is due.
     #[inline]
     fn advance(
         &mut self,
@@ -377,7 +373,7 @@ impl<T: Copy> Engine<T> {
             if next <= now + 1 {
                 worm.hop = hop as u16;
                 self.queue.advance_to(now);
-                self.requests.go_on(request);
+                self.requests.continue_next(request);
                 return;
             }
             now += 1;
@@ -387,8 +383,8 @@ impl<T: Copy> Engine<T> {
         self.deliver(handler, request.worm);
     }
 
-    /// Moves the head of `index` over `lane` in the present cycle. Returns the channel that it
-    /// asks for next; none if that was the last.
+    /// Move the head of `index` over `lane` in the present cycle. Return the channel that it requests next, or `None`
+    /// after the last one.
     #[inline]
     fn cross(
         &mut self,
@@ -407,7 +403,7 @@ impl<T: Copy> Engine<T> {
             return None;
         }
         if u32::from(worm.hop) > worm.length {
-            // Shorter than its path: the tail leaves the buffer of an earlier lane in this cycle.
+            // The worm is shorter than its path: its tail leaves the buffer of an earlier lane in this cycle.
             let left = usize::from(worm.hop) - 1 - worm.length as usize;
             let left = LaneId::new(self.paths.step(index, left));
             release(&mut self.channels, &mut self.queue, left, now + 1);
@@ -415,7 +411,7 @@ impl<T: Copy> Engine<T> {
         Some(self.paths.step(index, worm.hop.into()))
     }
 
-    /// The head has crossed its last channel: all releases are known.
+    /// Report the delivery of a worm whose head has crossed its last channel: all releases are known.
     #[inline]
     fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
         let worm = self.worms[index];
@@ -438,22 +434,22 @@ impl<T: Copy> Engine<T> {
         handler.delivered(self, &delivered);
     }
 
-    /// Releases what a stalled worm still holds, now that its head crosses its last channel.
+    /// Release the lanes that a stalled worm still holds, now that its head crosses its last channel.
     fn release_all(&mut self, index: WormId) {
         let worm = self.worms[index];
         let now = self.queue.now();
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
-        // Lanes whose buffers a short worm has left already keep the release they have.
+        // Lanes whose buffers the tail of a short worm has left already keep their release times.
         for hop in hops.saturating_sub(length + 1)..hops {
             let lane = LaneId::new(self.paths.step(index, hop as usize));
             let behind = hops - 1 - hop;
-            // The one whose buffer it leaves as the head arrives was not known to be emptied.
+            // The tail leaves this buffer as the head arrives, so its release was not set yet.
             let time = now + (length - behind).max(1);
             release(&mut self.channels, &mut self.queue, lane, time);
         }
     }
 
-    /// Queues `index` for `channel`, which has no free lane in the present cycle.
+    /// Queue `index` for `channel`, which has no free lane in the present cycle.
     fn wait(&mut self, channel: ChannelId, index: WormId) {
         self.stall(index);
         let worms = &mut self.worms;
@@ -464,8 +460,8 @@ impl<T: Copy> Engine<T> {
         self.wake_up(channel, wake);
     }
 
-    /// Holds the lanes of `index`, now that its head waits. Its tail has left none of them: those of
-    /// a worm shorter than its path are held from the beginning.
+    /// Withdraw the release times of the lanes of `index`, since its head waits. The tail has left none of these lanes:
+    /// the lanes of a worm shorter than its path have no release times.
     #[inline]
     fn stall(&mut self, index: WormId) {
         let worm = &mut self.worms[index];
@@ -485,13 +481,13 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Grants the lanes of `channel` that are free now to those who wait longest.
+    /// Grant the free lanes of `channel` to the worms at the head of its queue.
     fn wake(&mut self, handler: &mut impl Handler<Tag = T>, channel: ChannelId) {
         let now = self.queue.now();
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
-            // A head that waits behind it is better woken once, when the release is known for sure.
+            // If other worms wait behind this one, a single wake-up at the certain release time is better.
             worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels

@@ -1,14 +1,14 @@
 //! Message-level, flit-exact wormhole engine.
 //!
-//! A message is a worm of `length` flits that holds one lane of every channel it crosses until
-//! its tail has left the buffer of that lane. The engine moves only the head: where the tail is
-//! follows by arithmetic. The result is the same, grant by grant, as moving every flit (crate
-//! `isthmus-flit`, which the tests drive beside it).
+//! A message is a worm of `length` flits. It holds one lane of every channel that it crosses until
+//! its tail has left the buffer of that lane. The engine moves only the head and computes the
+//! position of the tail. The result equals, grant by grant, that of moving every flit (crate
+//! `isthmus-flit`, which the tests run beside it).
 //!
 //! # The rules
-//! Channels have one or more lanes, each with a buffer of one flit, each as fast as a channel of
-//! one lane (section 4.1 of the hypercube paper).
-//! 1. A lane granted in cycle t is crossed in t; the head asks for the next channel in t + 1.
+//! Channels have one or more lanes. Each lane has a buffer of one flit and the full speed of a
+//! channel (section 4.1 of the hypercube paper).
+//! 1. A lane granted in cycle t is crossed in t; the head requests the next channel in t + 1.
 //! 2. The buffer of a lane belongs to one worm at a time. A lane is granted when its buffer is
 //!    empty as the cycle begins, or is known then to be emptied in it: it holds the tail of a worm
 //!    whose head has arrived. When the head crosses the last of P channels in cycle T, channel j
@@ -18,8 +18,8 @@
 //! 3. Within a cycle releases precede requests, and requests are ordered by message number.
 //! 4. A head that is not granted waits in the channel's queue, first come first served.
 //!
-//! The crate has no devices, workloads or files. It counts nothing and never decides when to stop:
-//! a [`Handler`] receives every delivery and says when it has finished.
+//! The crate has no devices, workloads or files. It never decides when to stop: a [`Handler`]
+//! receives every delivery and says when it has finished.
 
 mod channels;
 mod engine;

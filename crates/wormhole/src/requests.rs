@@ -1,8 +1,9 @@
-//! Heads that ask for a channel in this cycle or in the next.
+//! Heads that request a channel in this cycle or in the next.
 
 use crate::channels::{ChannelId, WormId};
 
-/// A head asks for a channel. Requests of one cycle are served by message number.
+/// The request of a head for a channel. Requests of one cycle are served in the order of message
+/// numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
     pub number: u64,
@@ -10,43 +11,43 @@ pub(crate) struct Request {
     pub channel: ChannelId,
 }
 
-/// The requests of the present cycle and of the next.
+/// The requests of the present cycle and of the next one.
 ///
-/// They need hardly any sorting: heads move on in the order in which they are served, and new
-/// messages have the highest numbers. Only those that were woken come in any order.
+/// They need little sorting: heads move on in the order in which they are served, and new messages
+/// have the highest numbers. Only woken worms come in any order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
-    /// Of the present cycle; those before `served` are done.
+    /// Requests of the present cycle. Those before `served` are done.
     present: Vec<Request>,
     served: usize,
-    /// Of the next cycle, in order.
+    /// Requests of the next cycle, in order.
     next: Vec<Request>,
-    /// Of the next cycle, in any order.
+    /// Requests of the next cycle, in any order.
     woken: Vec<Request>,
 }
 
 impl Requests {
-    /// Whether a request of the present cycle is left.
+    /// Return whether a request of the present cycle is left.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.served < self.present.len()
     }
 
-    /// Whether there is a request of the next cycle.
+    /// Return whether there is a request of the next cycle.
     #[inline]
     pub fn is_next(&self) -> bool {
         !(self.next.is_empty() && self.woken.is_empty())
     }
 
-    /// Adds the request of a new message to the present cycle.
+    /// Add the request of a new message to the present cycle.
     #[inline]
     pub fn start(&mut self, request: Request) {
         self.present.push(request);
     }
 
-    /// Lets a head that was just served ask again in the next cycle.
+    /// Add the next request of a head that was just served, for the next cycle.
     #[inline]
-    pub fn go_on(&mut self, request: Request) {
+    pub fn continue_next(&mut self, request: Request) {
         debug_assert!(
             self.next
                 .last()
@@ -55,18 +56,18 @@ impl Requests {
         self.next.push(request);
     }
 
-    /// Lets a head that was just woken ask again in the next cycle.
+    /// Add the next request of a worm that was just woken, for the next cycle.
     #[inline]
     pub fn wake(&mut self, request: Request) {
         self.woken.push(request);
     }
 
-    /// The requests of the present cycle that are known by now.
+    /// Return the known requests of the present cycle that are not served yet.
     pub fn present(&self) -> &[Request] {
         &self.present[self.served..]
     }
 
-    /// Serves a request of the present cycle.
+    /// Remove and return the next request of the present cycle.
     #[inline]
     pub fn pop(&mut self) -> Request {
         let request = self.present[self.served];
@@ -74,22 +75,22 @@ impl Requests {
         request
     }
 
-    /// Begins the next cycle, or a later one if there is no request of the next.
+    /// Start the next cycle that has requests, or an empty cycle.
     #[inline]
-    pub fn turn(&mut self) {
+    pub fn next_cycle(&mut self) {
         debug_assert!(!self.is_due());
         self.present.clear();
         self.served = 0;
         if self.woken.is_empty() {
             std::mem::swap(&mut self.present, &mut self.next);
         } else {
-            self.merge();
+            self.merge_woken();
         }
     }
 
-    /// Brings both lists into one. Each element is taken without a branch, since which list it
-    /// comes from cannot be guessed.
-    fn merge(&mut self) {
+    /// Merge both lists. Each step selects its element without a branch, because the origin is
+    /// unpredictable.
+    fn merge_woken(&mut self) {
         self.woken.sort_unstable_by_key(|request| request.number);
         let (mut next, mut woken) = (0, 0);
         while next < self.next.len() && woken < self.woken.len() {
@@ -131,9 +132,9 @@ mod tests {
             .for_each(|number| requests.wake(request(number)));
         [5, 20, 40]
             .into_iter()
-            .for_each(|number| requests.go_on(request(number)));
+            .for_each(|number| requests.continue_next(request(number)));
         assert!(requests.is_next() && !requests.is_due());
-        requests.turn();
+        requests.next_cycle();
         requests.start(request(80));
         assert!(requests.is_due() && !requests.is_next());
         let mut served = Vec::new();
@@ -148,7 +149,7 @@ mod tests {
             served.push(number);
         }
         assert_eq!(served, [5, 10, 20, 30, 40, 70, 80]);
-        requests.turn();
+        requests.next_cycle();
         assert!(!requests.is_due() && !requests.is_next());
     }
 }

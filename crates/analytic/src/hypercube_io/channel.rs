@@ -1,4 +1,4 @@
-//! Kinds of channels, and their order along the paths.
+//! Kinds of channels, and their order on the paths.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::input::HypercubeIo;
 use super::reading::{Interface, Reading};
 use crate::staged::Group;
 
-/// What a channel connects (Fig. 2).
+/// The ends of a channel (Fig. 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelKind {
@@ -35,7 +35,7 @@ pub enum ChannelKind {
 }
 
 impl ChannelKind {
-    /// A short English name.
+    /// Return a short English name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "PE to router",
@@ -56,9 +56,9 @@ impl ChannelKind {
 /// A group of channels that carry the same traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Channel {
-    /// What it connects.
+    /// Kind of the channels.
     pub kind: ChannelKind,
-    /// The dimension, of the PE cube or the I/O cube, that it crosses; `None` at the interfaces.
+    /// Dimension of the PE cube or I/O cube that the channels cross; `None` at the interfaces.
     pub dimension: Option<u32>,
 }
 
@@ -72,7 +72,7 @@ impl std::fmt::Display for Channel {
     }
 }
 
-/// Where each group stands in the list that the solver gets. Paths only ever move down this list.
+/// Position of each group in the solver's list. Paths only move down this list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     io_dimension: usize,
@@ -103,7 +103,7 @@ impl Layout {
         4 + self.io_dimension
     }
 
-    /// The D group of a dimension; A and the ordinary links follow it.
+    /// Return the position of the D group of a dimension. A and the ordinary links follow it.
     pub(super) fn links(self, dimension: usize) -> usize {
         5 + self.io_dimension + 3 * (self.dimension - 1 - dimension)
     }
@@ -116,7 +116,7 @@ impl Layout {
         self.pe_eject() + 1
     }
 
-    /// Every group in order, with its name.
+    /// Return every group in order, with its name.
     pub(super) fn channels(self) -> Vec<Channel> {
         let plain = |kind| Channel {
             kind,
@@ -147,28 +147,29 @@ impl Layout {
     }
 }
 
-/// Shares of one dimension's PE links that leave a class I router (D), that enter one (A) and that
-/// do neither. A link between two class I routers counts as D.
+/// Return the shares of one dimension's PE links that leave a class I router (D), that enter one
+/// (A), and of the other links. A link between two class I routers counts as D.
 pub(super) fn link_shares(cube: &HypercubeIo) -> [f64; 3] {
     let class_one = f64::from(cube.io_nodes) / cube.pes();
     let entering = class_one.min(1.0 - class_one);
     [class_one, entering, (1.0 - class_one - entering).max(0.0)]
 }
 
-/// Number of directed links that cross `dimension` of the I/O cube: two for each label below
-/// `io_nodes` with that bit set, since the label without it is smaller and so present too.
+/// Return the number of directed links that cross `dimension` of the I/O cube: two for each label
+/// below `io_nodes` with that bit set, since the label without it is smaller and therefore exists,
+/// too.
 pub(super) fn io_links(io_nodes: u32, dimension: usize) -> f64 {
-    2.0 * ones(io_nodes, dimension)
+    2.0 * count_labels_with_bit(io_nodes, dimension)
 }
 
-/// Number of labels below `io_nodes` whose bit `dimension` is set.
-pub(super) fn ones(io_nodes: u32, dimension: usize) -> f64 {
+/// Return the number of labels below `io_nodes` whose bit `dimension` is set.
+pub(super) fn count_labels_with_bit(io_nodes: u32, dimension: usize) -> f64 {
     let (nodes, half) = (u64::from(io_nodes), 1u64 << dimension);
     let whole = nodes / (2 * half) * half;
     (whole + (nodes % (2 * half)).saturating_sub(half)) as f64
 }
 
-/// The groups as the solver wants them.
+/// Return the groups for the solver.
 pub(super) fn groups(cube: &HypercubeIo, reading: &Reading) -> Vec<Group> {
     let shares = link_shares(cube);
     let io_nodes = f64::from(cube.io_nodes);
@@ -218,11 +219,11 @@ mod tests {
     use crate::moments::Moments;
 
     #[test]
-    fn ones_counts_labels() {
+    fn labels_with_a_bit_are_counted() {
         for nodes in 1..70u32 {
             for bit in 0..7usize {
                 let counted = (0..nodes).filter(|label| label >> bit & 1 == 1).count();
-                assert_eq!(ones(nodes, bit), counted as f64);
+                assert_eq!(count_labels_with_bit(nodes, bit), counted as f64);
             }
         }
     }

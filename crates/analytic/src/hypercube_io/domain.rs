@@ -1,8 +1,8 @@
-//! Where the model channel by channel holds: its domain.
+//! Domain of validity of the model channel by channel.
 //!
-//! The model is off where waits grow fast with the load, because it takes waits of different channels as
-//! independent. How fast a measure grows is computed from the model itself, from its solutions at two loads. The
-//! limits were set on random machines of `bench/model.py` and tested on machines of another seed; the guide has the table.
+//! The model is wrong where waits grow fast with the load, because it assumes that the waits of different channels are
+//! independent. The growth of a measure is computed from the model's own solutions at two loads. The limits were set on
+//! random machines of `bench/model.py` and tested on machines of another seed; the guide has the table.
 
 use crate::growth;
 pub use crate::growth::STEP;
@@ -13,18 +13,18 @@ pub const GROWTH_MAX: f64 = 0.26;
 /// Largest growth of a latency of whole reads, writes, forwards and replies.
 pub const IO_GROWTH_MAX: f64 = 0.30;
 
-/// The latencies of messages that are short and start at PEs.
+/// The latencies of short messages that start at PEs.
 const SHORT: [&str; 2] = ["pe_pe.", "request."];
 
-/// Say why a latency is outside the domain: `value` at the load of the machine, `more` at a load larger by [`STEP`],
-/// none if the machine is saturated there. None inside.
-pub fn outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
+/// Return why a latency is outside the domain, or `None` if it is inside. `value` is the latency at the load of the
+/// machine, `more` that at a load larger by [`STEP`], `None` if the machine is saturated there.
+pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
     let limit = if SHORT.iter().any(|class| measure.starts_with(class)) {
         GROWTH_MAX
     } else {
         IO_GROWTH_MAX
     };
-    growth::outside(limit, value, more)
+    growth::reason_outside(limit, value, more)
 }
 
 #[cfg(test)]
@@ -41,7 +41,7 @@ mod tests {
             ("write.network", IO_GROWTH_MAX),
             ("read.network", IO_GROWTH_MAX),
         ] {
-            let at = |rho: f64| outside(measure, wait(rho).unwrap(), wait(1.1 * rho));
+            let at = |rho: f64| reason_outside(measure, wait(rho).unwrap(), wait(1.1 * rho));
             let end = (growth - STEP) / ((1.0 + STEP) * growth);
             assert_eq!(at(end - 1e-6), None);
             for rho in [end + 1e-6, 0.7, 0.95] {

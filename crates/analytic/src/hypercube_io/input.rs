@@ -1,4 +1,4 @@
-//! The machine and its traffic in plain numbers.
+//! Parameters of the machine and its traffic, as plain numbers.
 
 pub use isthmus_topology::Lanes;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use crate::Error;
 use crate::error::{check, check_probability};
 use crate::moments::Moments;
 
-/// What each PE sends. The rate itself is an argument of the questions asked of [`HypercubeIo`].
+/// Traffic of each PE. Its rate is an argument of the methods of [`HypercubeIo`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// P_io: share of messages that are I/O requests.
@@ -25,8 +25,8 @@ pub struct Traffic {
     pub reply: Moments,
     /// Length of a write in flits: request and data in one message.
     pub write: Moments,
-    /// Replies per read request, each with a forward of its own if remote; 1 unless the blocks of
-    /// a file are spread over the I/O nodes.
+    /// Replies per read request, each with a forward of its own if remote. It is 1 unless the
+    /// blocks of a file are spread over the I/O nodes.
     pub replies_per_read: f64,
 }
 
@@ -37,36 +37,36 @@ pub struct HypercubeIo {
     pub dimension: u32,
     /// Number of I/O nodes (of class I PEs).
     pub io_nodes: u32,
-    /// How PEs and I/O nodes lie to each other.
+    /// Positions of PEs relative to their I/O nodes.
     pub serving: Serving,
     /// Lanes of each kind of link.
     pub lanes: Lanes,
-    /// What each PE sends.
+    /// Traffic of each PE.
     pub traffic: Traffic,
 }
 
 impl HypercubeIo {
-    /// Number of PEs.
+    /// Return the number of PEs.
     pub fn pes(&self) -> f64 {
         2f64.powi(self.dimension as i32)
     }
 
-    /// Dimension of the I/O cube: the smallest that has room for all I/O nodes.
+    /// Return the dimension of the I/O cube: the smallest that has room for all I/O nodes.
     pub fn io_dimension(&self) -> u32 {
         self.io_nodes.next_power_of_two().ilog2()
     }
 
-    /// Whether there is an I/O network.
+    /// Return whether an I/O network exists.
     pub fn has_io_network(&self) -> bool {
         self.lanes.io_link > 0
     }
 
-    /// Share of messages that are reads.
+    /// Return the share of messages that are reads.
     pub(super) fn reads(&self) -> f64 {
         self.traffic.io_probability * self.traffic.read_ratio
     }
 
-    /// Checks every number.
+    /// Check every number.
     ///
     /// # Errors
     /// The first number that is outside its range or contradicts another.

@@ -1,9 +1,9 @@
-//! Which kind of channel limits the machine.
+//! The kind of channel that limits the machine.
 //!
-//! At saturation it is the sources that overflow: whatever is full further on, the worms that wait
-//! for it hold the channels behind them, back to the injection lanes. So the first channel whose
-//! lanes are always taken is not necessarily the bottleneck. What limits the machine is the kind of
-//! channel that would let it carry most more if there were twice as many lanes of it.
+//! At saturation the sources overflow: worms that wait for a full channel hold the channels behind
+//! them, back to the injection lanes. So the first channel whose lanes are always busy need not be
+//! the bottleneck. The bottleneck is the kind of channel for which twice as many lanes raise the
+//! saturation load most.
 
 use super::channel::ChannelKind;
 use super::input::{HypercubeIo, Lanes};
@@ -11,7 +11,7 @@ use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
 
-/// The widths of Fig. 2: how to double one, and the kinds of channel that have it.
+/// The lane counts of Fig. 2: a function that doubles one, and the kinds of channels that have it.
 type Width = (fn(&mut Lanes), &'static [ChannelKind]);
 
 const WIDTHS: [Width; 6] = [
@@ -39,7 +39,7 @@ const WIDTHS: [Width; 6] = [
     (|lanes| lanes.io_to_pe *= 2, &[ChannelKind::IoToPe]),
 ];
 
-/// Part of the saturation load at which channels are compared.
+/// Share of the saturation load at which channels are compared.
 const NEARLY: f64 = 0.999;
 
 impl HypercubeIo {

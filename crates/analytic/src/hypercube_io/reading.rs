@@ -1,23 +1,23 @@
-//! Choices that section 6 of the hypercube paper leaves open, and what each reading of it gives.
+//! Choices that section 6 of the hypercube paper leaves open, and the results of each reading.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::staged::{Blocking, ManyLanes, Variation};
 
-/// Probability that a message of uniform traffic in an n-cube crosses a given dimension, as it
-/// enters the arrival rate of that dimension's channels.
+/// Probability that a message of uniform traffic in an n-cube crosses a given dimension, for the arrival rate of that
+/// dimension's channels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Uniform {
     /// 1/2, as printed (lambda_g / 2).
     Half,
-    /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although
-    /// its destinations never equal their sources.
+    /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although its destinations
+    /// never equal their sources.
     HalfMoving,
     /// 1/2 2^n/(2^n - 1): the destination is uniform over the other nodes.
     OtherNodes,
-    /// Counted over the pairs of nodes that do exchange messages. Differs from `OtherNodes` in an
-    /// incomplete I/O cube and for the control cube's replies, whose requesters are not among the
-    /// PEs that the answering I/O node itself serves.
+    /// Counted over the pairs of nodes that exchange messages. It differs from `OtherNodes` in an incomplete I/O cube,
+    /// and for the control cube's replies: their requesters are not among the PEs that the answering I/O node itself
+    /// serves.
     Counted,
 }
 
@@ -30,7 +30,7 @@ pub enum ClassOneWait {
     Half,
     /// All of it: D is "subsequently traversed".
     Full,
-    /// By each message class's own path: forwards never cross D, replies where they have to.
+    /// By the path of each message class: forwards never cross D, replies if they have to.
     ByPath,
 }
 
@@ -43,12 +43,12 @@ pub enum Interface {
     Queued,
 }
 
-/// Number of channels on a path.
+/// Method for the number of channels on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathLength {
     /// 1/2 per dimension, as printed.
     Printed,
-    /// Mean over the pairs of nodes that do exchange messages: exact without contention.
+    /// Mean over the pairs of nodes that exchange messages: exact without contention.
     Exact,
 }
 
@@ -61,10 +61,10 @@ pub enum PathLength {
 /// | [`Reading::table_2_two_lanes`] | 1/2 16/15 | half | base | M/M/b | 9.22 (b=1), **23.71** (b=2) |
 /// | [`Reading::control_bound`] | 1/2 16/15 | omitted | 1 | M/M/b | **26.29** (b=0) |
 ///
-/// in messages per ms and PE for the paper's test case, against its 11.3, 23.7 and 26.3. With
-/// C^2 = 0.969 for its rounding to 1 the literal reading gives 10.35 at b=1. The rate factor 15/16
-/// also serves b=2: with all of the wait for D it gives 23.67. So one reading of the rate gives
-/// both lines of Table 2, but with different shares of the wait for D.
+/// in messages per ms and PE for the paper's test case, against its 11.3, 23.7 and 26.3. With C^2 = 0.969 instead of
+/// the rounded 1 the literal reading gives 10.35 at b=1. The rate factor 15/16 also suits b=2: with all of the wait for
+/// D it gives 23.67. So one reading of the rate gives both lines of Table 2, but with different shares of the wait for
+/// D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// Rate of uniform traffic on the I/O links, and of inter-I/O traffic in the control cube.
@@ -85,15 +85,15 @@ pub struct Reading {
     pub pe_variation: Variation,
     /// Formula for several lanes.
     pub many_lanes: ManyLanes,
-    /// Whose messages a worm may have to wait for.
+    /// Messages for which a worm may have to wait.
     pub blocking: Blocking,
     /// Number of channels on a path.
     pub path_length: PathLength,
 }
 
 impl Reading {
-    /// Section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as printed, no
-    /// wait for D in the service time of the I/O links, no blocking within the PE cube.
+    /// Return section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as printed, no wait for D in
+    /// the service time of the I/O links, no blocking within the PE cube.
     pub const fn literal() -> Self {
         Self {
             io_rate: Uniform::Half,
@@ -109,7 +109,7 @@ impl Reading {
         }
     }
 
-    /// The reading under which b = 1 saturates at the 11.3 per ms of Table 2.
+    /// Return the reading under which b = 1 saturates at the 11.3 per ms of Table 2.
     pub const fn table_2_one_lane() -> Self {
         Self {
             io_rate: Uniform::HalfMoving,
@@ -119,7 +119,7 @@ impl Reading {
         }
     }
 
-    /// The reading under which b = 2 saturates at the 23.7 per ms of Table 2.
+    /// Return the reading under which b = 2 saturates at the 23.7 per ms of Table 2.
     pub const fn table_2_two_lanes() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,
@@ -129,7 +129,7 @@ impl Reading {
         }
     }
 
-    /// The reading under which the control cube's bound is the 26.3 per ms of section 6.
+    /// Return the reading under which the control cube's bound is the 26.3 per ms of section 6.
     pub const fn control_bound() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,
@@ -137,14 +137,12 @@ impl Reading {
         }
     }
 
-    /// The same queues with every factor taken from the traffic instead of an approximation: rates
-    /// and path lengths counted, every channel a queue, each message class adds the waits of its
-    /// own path, M/G/b.
+    /// Return the reading with every factor computed from the traffic instead of approximated: rates and path lengths
+    /// are counted, every channel is a queue, each message class adds the waits of its own path, M/G/b.
     ///
-    /// Inside the PE cube the waits vary: short messages that wait for a D channel with a block on
-    /// it hold the links behind them for far longer than their length. In the I/O cube, where all
-    /// worms that matter are long, the lengths alone set C^2; carrying the waits' variance along
-    /// there, too, counts part of them twice and saturates too early.
+    /// Inside the PE cube the waits vary: short messages that wait behind a block for a D channel hold the links behind
+    /// them for far longer than their length. In the I/O cube, where all relevant worms are long, the lengths alone set
+    /// C^2. Carrying the variance of waits along there, too, would count part of them twice and saturate too early.
     pub const fn counted() -> Self {
         Self {
             io_rate: Uniform::Counted,
@@ -162,7 +160,7 @@ impl Reading {
 }
 
 impl Default for Reading {
-    /// [`Reading::counted`].
+    /// Return [`Reading::counted`].
     fn default() -> Self {
         Self::counted()
     }

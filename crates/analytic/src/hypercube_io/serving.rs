@@ -1,11 +1,12 @@
-//! Where the I/O nodes sit: how often the way between a PE and its I/O node crosses each dimension.
+//! Positions of the I/O nodes: how often the path between a PE and its I/O node crosses each
+//! dimension.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 
-/// Shares, per dimension (index 0 is the lowest), over the ways between PEs and the class I PEs
-/// that serve them. Routing is e-cube, highest dimension first.
+/// Shares per dimension (index 0 is the lowest) of the paths between PEs and the class I PEs that
+/// serve them. Routing is e-cube, highest dimension first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Serving {
     /// Share of PEs whose address differs from that of their class I PE in this dimension.
@@ -21,11 +22,11 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Counts the ways of a `dimension`-cube; `own[pe]` is the class I PE that serves `pe`.
+    /// Count the paths of a `dimension`-cube. `own[pe]` is the class I PE that serves `pe`.
     ///
     /// # Errors
-    /// A table that does not have 2^`dimension` entries, or that names a PE which is not in the
-    /// cube or does not serve itself.
+    /// A table that does not have 2^`dimension` entries, or that names a PE that is not in the cube
+    /// or does not serve itself.
     pub fn from_table(dimension: u32, own: &[u32]) -> Result<Self, Error> {
         let pes = 1usize << dimension;
         if own.len() != pes {
@@ -51,10 +52,10 @@ impl Serving {
                 class_one += 1;
                 add_bits(pe, &mut ones);
             } else {
-                let way = pe ^ server;
-                add_bits(way, &mut crossing);
-                first[way.ilog2() as usize] += 1;
-                last[way.trailing_zeros() as usize] += 1;
+                let path = pe ^ server;
+                add_bits(path, &mut crossing);
+                first[path.ilog2() as usize] += 1;
+                last[path.trailing_zeros() as usize] += 1;
             }
         }
         let share = |counts: Vec<u64>, of: u64| -> Vec<f64> {
@@ -68,7 +69,7 @@ impl Serving {
         })
     }
 
-    /// Mean number of dimensions between a PE and its I/O node's PE.
+    /// Return the mean number of dimensions between a PE and its I/O node's PE.
     pub fn mean_distance(&self) -> f64 {
         self.crossing.iter().sum()
     }
@@ -114,8 +115,8 @@ mod tests {
     }
 
     #[test]
-    fn longer_ways_are_split_into_first_and_last() {
-        // One I/O node at PE 0 of a 2-cube: PE 3 is two dimensions away.
+    fn longer_paths_are_split_into_first_and_last() {
+        // One I/O node at PE 0 of a 2-cube. PE 3 is two dimensions away.
         let counted = Serving::from_table(2, &[0, 0, 0, 0]).unwrap();
         assert_eq!(counted.crossing, [0.5, 0.5]);
         assert_eq!(counted.first, [0.25, 0.5]);

@@ -1,4 +1,4 @@
-//! Answers of the model: latency of every message class, use of every kind of channel, saturation.
+//! Results of the model: latency of every message class, load of every kind of channel, saturation.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct HeaderLatency {
     pub class: MessageClass,
     /// Messages per cycle and PE.
     pub rate: f64,
-    /// Channels on the mean path: the latency in cycles from generation without contention.
+    /// Channels on the mean path. This is the latency in cycles from generation without contention.
     pub channels: f64,
     /// Cycles from the grant of the injection lane to the header's arrival, less one: waits for
     /// the network's channels, the first one included, but not for the injection lane.
@@ -29,22 +29,22 @@ pub struct HeaderLatency {
     pub generation: f64,
 }
 
-/// What one kind of channel carries.
+/// Load of one kind of channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
     /// The channels.
     pub channel: Channel,
-    /// Lanes of each.
+    /// Lanes of each channel.
     pub lanes: u32,
-    /// Messages per cycle on each.
+    /// Messages per cycle on each channel.
     pub rate: f64,
     /// Mean length in flits of its messages: the base service time in cycles.
     pub base_service: f64,
-    /// C^2 of those lengths.
+    /// C^2 of the lengths.
     pub base_scv: f64,
-    /// Adjusted service time in cycles: how long a message holds a lane.
+    /// Adjusted service time: how long a message holds a lane, in cycles.
     pub service: f64,
-    /// C^2 that the wait was computed with.
+    /// C^2 used for the wait.
     pub scv: f64,
     /// Share of the lanes' time in which flits move: rho with the base service time.
     pub carried: f64,
@@ -55,46 +55,46 @@ pub struct ChannelUse {
     pub wait: f64,
 }
 
-/// The model at one load.
+/// Solution of the model at one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
     /// Messages per cycle and PE.
     pub rate: f64,
     /// One entry per class, in the order of [`MessageClass::ALL`].
     pub latencies: Vec<HeaderLatency>,
-    /// Channels that carry anything, in path order.
+    /// Channels with traffic, in path order.
     pub channels: Vec<ChannelUse>,
-    /// The saturated channel, if any: the last one on the paths, which holds up the others.
+    /// The saturated channel, if any. It is the last one on the paths, which blocks the others.
     pub saturated: Option<Channel>,
-    /// P_l, kept for the mean over local and remote reads.
+    /// P_l, for the mean over local and remote reads.
     locality: f64,
 }
 
 impl Solution {
-    /// Latency of one class.
+    /// Return the latency of one class.
     pub fn latency(&self, class: MessageClass) -> &HeaderLatency {
         &self.latencies[class as usize]
     }
 
-    /// Header latency in cycles of a whole read, request + P(remote) (forward + remote reply) + P(local)
+    /// Return the header latency in cycles of a whole read: request + P(remote) (forward + remote reply) + P(local)
     /// local reply, each message from its generation.
     pub fn read_generation(&self) -> f64 {
         let of = |class| self.latency(class).generation;
         let forward = of(MessageClass::Forward);
         of(MessageClass::Request)
-            + self.shared(|class| match class {
+            + self.mean_reply(|class| match class {
                 MessageClass::ReplyRemote => of(class) + forward,
                 _ => of(class),
             })
     }
 
-    /// Mean header latency in cycles of the I/O-PE replies, local and remote: section 6's
-    /// "I/O-PE latency", from generation.
+    /// Return the mean header latency in cycles of the I/O-PE replies, local and remote: section 6's "I/O-PE latency",
+    /// from generation.
     pub fn reply_generation(&self) -> f64 {
-        self.shared(|class| self.latency(class).generation)
+        self.mean_reply(|class| self.latency(class).generation)
     }
 
-    fn shared(&self, of: impl Fn(MessageClass) -> f64) -> f64 {
+    fn mean_reply(&self, of: impl Fn(MessageClass) -> f64) -> f64 {
         let part = |share: f64, class| if share > 0.0 { share * of(class) } else { 0.0 };
         part(self.locality, MessageClass::ReplyLocal)
             + part(1.0 - self.locality, MessageClass::ReplyRemote)
@@ -111,17 +111,17 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// Messages per ms and PE, given how many cycles a millisecond has (20,000 in the paper).
+    /// Return the messages per ms and PE. `cycles_per_ms` is 20,000 in the paper.
     pub fn per_ms(&self, cycles_per_ms: f64) -> f64 {
         self.rate * cycles_per_ms
     }
 }
 
 impl HypercubeIo {
-    /// Latencies and channel use when each PE generates `rate` messages per cycle.
+    /// Return latencies and channel loads when each PE generates `rate` messages per cycle.
     ///
     /// # Errors
-    /// What [`HypercubeIo::validate`] finds, or a rate that is negative or not finite.
+    /// Those of [`HypercubeIo::validate`], or a rate that is negative or not finite.
     pub fn solve(&self, rate: f64, reading: &Reading) -> Result<Solution, Error> {
         check_not_negative("rate", rate)?;
         let network = self.network(reading)?;
@@ -155,23 +155,23 @@ impl HypercubeIo {
         })
     }
 
-    /// The load at which the adjusted service time of some channel reaches rho = 1.
+    /// Return the load at which the adjusted service time of some channel reaches rho = 1.
     ///
     /// # Errors
-    /// What [`HypercubeIo::validate`] finds.
+    /// Those of [`HypercubeIo::validate`].
     pub fn saturation(&self, reading: &Reading) -> Result<Saturation, Error> {
         let found = self.network(reading)?.saturation();
-        Ok(self.named(found))
+        Ok(self.with_channel(found))
     }
 
-    /// The load at which some channel reaches rho = 1 even if no worm ever blocked: an upper bound
-    /// of [`Self::saturation`]. For the control cube it is section 6's lambda_max bound.
+    /// Return the load at which some channel reaches rho = 1 even if no worm ever blocked: an upper bound of
+    /// [`Self::saturation`]. For the control cube it is section 6's lambda_max bound.
     ///
     /// # Errors
-    /// What [`HypercubeIo::validate`] finds.
+    /// Those of [`HypercubeIo::validate`].
     pub fn bound(&self, reading: &Reading) -> Result<Saturation, Error> {
         let found = self.network(reading)?.bound();
-        Ok(self.named(found))
+        Ok(self.with_channel(found))
     }
 
     pub(super) fn network(&self, reading: &Reading) -> Result<Network, Error> {
@@ -186,7 +186,7 @@ impl HypercubeIo {
         )
     }
 
-    fn named(&self, found: Option<(f64, usize)>) -> Saturation {
+    fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {
             rate,

@@ -1,60 +1,59 @@
-//! Where the [paces](super::loops) of clients hold: their domain.
+//! Domain of validity of the [paces](super::loops) of clients.
 //!
-//! On fat trees three causes lead out of it. With cut-through, packets wait in the buffers of switches and hold up those behind
-//! them, which paces know nothing of. With either form of switching the same happens at links between switches that
-//! are nearly full. And where messages wait for long at parts that are not full, it is chance that keeps these parts
-//! idle: then it matters whether clients choose their partners at random and how lengths are spread. The limits
-//! were set on random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has
-//! the table.
+//! On fat trees there are three causes of errors. With cut-through, packets wait in the buffers of switches and block
+//! those behind them, which the paces neglect. With either form of switching the same happens at links between switches
+//! that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance: then it
+//! matters whether clients choose their partners at random, and how lengths are distributed. The limits were set on
+//! random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has the
+//! table.
 //!
-//! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for long.
-//! There the paces hold with buffers, where messages hardly wait, or where nodes are full and not links between switches
-//! (`bench/estimates.py graph-loops`, seeds 51 and 52).
+//! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for
+//! long. There the paces are valid with buffers if messages hardly wait, or if nodes are full but links between
+//! switches are not (`bench/estimates.py graph-loops`, seeds 51 and 52).
 
 use super::loops::{Client, Pace};
 use std::collections::BTreeMap;
 
-/// Largest share of the time for which links between switches are busy with data that clients send, with
-/// cut-through.
+/// Largest share of the time for which data of clients may occupy a link between switches, with cut-through.
 pub const CUT_THROUGH_MAX: f64 = 0.35;
-/// The same with circuits.
+/// Largest such share with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// From so many times their time alone on, messages wait for long.
+/// Ratio of the time of a message to its time alone from which on messages wait for long.
 pub const STRETCH_MAX: f64 = 1.5;
-/// Parts are full from here on.
+/// Utilisation from which on a part counts as full.
 pub const FULL: f64 = 0.9;
-/// And hardly ever full up to here.
+/// Utilisation up to which a part is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Fewer clients than this may take turns for long, at parts of any load.
+/// Smaller numbers of clients may take turns for long, at parts of any load.
 pub const FEW: usize = 4;
 
-/// Largest [`Load::stretch`] at which a response that is shorter than the pause before it is inside the domain.
+/// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
 pub const SHORT_STRETCH_MAX: f64 = 1.2;
 
-/// Least share of a link's bandwidth that the buffer behind it has to let through, in networks that are no fat trees.
+/// Smallest share of a link's bandwidth that the buffer behind it must permit, in networks other than fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
-/// Why all is outside the domain where a node runs several jobs: their messages wait for one another at its
-/// interface, and the job that has fewer under way gets less than the paces say.
+/// Reason for excluding nodes with several jobs: their messages wait for one another at the interface, and the job with
+/// fewer messages in flight gets less than its pace.
 pub const SHARED: &str = "nodes run several jobs";
 
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// What clients ask of links and nodes at their paces.
+/// Load of links and nodes by clients at their paces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
-    /// Share of the time for which the busiest links between switches are busy.
+    /// Utilisation of the busiest link between switches.
     pub between: f64,
-    /// The same of the busiest part of any form.
+    /// Utilisation of the busiest part of any kind.
     pub busiest: f64,
-    /// How many clients there are.
+    /// Number of clients.
     pub clients: usize,
-    /// Time of a message over its time with nothing in its way, the mean over clients.
+    /// Time of a message relative to its time without other messages, the mean over clients.
     pub stretch: f64,
 }
 
 impl Load {
-    /// The load of clients at these paces; `between` returns whether a part is a link between switches.
+    /// Return the load of clients at these paces. `between` returns whether a part is a link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -76,10 +75,15 @@ impl Load {
         }
     }
 
-    /// Return why a response is outside its domain because it is shorter than the `pause` before it, in the same unit; none
-    /// inside. Little's law gives a response as the difference of a turn and its pause, so that a short one has a large
-    /// relative error. Equal pauses keep clients in step: their messages meet each time.
-    pub fn outside_short(&self, response: f64, pause: f64, is_equal: bool) -> Option<&'static str> {
+    /// Return why a response is outside the domain because it is shorter than the `pause` before it, in the same unit;
+    /// `None` if it is inside. Little's law gives a response as the difference of a cycle time and its pause, so a
+    /// short response has a large relative error. Equal pauses keep clients in step: their messages meet each time.
+    pub fn reason_short_outside(
+        &self,
+        response: f64,
+        pause: f64,
+        is_equal: bool,
+    ) -> Option<&'static str> {
         if pause <= response {
             return None;
         }
@@ -90,8 +94,8 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Say why paces are outside their domain. None inside.
-    pub fn outside(&self, cut_through: bool) -> Option<String> {
+    /// Return why paces are outside their domain, or `None` if they are inside.
+    pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
             true => (CUT_THROUGH_MAX, "cut-through"),
@@ -108,9 +112,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// The same in a network that is no fat tree. The buffers behind links let `let_through` of their bandwidth through or
-    /// more; none where packets hold circuits.
-    pub fn outside_graph(&self, let_through: Option<f64>) -> Option<String> {
+    /// Return why paces are outside their domain in a network other than a fat tree, or `None`. `let_through` is the
+    /// smallest share of their bandwidth that the buffers behind links permit; it is `None` if packets hold circuits.
+    pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());
         };
@@ -143,7 +147,7 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Two clients that send 0.2 messages per time, each for 2 on a link of its own and for 1 on one of both.
+    /// Two clients that send 0.2 messages per time. Each uses a link of its own for 2 and a common link for 1.
     #[test]
     fn parts_are_as_busy_as_all_clients_keep_them() {
         let client = |own| Client {
@@ -179,23 +183,31 @@ mod tests {
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
         let outside = |stretch, response, pause, is_equal| {
             let load = Load { stretch, ..LOAD };
-            load.outside_short(response, pause, is_equal)
+            load.reason_short_outside(response, pause, is_equal)
         };
-        assert_eq!(outside(9.0, 2.0, 2.0, true), None);
-        assert!(outside(1.0, 2.0, 2.1, true).unwrap().contains("equal"));
-        assert_eq!(outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
-        assert!(outside(1.21, 2.0, 2.1, false).unwrap().contains("wait"));
+        assert_eq!(reason_outside(9.0, 2.0, 2.0, true), None);
+        assert!(
+            reason_outside(1.0, 2.0, 2.1, true)
+                .unwrap()
+                .contains("equal")
+        );
+        assert_eq!(reason_outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
+        assert!(
+            reason_outside(1.21, 2.0, 2.1, false)
+                .unwrap()
+                .contains("wait")
+        );
     }
 
     #[test]
     fn each_limit_ends_the_domain() {
-        assert_eq!(LOAD.outside(true), None);
+        assert_eq!(LOAD.reason_outside(true), None);
         let between = |between| Load { between, ..LOAD };
         let cut = between(CUT_THROUGH_MAX + 0.01);
-        assert!(cut.outside(true).unwrap().contains("cut-through"));
-        assert_eq!(cut.outside(false), None);
-        assert!(between(CIRCUITS_MAX + 0.01).outside(false).is_some());
-        // By chance between parts that are hardly ever full and full ones; at any of few clients.
+        assert!(cut.reason_outside(true).unwrap().contains("cut-through"));
+        assert_eq!(cut.reason_outside(false), None);
+        assert!(between(CIRCUITS_MAX + 0.01).reason_outside(false).is_some());
+        // Waits by chance at parts between hardly full and full; with few clients, at parts of any load.
         let chance = |clients, busiest| {
             let load = Load {
                 clients,
@@ -203,7 +215,7 @@ mod tests {
                 stretch: 3.0,
                 ..LOAD
             };
-            load.outside(false).is_some()
+            load.reason_outside(false).is_some()
         };
         let shares = [0.5, FREE, 0.8, FULL, 1.0];
         assert_eq!(
@@ -224,15 +236,19 @@ mod tests {
             between,
             ..LOAD
         };
-        let outside = |load: Load| load.outside_graph(Some(1.0)).is_some();
-        assert!(!outside(load(STRETCH_MAX, 0.8, 0.8)));
-        let reason = |load: Load| load.outside_graph(Some(1.0)).unwrap();
+        let outside = |load: Load| load.reason_graph_outside(Some(1.0)).is_some();
+        assert!(!reason_outside(load(STRETCH_MAX, 0.8, 0.8)));
+        let reason = |load: Load| load.reason_graph_outside(Some(1.0)).unwrap();
         assert!(reason(load(1.6, 0.8, 0.5)).contains("not full"));
-        assert!(!outside(load(9.0, FULL, FREE)));
+        assert!(!reason_outside(load(9.0, FULL, FREE)));
         assert!(reason(load(9.0, 1.0, 0.8)).contains("between switches"));
-        let buffers = LOAD.outside_graph(Some(0.29)).unwrap();
+        let buffers = LOAD.reason_graph_outside(Some(0.29)).unwrap();
         assert!(buffers.contains("30%"), "{buffers}");
-        assert!(LOAD.outside_graph(None).unwrap().contains("circuits"));
-        assert_eq!(LOAD.outside_graph(Some(LET_THROUGH_MIN)), None);
+        assert!(
+            LOAD.reason_graph_outside(None)
+                .unwrap()
+                .contains("circuits")
+        );
+        assert_eq!(LOAD.reason_graph_outside(Some(LET_THROUGH_MIN)), None);
     }
 }

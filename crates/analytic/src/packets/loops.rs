@@ -1,58 +1,57 @@
-//! Clients with a few messages under way each, which meet in links and interfaces.
+//! Clients with a few messages in flight each, which meet at links and interfaces.
 //!
-//! A message moves through all parts of its way at once, packet by packet: it takes the time that it
-//! would take with nothing in its way, and waits where parts are asked for more than they do. For a part
-//! at which a message asks for the share a of all time while it moves, and at which it finds others that
-//! ask for A together, all of them go on slower by the factor a + A where that is above one, so that it
-//! waits t E\[(a + A - 1)+\], t its time with nothing in its way. What it finds is what is there with one
-//! message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J. Schweitzer,
-//! *Approximate analysis of multiclass closed networks of queues*, 1979); each other message is there or
-//! not independently, so that their number is taken to be binomial, with its mean and variance. By
-//! Little's law the throughput of a client is what it has under way over its turn, pauses included. Messages of
-//! one stream, which come from one part, have waited for each other there: their wait for each other is subtracted.
+//! A message moves through all parts of its route at once, packet by packet. It takes its time without other messages,
+//! and waits at parts whose demand exceeds their capacity. Suppose that a message uses the share a of a part's time
+//! while it moves, and that the other messages there use A together. Then all of them slow down by the factor a + A if
+//! that is above one, so the message waits t E\[(a + A - 1)+\], where t is its time without other messages. It finds
+//! the mean load with one message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J.
+//! Schweitzer, *Approximate analysis of multiclass closed networks of queues*, 1979). Other messages are present
+//! independently, so their number is assumed to be binomial, with its mean and variance. By Little's law the throughput
+//! of a client is its number of messages in flight over its cycle time, pauses included. Messages of one stream, which
+//! come from one part, have already waited for each other there: their wait for each other is subtracted.
 //!
-//! For clients that are alike this is exact where one message alone fills a part: C clients of S servers
-//! keep S C / (C + S - 1) of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with
-//! exponential servers*, Oper. Res. 15, 1967: all states are equally likely). Each of 8 servers is busy for
-//! N / (N + 7) of the time.
+//! For identical clients this is exact if one message alone fills a part: C clients of S servers keep S C / (C + S - 1)
+//! of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with exponential servers*, Oper. Res. 15, 1967:
+//! all states are equally likely). Each of 8 servers is busy for N / (N + 7) of the time.
 
-use super::lumps::{Class, Lumps, lumps};
+use super::equivalence::{Class, Equivalence, equivalence_classes};
 use crate::Error;
 use crate::error::{check, check_not_negative};
 
-/// What a client's messages ask of a part.
+/// Use of a part by a client's messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
     /// Number of the part.
     pub part: u32,
     /// Probability that a message uses it.
     pub probability: f64,
-    /// Time for which it keeps the part busy then, no longer than its transfer.
+    /// Time for which such a message keeps the part busy, no longer than its transfer.
     pub busy: f64,
-    /// True for a stream: the messages that reach a part from one part before it. Their wait for each other is subtracted.
+    /// Whether this is a stream: the messages that reach the part from one previous part. Their wait for each other is
+    /// subtracted.
     pub is_stream: bool,
 }
 
-/// A client.
+/// A client: a source of messages in a closed loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Client {
-    /// Messages that it has under way at most.
+    /// Largest number of messages in flight.
     pub under_way: u32,
-    /// Of those the most that move at a time, 1 or more: a node that sends one after the other has one,
-    /// and what more are under way fills its pauses.
+    /// Largest number of these that move at the same time, 1 or more. A node that sends one after the other has one;
+    /// its further messages fill its pauses.
     pub at_once: f64,
-    /// Between the end of a message and the begin of the next in its place, using nothing.
+    /// Time from the end of a message to the start of the next in its slot, without use of any part.
     pub pause: f64,
-    /// Time of a message with nothing in its way.
+    /// Time of a message without other messages.
     pub transfer: f64,
-    /// Messages per time that it is offered; infinite in a closed loop.
+    /// Offered messages per time; infinite in a closed loop.
     pub offered: f64,
-    /// The parts and streams that it uses, each once.
+    /// The parts and streams used, each once.
     pub uses: Vec<Use>,
 }
 
 impl Client {
-    /// Messages per time where nothing is in its way.
+    /// Return the messages per time without other clients.
     pub fn alone(&self) -> f64 {
         let turn = self.pause + self.transfer;
         (f64::from(self.under_way) / turn)
@@ -61,26 +60,26 @@ impl Client {
     }
 }
 
-/// What comes of it for a client.
+/// Resulting throughput and latency of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
     /// Messages per time.
     pub throughput: f64,
-    /// Time of a message, waits included.
+    /// Time of a message, with waits.
     pub time: f64,
 }
 
-/// Change in a step, relative to what there is, below which nothing changes any more.
-const SETTLED: f64 = 1e-9;
+/// Relative change per iteration at which the solution counts as converged.
+const TOLERANCE: f64 = 1e-9;
 
-/// Most uses of parts by classes of clients: each step takes time for each of them.
+/// Largest number of uses of parts by classes of clients. Each iteration takes time for each use.
 const USES_MAX: usize = 1 << 17;
 
-/// Steps in which it has to come to that.
-const MAX_STEPS: u32 = 20_000;
+/// Largest number of iterations.
+const ITERATIONS_MAX: u32 = 20_000;
 
-/// Check the numbers of clients, and find those that are alike.
-fn checked(clients: &[Client]) -> Result<Lumps, Error> {
+/// Check the numbers of clients, and group identical clients.
+fn check_clients(clients: &[Client]) -> Result<Equivalence, Error> {
     for client in clients {
         let some = client.under_way > 0;
         let most = client.under_way.into();
@@ -112,42 +111,53 @@ fn checked(clients: &[Client]) -> Result<Lumps, Error> {
             )?;
         }
     }
-    let lumps = lumps(clients);
-    let uses: usize = lumps.classes.iter().map(|class| class.uses.len()).sum();
+    let equivalence = equivalence_classes(clients);
+    let uses: usize = equivalence
+        .classes
+        .iter()
+        .map(|class| class.uses.len())
+        .sum();
     let expected = "131072 or fewer";
     let uses_field = "number of different uses of links by clients";
     check(uses_field, uses as f64, expected, uses <= USES_MAX)?;
-    Ok(lumps)
+    Ok(equivalence)
 }
 
-/// The pace of each client, of any number of parts, in equilibrium.
+/// Return the pace of each client in equilibrium, for any number of parts.
 ///
-/// Clients and parts that no client can tell apart are solved once. A client that is offered less than it
-/// could complete is taken to pause for as much longer.
+/// Equivalent clients and parts are solved once. A client with an offered load below its maximum is assumed to pause
+/// longer.
 ///
 /// # Errors
-/// A number that is negative or not finite, nothing under way, a transfer of no time or shorter than what
-/// it keeps busy, a probability above 1; paces that do not settle.
+/// A number that is negative or not finite, no message in flight, a transfer of no time or shorter than the busy time
+/// of a part, a probability above 1; paces that do not converge.
 pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
-    let lumps = checked(clients)?;
-    let paces = equilibrium(clients, &lumps)?;
-    Ok(lumps.of_client.iter().map(|&class| paces[class]).collect())
+    let equivalence = check_clients(clients)?;
+    let paces = equilibrium(clients, &equivalence)?;
+    Ok(equivalence
+        .of_client
+        .iter()
+        .map(|&class| paces[class])
+        .collect())
 }
 
-/// Messages per time of each client by max-min fair shares of all parts (D. Bertsekas, R. Gallager, *Data Networks*, section
-/// 6.5.2): a bound for messages that lose no time by meeting at random.
+/// Return the messages per time of each client by max-min fair shares of all parts (D. Bertsekas, R. Gallager, *Data
+/// Networks*, section 6.5.2): a bound for messages that lose no time by random collisions.
 ///
-/// All are filled alike, in time for which a client moves data, until a part is full, or a client has what it gets alone.
+/// All clients grow equally, in time for which they move data, until a part is full or a client has its maximum.
 ///
 /// # Errors
-/// Those of [`solve`], except paces that do not settle.
+/// Those of [`solve`], except for convergence.
 pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
-    let lumps = checked(clients)?;
+    let equivalence = check_clients(clients)?;
     let transfer = |class: &Class| clients[class.client].transfer;
-    let mut found: Vec<Option<f64>> = vec![None; lumps.classes.len()];
+    let mut found: Vec<Option<f64>> = vec![None; equivalence.classes.len()];
     while found.contains(&None) {
-        let (mut taken, mut asked) = (vec![0.0; lumps.part_classes], vec![0.0; lumps.part_classes]);
-        for (class, level) in lumps.classes.iter().zip(&found) {
+        let (mut taken, mut asked) = (
+            vec![0.0; equivalence.part_classes],
+            vec![0.0; equivalence.part_classes],
+        );
+        for (class, level) in equivalence.classes.iter().zip(&found) {
             for of in class.uses.iter().filter(|of| !of.is_stream) {
                 let each = of.clients * of.probability * of.busy / transfer(class);
                 match level {
@@ -156,11 +166,11 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // Of each part the level at which it is full.
+        // For each part the level at which it is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
-        let most: Vec<f64> = (lumps.classes.iter())
+        let most: Vec<f64> = (equivalence.classes.iter())
             .map(|class| {
                 let parts = class.uses.iter().filter(|of| !of.is_stream);
                 let alone = clients[class.client].alone() * transfer(class);
@@ -175,39 +185,40 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
             }
         }
     }
-    let rate = |&class: &usize| found[class].unwrap_or_default() / transfer(&lumps.classes[class]);
-    Ok(lumps.of_client.iter().map(rate).collect())
+    let rate =
+        |&class: &usize| found[class].unwrap_or_default() / transfer(&equivalence.classes[class]);
+    Ok(equivalence.of_client.iter().map(rate).collect())
 }
 
-/// Of a class of clients at a class of parts.
+/// Use of a class of parts by a class of clients.
 struct Visit {
     part: usize,
-    /// Parts of the class that a client uses.
+    /// Parts of the class per client.
     parts: f64,
-    /// Clients of the class that use a part.
+    /// Clients of the class per part.
     clients: f64,
     probability: f64,
     /// 1; -1 for a stream.
     sign: f64,
-    /// Share of the part's time that it asks for while it moves.
+    /// Share of the part's time that a message uses while it moves.
     share: f64,
-    /// Mean number of its messages there.
+    /// Mean number of the client's messages there.
     present: f64,
 }
 
-/// What is found at a part: sums over all messages there.
+/// Load at a part: sums over all messages there.
 #[derive(Clone, Copy, Default)]
-struct Found {
-    /// Of present a, the share that they ask for.
+struct PartLoad {
+    /// Sum of present a, the share that they use.
     asked: f64,
-    /// Of present a^2.
+    /// Sum of present a^2.
     squares: f64,
-    /// Of present^2 a^2 / at once: what presence for certain takes off the variance.
+    /// Sum of present^2 a^2 / at once: the reduction of the variance by messages that are certainly present.
     certain: f64,
 }
 
-fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
-    let mut classes: Vec<(&Client, Vec<Visit>)> = lumps
+fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace>, Error> {
+    let mut classes: Vec<(&Client, Vec<Visit>)> = equivalence
         .classes
         .iter()
         .map(|class| {
@@ -231,9 +242,9 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
         };
         classes.len()
     ];
-    let mut found = vec![Found::default(); lumps.part_classes];
-    for step in 0..MAX_STEPS {
-        found.fill(Found::default());
+    let mut found = vec![PartLoad::default(); equivalence.part_classes];
+    for step in 0..ITERATIONS_MAX {
+        found.fill(PartLoad::default());
         for (client, visits) in &classes {
             for visit in visits {
                 let here = &mut found[visit.part];
@@ -248,11 +259,11 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
             let most = client.at_once;
             let mut time = client.transfer;
             for visit in visits.iter() {
-                let wait = client.transfer * excess(visit, most, &found[visit.part]);
+                let wait = client.transfer * expected_overload(visit, most, &found[visit.part]);
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // No more than is offered, and than moves.
+            // No more than offered, and than can move.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);
@@ -260,17 +271,18 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
                 .max((throughput - pace.throughput).abs() / throughput.max(f64::MIN_POSITIVE));
             *pace = Pace { throughput, time };
             for visit in visits.iter_mut() {
-                let there = client.transfer * (1.0 + excess(visit, most, &found[visit.part]));
+                let there =
+                    client.transfer * (1.0 + expected_overload(visit, most, &found[visit.part]));
                 let next = (throughput * visit.probability * there).min(most);
                 change = change.max((next - visit.present).abs() / most);
-                // Halfway, as there are fewer the next time where there are many now.
+                // Half of the change per step, since many messages now mean few in the next step.
                 visit.present = match step {
                     0 => next,
                     _ => (visit.present + next) / 2.0,
                 };
             }
         }
-        if change < SETTLED {
+        if change < TOLERANCE {
             return Ok(paces);
         }
     }
@@ -279,8 +291,8 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
     ))
 }
 
-/// E\[(a + A - 1)+\] for one message of a client that finds what there is but for itself.
-fn excess(visit: &Visit, at_once: f64, found: &Found) -> f64 {
+/// Return E\[(a + A - 1)+\] for one message of a client, with A the load of all other messages.
+fn expected_overload(visit: &Visit, at_once: f64, found: &PartLoad) -> f64 {
     let own = visit.present / at_once * visit.share;
     let asked = found.asked - own;
     let squares = found.squares - own * visit.share;
@@ -290,19 +302,19 @@ fn excess(visit: &Visit, at_once: f64, found: &Found) -> f64 {
     let each = squares / asked;
     let mean = asked / each;
     let probability = ((found.certain - own * own) / squares).clamp(0.0, 1.0);
-    each * beyond(mean, probability, (1.0 - visit.share) / each)
+    each * expected_excess(mean, probability, (1.0 - visit.share) / each)
 }
 
-/// E\[(N - limit)+\] of a binomial number N of this mean, `probability` that of each: of a Poisson one
-/// where that is 0, and the mean itself where it is 1.
-fn beyond(mean: f64, probability: f64, limit: f64) -> f64 {
+/// Return E\[(N - limit)+\] of a binomial number N with this mean and `probability` per trial. N is Poisson if the
+/// probability is 0, and constant if it is 1.
+fn expected_excess(mean: f64, probability: f64, limit: f64) -> f64 {
     if limit <= 0.0 {
         return mean - limit;
     }
     if probability > 1.0 - 1e-9 {
         return (mean - limit).max(0.0);
     }
-    // At most so many, which need not be a whole number here.
+    // Number of trials, which need not be a whole number here.
     let most = mean / probability;
     let mut likely = if probability < 1e-9 {
         (-mean).exp()

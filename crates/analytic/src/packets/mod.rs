@@ -1,21 +1,22 @@
-//! I/O on networks of packets: bounds from links and network interfaces, closed loops of clients.
+//! I/O on packet networks: bounds from links and network interfaces, closed loops of clients.
 //!
 //! S. Coll, F. Petrini, E. Frachtenberg, A. Hoisie, *Performance evaluation of I/O traffic and
-//! placement of I/O nodes on a high performance network*, called the QsNET paper below. Its network is a fat tree; what is here
-//! serves networks of any form.
+//! placement of I/O nodes on a high performance network*, called the QsNET paper below. Its network is a fat tree; this
+//! module serves any network.
 //!
-//! | item | what it answers |
+//! | item | result |
 //! |---|---|
-//! | [`Rules`] | what one node can send and receive, one way and both ways; latency (sections 4.1, 4.2) |
-//! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces (section 4.4) |
-//! | [`domain`] | where that holds |
+//! | [`Rules`] | largest send and receive rate of a node, in one and both directions; latency (sections 4.1, 4.2) |
+//! | [`loops`] | throughput of clients with some messages in flight that meet at links and interfaces (section 4.4) |
+//! | [`domain`] | validity of the results for clients |
 //!
-//! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name
-//! says otherwise. Links are numbered as the caller likes.
+//! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name says otherwise.
+//! The caller numbers the links.
 
 pub mod domain;
+mod equivalence;
 pub mod loops;
-mod lumps;
+
 mod rules;
 
 pub use rules::{Bound, Interface, Limit, Link, Rules};

@@ -1,4 +1,4 @@
-//! What one node can send and receive: bounds from its packets, its interface and its links.
+//! Bounds on the send and receive rates of a node, from its packets, its interface and its links.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,53 +8,53 @@ use crate::error::{check, check_not_negative};
 /// A link and the switch behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Bytes per ns in one direction, everything included (section 2.2 of the QsNET paper: 0.4).
+    /// Bytes per ns in one direction, overhead included (section 2.2 of the QsNET paper: 0.4).
     pub bandwidth: f64,
-    /// From a header's arrival at a switch to its departure, if nothing is in its way.
+    /// Time from the arrival of a header at a switch to its departure, without other packets.
     pub switch_ns: f64,
-    /// From the last byte of a packet at its destination to the acknowledgement; 0 when no circuit
-    /// is held for it.
+    /// Time from the last byte of a packet at its destination to the acknowledgement; 0 if packets
+    /// hold no circuits.
     pub acknowledgement_ns: f64,
-    /// What the acknowledgement takes for each switch on its way back.
+    /// Time of the acknowledgement for each switch on its way back.
     pub acknowledgement_switch_ns: f64,
-    /// Packets that can hold the link at a time: its virtual channels; infinite when packets do not
-    /// hold a circuit.
+    /// Packets that can hold the link at the same time: its virtual channels; infinite if packets
+    /// hold no circuits.
     pub circuits: f64,
 }
 
 /// A network interface and the memory behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
-    /// Most data of a packet, in bytes.
+    /// Largest payload of a packet, in bytes.
     pub payload: f64,
-    /// Bytes that a packet has beside its payload.
+    /// Overhead of a packet, in bytes.
     pub overhead: f64,
-    /// Data is padded to a multiple of as many bytes.
+    /// Payloads are padded to a multiple of this number of bytes.
     pub padding: f64,
-    /// Packets of a node that may be under way at a time; infinite when nothing limits them.
+    /// Packets of a node that may be in flight at the same time; infinite without a limit.
     pub in_flight: f64,
     /// Time between two packets of the DMA engine.
     pub dma_ns: f64,
-    /// What each packet received delays a busy DMA engine.
+    /// Delay of a busy DMA engine by each received packet.
     pub receive_ns: f64,
-    /// From a message being asked for to its first packet.
+    /// Time from the request for a message to its first packet.
     pub software_ns: f64,
 }
 
-/// A node on its network.
+/// Parameters of a node and its network.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Its links.
+    /// The links.
     pub link: Link,
-    /// Its interface.
+    /// The interface.
     pub interface: Interface,
 }
 
-/// What holds a rate down.
+/// The bottleneck of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Packets one after the other on a link.
+    /// The link, with one packet after the other.
     Wire,
     /// The DMA engine, or the memory bus behind it.
     Dma,
@@ -62,21 +62,21 @@ pub enum Limit {
     Circuits,
 }
 
-/// The most that is possible, and why.
+/// The largest possible rate and its bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
     /// Bytes of payload per ns.
     pub rate: f64,
-    /// What is in the way of more.
+    /// The bottleneck.
     pub limit: Limit,
 }
 
 impl Rules {
-    /// The same rules when they can be.
+    /// Return these parameters if they are possible.
     ///
     /// # Errors
     /// A number that is negative or not finite (circuits and packets in flight may be infinite), a
-    /// link without bandwidth, packets without payload, no circuit, nothing in flight.
+    /// link without bandwidth, packets without payload, no circuit, no packet in flight.
     pub fn checked(self) -> Result<Self, Error> {
         let Self { link, interface } = self;
         let positive = |field, value: f64| check(field, value, "above zero", value > 0.0);
@@ -108,7 +108,8 @@ impl Rules {
         Ok(self)
     }
 
-    /// Time on a link of a packet with as much data, padding and overhead included.
+    /// Return the time on a link of a packet with `data` bytes of payload, padding and overhead
+    /// included.
     pub fn packet_ns(&self, data: f64) -> f64 {
         let Interface {
             padding, overhead, ..
@@ -120,14 +121,14 @@ impl Rules {
         (padded + overhead) / self.link.bandwidth
     }
 
-    /// Payload that a link carries when full packets follow one right after the other: what a
-    /// destination can receive at most.
+    /// Return the payload rate of a link with full packets, one right after the other: an upper
+    /// bound for a destination.
     pub fn wire_rate(&self) -> f64 {
         self.interface.payload / self.packet_ns(self.interface.payload)
     }
 
-    /// From a packet's first byte at its source to the acknowledgement back there, on a route over
-    /// as many switches on which nothing is in its way.
+    /// Return the time from a packet's first byte at its source to the return of the
+    /// acknowledgement, on a route over `switches` switches without other packets.
     pub fn circuit_ns(&self, switches: u32) -> f64 {
         let Link {
             switch_ns,
@@ -140,17 +141,19 @@ impl Rules {
             + acknowledgement_ns
     }
 
-    /// One node sends to one other, over as many switches (section 4.1 of the QsNET paper).
+    /// Return the bound for one node that sends to another over `switches` switches (section 4.1 of
+    /// the QsNET paper).
     pub fn one_way(&self, switches: u32) -> Bound {
-        least([
+        lowest_bound([
             (Limit::Wire, self.wire_rate()),
             (Limit::Dma, self.interface.payload / self.interface.dma_ns),
             (Limit::Circuits, self.circuits(switches)),
         ])
     }
 
-    /// From a message of `bytes` being asked for to its last byte at the destination, with no other
-    /// message about. Packets follow one another at the pace of [`one_way`](Self::one_way).
+    /// Return the time from the request for a message of `bytes` to its last byte at the
+    /// destination, without other messages. Packets follow one another at the pace of
+    /// [`one_way`](Self::one_way).
     ///
     /// # Errors
     /// A length that is negative or not finite.
@@ -165,9 +168,9 @@ impl Rules {
             + f64::from(switches) * self.link.switch_ns)
     }
 
-    /// Time between the end of one blocking message and the first packet of the next, which a closed
-    /// loop loses with each message: the way of the first packet, the acknowledgement of the last
-    /// one, the software.
+    /// Return the time between the end of one blocking message and the first packet of the next,
+    /// which a closed loop loses per message: the trip of the first packet, the acknowledgement of
+    /// the last one, the software.
     pub fn turn_ns(&self, switches: u32) -> f64 {
         let way = self.circuit_ns(switches) - self.packet_ns(self.interface.payload);
         way + self.interface.software_ns
@@ -179,8 +182,8 @@ impl Rules {
     }
 }
 
-/// The first of the lowest.
-fn least(bounds: [(Limit, f64); 3]) -> Bound {
+/// Return the first of the lowest bounds.
+fn lowest_bound(bounds: [(Limit, f64); 3]) -> Bound {
     let [first, rest @ ..] = bounds.map(|(limit, rate)| Bound { rate, limit });
     let lower = |least: Bound, next: Bound| if next.rate < least.rate { next } else { least };
     rest.into_iter().fold(first, lower)
@@ -190,7 +193,7 @@ fn least(bounds: [(Limit, f64); 3]) -> Bound {
 mod tests {
     use super::*;
 
-    /// As in the reading of the QsNET paper: what is measured there for one node and for two.
+    /// Rates measured in the QsNET paper for one node and for two.
     const ELAN: Rules = Rules {
         link: Link {
             bandwidth: 0.4,
@@ -232,7 +235,7 @@ mod tests {
         near(ping.rate, 320.0 / 955.2);
         near(ELAN.wire_rate(), 320.0 / 945.0);
         near(main_memory().one_way(5).rate, 0.2);
-        // One packet in flight: 945 + 5 * 35 to get there, 50 + 5 * 35 back.
+        // One packet in flight: 945 + 5 * 35 on the way there, 50 + 5 * 35 on the way back.
         let mut single = ELAN;
         single.interface.in_flight = 1.0;
         let bound = single.one_way(5);
@@ -247,13 +250,13 @@ mod tests {
         near(ns(0.0), 1880.0 + 145.0 + 175.0);
         near(ns(1.0), ns(64.0));
         near(ns(64.0), 1880.0 + 305.0 + 175.0);
-        // One byte more than a packet holds is another packet.
+        // One byte more than the payload of a packet needs another packet.
         near(ns(321.0), 1880.0 + 955.2 + 305.0 + 175.0);
         near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
     }
 
     #[test]
-    fn rules_that_cannot_be_are_refused() {
+    fn impossible_rules_are_refused() {
         assert!(ELAN.checked().is_ok());
         let mut rules = ELAN;
         rules.link.circuits = f64::INFINITY;

@@ -1,29 +1,28 @@
-//! Where [`estimate`](super::estimate) holds: its domain.
+//! Domain of validity of [`estimate`](super::estimate).
 //!
-//! The estimate knows no queue of finite length. A packet keeps its slot of the client's queue until its echo is
-//! back. Where few slots are free, packets wait for one, and the estimate is too low. Near the bound of the busiest
-//! link it is too low as well. Both limits were set on 600 random fabrics (`bench/estimates.py sci`, seed 3) and
-//! tested on fresh ones; the guide has the table.
+//! The estimate ignores that queues are finite. A packet keeps its slot of the client's queue until its echo is back.
+//! If few slots are free, packets wait for one, and the estimate is too low. It is also too low near the bound of the
+//! busiest link. Both limits were set on 600 random fabrics (`bench/estimates.py sci`, seed 3) and tested on other
+//! ones; the guide has the table.
 
 use super::{Class, Timing, Waits};
 
-/// Largest load inside the domain, as a share of the load at which the busiest link is full.
+/// Largest load inside the domain, as a share of the load that fills the busiest link.
 pub const LINK_SHARE_MAX: f64 = 0.7;
 
-/// Largest mean share of a client's slots at one interface that packets keep taken.
+/// Largest mean share of a client's slots at one interface that its packets may hold.
 pub const SLOTS_SHARE_MAX: f64 = 0.35;
 
-/// Return the mean number of slots that a client's packets of a class keep taken at one interface: they come at
-/// `rate` per cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`,
-/// partly as an echo.
+/// Return the mean number of slots that a client's packets of a class hold at one interface. They come at `rate` per
+/// cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`, partly as an echo.
 pub fn slots_taken(timing: &Timing, class: &Class, rate: f64, output: f64, ring: &[Waits]) -> f64 {
     let passed: f64 = ring.iter().map(|waits| timing.hop + waits.bypass).sum();
     rate * (output + class.send_slot + passed + class.echo_slot)
 }
 
-/// Say why a fabric is outside the domain: `load` is a share of the link bound, `slots` the largest share of
-/// slots taken. None inside.
-pub fn outside(load: f64, slots: f64) -> Option<String> {
+/// Return why a fabric is outside the domain, or `None` if it is inside. `load` is a share of the link bound, `slots`
+/// the largest share of held slots.
+pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
     if load > LINK_SHARE_MAX {
         let limit = 100.0 * LINK_SHARE_MAX;
         return Some(format!("load above {limit:.0}% of the link bound"));
@@ -38,8 +37,8 @@ pub fn outside(load: f64, slots: f64) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// By Little's law: a packet of 41 symbols on a ring of 4 with 17 cycles a hop holds a slot for
-    /// 41 + 4 x 17 + 5 cycles where nothing waits.
+    /// By Little's law: without waits, a packet of 41 symbols on a ring of 4 with 17 cycles per hop holds a slot for 41
+    /// + 4 x 17 + 5 cycles.
     #[test]
     fn a_slot_is_held_for_a_trip_round_the_ring() {
         let timing = Timing {
@@ -64,17 +63,17 @@ mod tests {
         assert!((taken(10.0, &ring) - 1.3).abs() < 1e-12);
     }
 
-    /// More load or more slots taken never leads back into the domain.
+    /// More load or more held slots never lead back into the domain.
     #[test]
     fn the_domain_ends_once() {
-        assert_eq!(outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);
+        assert_eq!(reason_outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);
         assert!(
-            outside(0.71, 0.0)
+            reason_outside(0.71, 0.0)
                 .unwrap()
                 .contains("70% of the link bound")
         );
         assert!(
-            outside(0.0, 0.36)
+            reason_outside(0.0, 0.36)
                 .unwrap()
                 .contains("35% of a client's slots")
         );

@@ -1,19 +1,19 @@
 //! Peak effective throughput in the closed forms of section 4 of the SCI paper, in GB/s.
 //!
-//! The paper takes the rings as if every node passed on whole packets in step (store and forward):
-//! then all links are busy all the time, and a packet costs 41 symbols on each link that it crosses
-//! and 5 on each link that its echo crosses. [`peak`] is that for any such numbers.
+//! The paper assumes that all nodes pass on whole packets at the same time (store and forward).
+//! Then all links are always busy. A packet costs 41 symbols on each link that it crosses and 5 on
+//! each link that its echo crosses. [`peak`] computes this for any such numbers.
 
 use super::Protocol;
 use crate::Error;
 use crate::error::check;
 
-/// Peak effective throughput of a fabric in which each node starts packets on `rings_per_node`
-/// rings, and a packet crosses `send_links` links on average and its echoes `echo_links`: the common
-/// form of Eq. 1, 2 and 4.
+/// Return the peak effective throughput of a fabric: the common form of Eq. 1, 2 and 4. Each node
+/// starts packets on `rings_per_node` rings. A packet crosses `send_links` links on average and its
+/// echoes `echo_links`.
 ///
 /// # Errors
-/// Numbers that no fabric has: fewer than 2 nodes, no ring, a mean distance below 1 link.
+/// Numbers that no fabric can have: fewer than 2 nodes, no ring, a mean distance below 1 link.
 pub fn peak(
     protocol: &Protocol,
     nodes: u32,
@@ -35,7 +35,8 @@ pub fn peak(
     ))
 }
 
-/// `links` packets at the same time, each of which takes its links one after the other.
+/// Return the throughput of `links` simultaneous packets, each of which uses its links one after
+/// the other.
 fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_links: f64) -> f64 {
     let symbols = protocol.send_slot() * send_links + protocol.echo_slot() * echo_links;
     links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)
@@ -46,19 +47,19 @@ fn check_nodes(nodes: u32) -> Result<f64, Error> {
     check("number of nodes", count, "2 or more", nodes >= 2)
 }
 
-/// Eq. 1: one ring, whose packets and echoes cross N / 2 links each. The same for any number of
-/// nodes: 64 bytes in 46 ns, 1.39 GB/s.
+/// Return Eq. 1: one ring, whose packets and echoes cross N / 2 links each. The result is the same
+/// for any number of nodes: 64 bytes in 46 ns, 1.39 GB/s.
 pub fn single_ring(protocol: &Protocol) -> f64 {
     store_and_forward(protocol, 1.0, 0.5, 0.5)
 }
 
-/// Eq. 2: bound for two counter-rotating rings, with N / 4 links for packets and 3 N / 4 for echoes.
-/// The same for any number of nodes, 4.57 GB/s.
+/// Return Eq. 2: the bound for two counter-rotating rings, with N / 4 links for packets and 3 N / 4
+/// for echoes. The result is the same for any number of nodes, 4.57 GB/s.
 pub fn counter_rotating_bound(protocol: &Protocol) -> f64 {
     store_and_forward(protocol, 2.0, 0.25, 0.75)
 }
 
-/// Mean distance in links to the other nodes of counter-rotating rings (section 4.1):
+/// Return the mean distance in links to the other nodes of counter-rotating rings (section 4.1):
 /// N^2 / (4 (N - 1)) for even N, (N + 1) / 4 for odd N.
 ///
 /// # Errors
@@ -71,8 +72,8 @@ pub fn counter_rotating_distance(nodes: u32) -> Result<f64, Error> {
     })
 }
 
-/// Table 2: two counter-rotating rings, with the mean distance d of
-/// [`counter_rotating_distance`] in place of N / 4, and N - d links for echoes.
+/// Return Table 2: two counter-rotating rings, with the mean distance d of
+/// [`counter_rotating_distance`] instead of N / 4, and N - d links for echoes.
 ///
 /// # Errors
 /// Fewer than 2 nodes.
@@ -81,8 +82,8 @@ pub fn counter_rotating(protocol: &Protocol, nodes: u32) -> Result<f64, Error> {
     peak(protocol, nodes, 2, distance, f64::from(nodes) - distance)
 }
 
-/// Eq. 3: mean distance in links to the other nodes of a unidirectional torus of `side` by `side`
-/// nodes, N / (sqrt(N) + 1). The echoes of a packet cross as many.
+/// Return Eq. 3: the mean distance in links to the other nodes of a unidirectional torus of `side`
+/// by `side` nodes, N / (sqrt(N) + 1). The echoes of a packet cross as many links.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -101,8 +102,8 @@ fn check_side(side: u32) -> Result<f64, Error> {
     )
 }
 
-/// Eq. 4, left side: a unidirectional torus of `side` by `side` nodes, computed without rounding on
-/// the way: [`single_ring`] times sqrt(N) + 1.
+/// Return the left side of Eq. 4: a unidirectional torus of `side` by `side` nodes, [`single_ring`]
+/// times sqrt(N) + 1 without intermediate rounding.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -112,8 +113,8 @@ pub fn torus(protocol: &Protocol, side: u32) -> Result<f64, Error> {
     Ok(store_and_forward(protocol, links, distance, distance))
 }
 
-/// Table 4: the right side of Eq. 4, for which the paper rounds the peak of one ring to hundredths
-/// of GB/s before it multiplies with sqrt(N) + 1.
+/// Return Table 4: the right side of Eq. 4, for which the paper rounds the peak of one ring to
+/// hundredths of GB/s before the multiplication with sqrt(N) + 1.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn as_the_paper_prints_them() {
+    fn results_equal_those_printed_in_the_paper() {
         assert_eq!(printed(single_ring(&PAPER)), "1.39");
         assert_eq!(printed(counter_rotating_bound(&PAPER)), "4.57");
         // Table 2.
@@ -145,14 +146,14 @@ mod tests {
         for (side, value) in [(3, "5.56"), (4, "6.95"), (5, "8.34"), (6, "9.73")] {
             assert_eq!(printed(torus_rounded(&PAPER, side).unwrap()), value);
         }
-        // Without its rounding.
+        // Without the paper's rounding.
         for (side, value) in [(3, "5.57"), (4, "6.96"), (5, "8.35"), (6, "9.74")] {
             assert_eq!(printed(torus(&PAPER, side).unwrap()), value);
         }
     }
 
     #[test]
-    fn the_closed_forms_are_the_general_one() {
+    fn the_closed_forms_equal_the_general_one() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
         for nodes in 2..40 {
             let half = f64::from(nodes) / 2.0;
@@ -166,7 +167,7 @@ mod tests {
             let torus = torus(&PAPER, nodes).unwrap();
             assert!(close(torus, general));
             assert!(close(torus, single_ring(&PAPER) * f64::from(nodes + 1)));
-            // Longer echoes make Table 2 lower than the bound, which it approaches.
+            // Longer echoes make Table 2 lower than the bound, which it approaches for large N.
             assert!(counter_rotating(&PAPER, nodes).unwrap() < counter_rotating_bound(&PAPER));
         }
         let large = counter_rotating(&PAPER, 60_000).unwrap();
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn fabrics_that_are_none_are_refused() {
+    fn impossible_fabrics_are_refused() {
         let message = counter_rotating(&PAPER, 1).unwrap_err().to_string();
         assert_eq!(message, "number of nodes is 1; it must be 2 or more");
         assert!(torus(&PAPER, 1).is_err() && torus_rounded(&PAPER, 0).is_err());

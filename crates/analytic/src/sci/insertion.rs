@@ -1,64 +1,67 @@
-//! The output of one interface of a register-insertion ring, as a queue.
+//! The output of one interface of a register-insertion ring as a queue.
 //!
-//! Two streams leave by it: packets that pass on the ring, and those that enter the ring here, its
-//! own. No packet is broken off. An own packet starts at the end of any packet if the bypass FIFO
-//! is empty, even between two packets that come one right after the other; what passes meanwhile
-//! waits in the bypass FIFO, and no further own packet starts until that is empty again.
+//! Two streams leave through the output: passing packets, which stay on the ring, and own packets,
+//! which enter the ring here. No packet is interrupted. An own packet starts at the end of any
+//! packet if the bypass FIFO is empty, even between two adjacent packets. Packets that pass
+//! meanwhile wait in the bypass FIFO. No further own packet starts until the FIFO is empty again.
 //!
-//! The passing packets come over one link, so that they never wait for one another. Seen in time
-//! that the incoming link is free, they come in *trains*: trains begin at random (Poisson), and
-//! another packet follows right after the one before with probability c, the coupling. (Trains with
-//! such a coupling are how Scott, Goodman and Vernon, *Performance of the SCI ring*, ISCA 1992,
-//! describe the traffic of a ring.) With that, the queue is solved without further approximation:
+//! Passing packets arrive over one link, so they never wait for one another. Measured in free
+//! symbols of the incoming link, they arrive in *trains*: trains begin at random (Poisson), and
+//! another packet follows directly after the previous one with probability c, the coupling. (Scott,
+//! Goodman and Vernon, *Performance of the SCI ring*, ISCA 1992, describe the traffic of a ring by
+//! trains with such a coupling.) With this assumption the queue is solved without further
+//! approximation:
 //!
-//! - An own packet of length X delays what passes by X symbols less the free ones that have come
-//!   since. The bypass is empty again after as much time as X free symbols take to come, its
-//!   completion time C: with q, the share of passing packets in all time, and trains that begin at
-//!   the rate v per free symbol and last T, E\[C\] = X / (1 - q), var C = X v E\[T^2\].
-//! - An own packet that finds no other has found a passing packet with probability z (an alternating
-//!   process, free at its beginning, after an exponential time) and waits for its end. Then the rest
-//!   of the train follows, so that its completion time is longer by c / (1 - c) packets on average.
-//! - So own packets form a queue M/G/1 whose service is C, except for the first of each busy
+//! - An own packet of length X delays passing packets by X symbols minus the free symbols that have
+//!   arrived since. The bypass is empty again after its completion time C, in which X free symbols
+//!   arrive. Let q be the share of time with passing packets. Trains begin at the rate v per free
+//!   symbol and last T. Then E\[C\] = X / (1 - q), var C = X v E\[T^2\].
+//! - An own packet that finds no other own packet finds a passing packet with probability z (an
+//!   alternating process, free at its beginning, after an exponential time) and waits for its end.
+//!   The rest of the train follows, which lengthens the completion time by c / (1 - c) packets on
+//!   average.
+//! - So own packets form an M/G/1 queue with the service time C, except for the first of each busy
 //!   period (Welch, *On a generalized M/G/1 queuing process*, Oper. Res. 12 (1964)).
-//! - A passing packet is delayed by every own packet whose completion time it comes in: by X / 2 on
-//!   average where it comes at random, by X if it is in the train that the own packet broke.
+//! - A passing packet is delayed by every own packet in whose completion time it arrives: by X / 2
+//!   on average if it arrives at random, by X if it belongs to the train that the own packet
+//!   interrupted.
 //!
-//! For c, the rest of a train that an own packet finds is taken to be as long as the rest of a busy
-//! period of a queue M/D/1 with utilisation q, the train that such a queue would send out:
-//! c = (1 - u^2) / (1 + u^2), u = 1 - q.
+//! For c, the rest of a train that an own packet finds is assumed to be as long as the rest of a
+//! busy period of an M/D/1 queue with utilisation q, whose output would be that train: c = (1 -
+//! u^2) / (1 + u^2), u = 1 - q.
 
 /// Packets of one length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stream {
     /// Packets per cycle.
     pub rate: f64,
-    /// Their length in symbols, idle included.
+    /// Length of a packet in symbols, idle included.
     pub symbols: f64,
 }
 
 /// Mean waits at one interface, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waits {
-    /// Share of time in which its link carries packets and their idles; beyond 1 when more is
-    /// offered than it can carry.
+    /// Share of time in which the link carries packets and their idles. It exceeds 1 if the offered
+    /// load exceeds the capacity.
     pub utilisation: f64,
-    /// Of packets that enter the ring here, until they start; infinite at a utilisation of 1 or
-    /// more.
+    /// Wait of packets that enter the ring here, until they start. It is infinite at a utilisation
+    /// of 1 or more.
     pub output: f64,
-    /// Of packets that pass, in the bypass FIFO.
+    /// Wait of passing packets in the bypass FIFO.
     pub bypass: f64,
 }
 
 /// Sums of the rates times powers of the lengths.
 #[derive(Debug, Clone, Copy, Default)]
-struct Powers {
+struct RateSums {
     rate: f64,
     first: f64,
     second: f64,
 }
 
-impl Powers {
-    fn of(streams: &[Stream]) -> Self {
+impl RateSums {
+    fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
             terms.sum()
@@ -71,13 +74,13 @@ impl Powers {
     }
 }
 
-/// Mean waits at an interface where `own` packets enter the ring and `passing` ones pass, echoes
-/// included. Rates and lengths are finite and not negative.
+/// Return the mean waits at an interface for packets `own` that enter the ring and packets
+/// `passing`, echoes included. Rates and lengths are finite and not negative.
 pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
-    let (o, p) = (Powers::of(own), Powers::of(passing));
+    let (o, p) = (RateSums::new(own), RateSums::new(passing));
     let utilisation = o.first + p.first;
     if utilisation >= 1.0 {
-        // Own packets wait without end, so that one starts whenever the bypass is empty.
+        // Own packets wait without end, so one starts whenever the bypass is empty.
         let bypass = match o.first > 0.0 {
             false => 0.0,
             true if p.first < 1.0 => o.second / (2.0 * o.first),
@@ -89,16 +92,17 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
             bypass,
         };
     }
-    let trains = Trains::of(&p);
-    let found = Found::of(&trains, o.rate, passing);
+    let trains = Trains::new(&p);
+    let found = PassingPacket::new(&trains, o.rate, passing);
 
-    // Moments of the completion time, averaged over own packets; each sum is over one of them.
+    // Moments of the completion time, averaged over own packets. Each sum is divided by their rate.
     let per_own = |value: f64| if o.rate > 0.0 { value / o.rate } else { 0.0 };
     let (length, square) = (per_own(o.first), per_own(o.second));
     let free = 1.0 - p.first;
     let mean = length / free;
     let second = square / (free * free) + length * trains.starts * trains.second;
-    // The first of a busy period: the wait for a packet found and the rest of its train on top.
+    // The first packet of a busy period also waits for the passing packet and the rest of its
+    // train.
     let longer = mean + trains.rest;
     let longer_second = second + 2.0 * mean * trains.rest + trains.rest_second;
     let first = (1.0 - found.probability) * mean + found.wait + found.probability * longer;
@@ -124,22 +128,22 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     }
 }
 
-/// The trains of the passing packets.
+/// Trains of the passing packets.
 struct Trains {
     coupling: f64,
-    /// Trains that begin per free symbol.
+    /// Rate of trains per free symbol.
     starts: f64,
-    /// E\[T^2\] of their length.
+    /// E\[T^2\] of the train length T.
     second: f64,
-    /// Mean number and length of the packets after any one of a train.
+    /// Mean number and length of the packets that follow a packet in its train.
     rest_packets: f64,
     rest: f64,
     rest_second: f64,
 }
 
 impl Trains {
-    fn of(passing: &Powers) -> Self {
-        let &Powers {
+    fn new(passing: &RateSums) -> Self {
+        let &RateSums {
             rate,
             first,
             second,
@@ -158,7 +162,7 @@ impl Trains {
         let coupling = (1.0 - free * free) / (1.0 + free * free);
         let more = coupling / (1.0 - coupling);
         let (mean, square) = (first / rate, second / rate);
-        // A geometric number of packets, 1 / (1 - c) on average.
+        // The number of packets is geometric, 1 / (1 - c) on average.
         let train_second = square * (1.0 + more) + 2.0 * more * (1.0 + more) * mean * mean;
         Self {
             coupling,
@@ -171,19 +175,19 @@ impl Trains {
     }
 }
 
-/// The passing packet that the first own packet of a busy period finds on its way.
-struct Found {
-    /// That there is one.
+/// The passing packet that the first own packet of a busy period may find.
+struct PassingPacket {
+    /// Probability that it finds one.
     probability: f64,
-    /// Time until its end, 0 if there is none.
+    /// Time until the end of that packet, 0 if there is none.
     wait: f64,
     wait_second: f64,
 }
 
-impl Found {
-    /// Own packets come at `rate`; that long after the bypass was emptied, at a free symbol, is the
-    /// first of a busy period.
-    fn of(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
+impl PassingPacket {
+    /// Compute the values. The first own packet of a busy period arrives at an exponential time
+    /// with rate `rate` after the bypass became empty at a free symbol.
+    fn new(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
         let packets: f64 = passing.iter().map(|s| s.rate).sum();
         if packets == 0.0 {
             return Self {
@@ -192,13 +196,16 @@ impl Found {
                 wait_second: 0.0,
             };
         }
-        // E[(1 - exp(-rate Y)) / rate] and, in the same manner divided by the rate, the expected
-        // rest and square of the rest of a packet of length Y in which the own one comes.
+        // E[(1 - exp(-rate Y)) / rate], and likewise, divided by the rate, the expected rest and
+        // squared rest of a packet of length Y in which the own packet arrives.
         let mean = |power: i32, factor: f64| -> f64 {
-            let of = |s: &Stream| {
-                s.rate * s.symbols.powi(power) * factor * tail(power as u32, rate * s.symbols)
+            let term = |s: &Stream| {
+                s.rate
+                    * s.symbols.powi(power)
+                    * factor
+                    * exp_series_tail(power as u32, rate * s.symbols)
             };
-            passing.iter().map(of).sum::<f64>() / packets
+            passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
         // The same for a whole train.
@@ -212,9 +219,9 @@ impl Found {
     }
 }
 
-/// The series of exp(-x) from the n-th term on, its sign and x^n taken out:
-/// the sum of (-x)^k / (k + n)! over k.
-fn tail(n: u32, x: f64) -> f64 {
+/// Return the series of exp(-x) from the n-th term on, without its sign and x^n: the sum of (-x)^k
+/// / (k + n)! over k.
+fn exp_series_tail(n: u32, x: f64) -> f64 {
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
     if x < 1.0 {
         let mut term = 1.0 / factorial(n);
@@ -262,14 +269,15 @@ mod tests {
     }
 
     #[test]
-    fn rare_packets_are_delayed_by_half_of_each_that_enters() {
-        // In the time that X free symbols take to come, each at any time of it.
+    fn rare_packets_are_delayed_by_half_of_each_entering_packet() {
+        // Each passing packet arrives at a random moment of the time in which X free symbols
+        // arrive.
         let found = solve(&[stream(0.01, 41.0)], &[stream(1e-12, 41.0)]);
         assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
     }
 
     #[test]
-    fn an_overloaded_output_never_gets_done() {
+    fn an_overloaded_output_has_infinite_waits() {
         let found = solve(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]);
         assert!((found.utilisation - 1.23).abs() < 1e-12);
         assert_eq!(found.output, f64::INFINITY);
@@ -279,10 +287,10 @@ mod tests {
     }
 
     #[test]
-    fn tails_are_those_of_the_exponential() {
+    fn series_tails_equal_those_of_the_exponential() {
         for x in [1e-12, 0.3, 0.999, 1.0, 1.5, 40.0_f64] {
             let close = |n, expected: f64| {
-                assert!((tail(n, x) - expected).abs() < 1e-9, "{n}, {x}");
+                assert!((exp_series_tail(n, x) - expected).abs() < 1e-9, "{n}, {x}");
             };
             close(0, (-x).exp());
             close(1, -(-x).exp_m1() / x);
@@ -291,6 +299,9 @@ mod tests {
                 close(3, (1.0 - x + x * x / 2.0 - (-x).exp()) / (x * x * x));
             }
         }
-        assert!((tail(2, 0.0) - 0.5).abs() < 1e-15 && (tail(3, 0.0) - 1.0 / 6.0).abs() < 1e-15);
+        assert!(
+            (exp_series_tail(2, 0.0) - 0.5).abs() < 1e-15
+                && (exp_series_tail(3, 0.0) - 1.0 / 6.0).abs() < 1e-15
+        );
     }
 }

@@ -8,11 +8,11 @@ use crate::error::check_not_negative;
 /// Fixed times of a fabric, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// From a node's output to its neighbour's, or to the neighbour's client.
+    /// From a node's output to the output of its neighbour, or to the neighbour's client.
     pub hop: f64,
-    /// More than a hop, for a change of ring.
+    /// Additional time for a change of ring.
     pub ring_change: f64,
-    /// Idle symbols after each packet, which its receiver need not wait for.
+    /// Idle symbols after each packet. The receiver need not wait for them.
     pub idle: f64,
 }
 
@@ -25,47 +25,46 @@ impl Timing {
     }
 }
 
-/// Mean time in cycles from the generation of a packet to the arrival of its tail when it meets no
-/// other packet: its length, its links and its changes of ring.
+/// Return the mean time in cycles from the generation of a packet to the arrival of its tail
+/// without other packets: its length, its links and its changes of ring.
 ///
 /// # Errors
 /// Numbers that are negative or not finite.
 pub fn light_load_latency(timing: &Timing, class: &Class) -> Result<f64, Error> {
     timing.check()?;
     link_symbols(&[*class])?;
-    Ok(unloaded(timing, class))
+    Ok(unloaded_latency(timing, class))
 }
 
-fn unloaded(timing: &Timing, class: &Class) -> f64 {
+fn unloaded_latency(timing: &Timing, class: &Class) -> f64 {
     (class.send_slot - timing.idle).max(0.0)
         + timing.hop * class.mean_links()
         + timing.ring_change * class.mean_changes().max(0.0)
 }
 
-/// What [`estimate`] finds.
+/// Result of [`estimate`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// By link.
+    /// Waits at each link.
     pub waits: Vec<Waits>,
-    /// Mean latency of each class in cycles, from generation to the arrival of the tail; infinite
-    /// when packets of the class enter a ring at a link that is busy all the time.
+    /// Mean latency of each class in cycles, from generation to the arrival of the tail. It is
+    /// infinite if packets of the class enter a ring at a link that is always busy.
     pub latencies: Vec<f64>,
 }
 
-/// Estimates latencies at a rate of transactions per cycle (by all nodes together), with Poisson
-/// arrivals at all nodes. It saturates where [`bottleneck`](super::bottleneck) says.
+/// Estimate latencies at a rate of transactions per cycle (of all nodes together), with Poisson
+/// arrivals at all nodes. The estimate saturates at the load of [`bottleneck`](super::bottleneck).
 ///
-/// A packet takes its length, a time for each link and one for each change of ring; it waits at every
-/// interface where it enters a ring, and in every bypass FIFO that it passes. The mean waits come
-/// from the queue of one interface ([`insertion`](super::insertion)), with packets that enter at
-/// random times.
+/// The latency of a packet is its length, a time per link and a time per change of ring, plus its
+/// waits: at every interface where it enters a ring, and in every bypass FIFO that it passes. The
+/// mean waits come from the queue of one interface ([`insertion`](super::insertion)), with packets
+/// that enter at random times.
 ///
-/// Left out: busy echoes and what is sent again because of them; queues of finite length, slots held
-/// until the echo has come back and clients that block; go bits; waits in the crossbar of an agent;
-/// that packets come from the switch one after another; that the waits of neighbours depend on one
-/// another. Clients and switches that block make the true latency grow without bound before a link
-/// is full, so that the estimate is too low near saturation; on long single rings, where nothing
-/// blocks, it is somewhat too high there.
+/// The estimate neglects: busy echoes and retries; finite queues, slots held until the echo returns
+/// and clients that block; go bits; waits in the crossbar of an agent; the order of packets from a
+/// switch; the dependence between the waits of neighbours. Clients and switches that block make the
+/// true latency grow without bound before a link is full, so the estimate is too low near
+/// saturation. On long single rings, where nothing blocks, it is somewhat too high there.
 ///
 /// # Errors
 /// Numbers that are negative or not finite, or classes over different numbers of links.
@@ -74,14 +73,14 @@ pub fn estimate(timing: &Timing, classes: &[Class], rate: f64) -> Result<Estimat
     check_not_negative("transactions per cycle", rate)?;
     let links = link_symbols(classes)?.len();
     let waits: Vec<Waits> = (0..links)
-        .map(|link| interface(classes, rate, link))
+        .map(|link| interface_waits(classes, rate, link))
         .collect();
     let latency = |class: &Class| {
         let waited = class.links.iter().zip(&waits).map(|(load, waits)| {
             let passes = (load.sends - load.starts).max(0.0);
-            times(load.starts, waits.output) + times(passes, waits.bypass)
+            weighted_wait(load.starts, waits.output) + weighted_wait(passes, waits.bypass)
         });
-        unloaded(timing, class) + waited.sum::<f64>()
+        unloaded_latency(timing, class) + waited.sum::<f64>()
     };
     Ok(Estimate {
         latencies: classes.iter().map(latency).collect(),
@@ -89,12 +88,12 @@ pub fn estimate(timing: &Timing, classes: &[Class], rate: f64) -> Result<Estimat
     })
 }
 
-/// A wait that nobody has counts nothing, infinite or not.
-fn times(packets: f64, wait: f64) -> f64 {
+/// Return the product, or zero without packets, even if the wait is infinite.
+fn weighted_wait(packets: f64, wait: f64) -> f64 {
     if packets > 0.0 { packets * wait } else { 0.0 }
 }
 
-fn interface(classes: &[Class], rate: f64, link: usize) -> Waits {
+fn interface_waits(classes: &[Class], rate: f64, link: usize) -> Waits {
     let (mut own, mut passing) = (Vec::new(), Vec::new());
     for class in classes {
         let load = class.links[link];
@@ -117,7 +116,7 @@ mod tests {
     use isthmus_topology::rings::LinkUse;
     use proptest::prelude::*;
 
-    /// 17 cycles a hop and 33 a ring change: the residuals of the paper's light-load latencies.
+    /// 17 cycles per hop and 33 per ring change, derived from the paper's light-load latencies.
     const TIMING: Timing = Timing {
         hop: 17.0,
         ring_change: 33.0,
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn without_load_nothing_waits() {
-        // A path of two links, a change of ring and one link, no echoes counted.
+        // A path of two links, a change of ring and one link, without echoes.
         let link = |starts| LinkUse {
             sends: 1.0,
             echoes: 0.0,
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_may_be_written_as_two() {
+    fn a_class_may_be_split_in_two() {
         let load = LinkUse {
             sends: 0.5,
             echoes: 0.5,
@@ -173,7 +172,7 @@ mod tests {
         let two = estimate(&TIMING, &[half, half], 0.03).unwrap();
         assert!((one.latencies[0] / two.latencies[0] - 1.0).abs() < 1e-12);
         assert_eq!(two.latencies[0], two.latencies[1]);
-        // Longer packets beside it delay both.
+        // Longer packets of another class delay both.
         let long = Class {
             send_slot: 137.0,
             ..half
@@ -221,7 +220,7 @@ mod tests {
         }
 
         #[test]
-        fn it_saturates_at_the_bottleneck(links in loads()) {
+        fn estimates_saturate_at_the_bottleneck(links in loads()) {
             let class = moves(&links);
             let found = bottleneck(&[class]).unwrap();
             let at = |share: f64| estimate(&TIMING, &[class], share * found.saturation_rate()).unwrap();

@@ -1,60 +1,60 @@
-//! What packets ask of the links of any fabric, and the throughput that this allows.
+//! Load of the links of any fabric, and the throughput that it permits.
 
 use crate::Error;
 use crate::error::{check, check_not_negative};
 use isthmus_topology::rings::LinkUse;
 
-/// Packets of one length and one pattern of paths: all moves, or all requests, or all responses.
+/// Packets of one length and one pattern of paths: all moves, all requests, or all responses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class<'a> {
-    /// Packets of the class in one transaction: 1 for a move, for the requests and for the
-    /// responses of reads.
+    /// Packets of the class per transaction: 1 for a move, and for the requests and the responses
+    /// of reads.
     pub per_transaction: f64,
-    /// Symbols that a packet takes on a link, its idle included.
+    /// Symbols of a packet on a link, its idle included.
     pub send_slot: f64,
-    /// Symbols that an echo takes on a link, its idle included.
+    /// Symbols of an echo on a link, its idle included.
     pub echo_slot: f64,
-    /// By link. Entries without any packet are all 0. Packets that enter a ring are among those that
-    /// cross the link.
+    /// Load of each link by a packet. Entries of unused links are all 0. Packets that enter a ring
+    /// at a link also count as crossings of it.
     pub links: &'a [LinkUse],
 }
 
 impl Class<'_> {
-    /// Links that a packet crosses on average.
+    /// Return the mean number of links that a packet crosses.
     pub fn mean_links(&self) -> f64 {
         self.links.iter().map(|link| link.sends).sum()
     }
 
-    /// Changes of ring on the way of a packet on average.
+    /// Return the mean number of ring changes of a packet.
     pub fn mean_changes(&self) -> f64 {
         self.links.iter().map(|link| link.starts).sum::<f64>() - 1.0
     }
 
-    /// Symbols on one link for one transaction.
+    /// Return the symbols per transaction on one link.
     pub(super) fn symbols(&self, link: usize) -> f64 {
         let LinkUse { sends, echoes, .. } = self.links[link];
         self.per_transaction * (self.send_slot * sends + self.echo_slot * echoes)
     }
 }
 
-/// The link that is the first to be busy all the time.
+/// The first link that is always busy as the load grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bottleneck {
-    /// Its number; the lowest of equals (to 1 part in 10^9).
+    /// Its number, the lowest of equally loaded links (to 1 part in 10^9).
     pub link: usize,
-    /// Symbols that it carries for one transaction.
+    /// Symbols that it carries per transaction.
     pub symbols: f64,
 }
 
 impl Bottleneck {
-    /// Transactions per cycle with which the link is busy all the time: no fabric carries more.
+    /// Return the transactions per cycle that keep the link always busy. No fabric carries more.
     pub fn saturation_rate(&self) -> f64 {
         1.0 / self.symbols
     }
 }
 
-/// The most loaded link. In fabrics that load all links alike this is the store-and-forward peak of
-/// Eq. 1, 2 and 4 of the SCI paper; in others it is lower.
+/// Return the most loaded link. If all links are loaded alike, the result is the store-and-forward
+/// peak of Eq. 1, 2 and 4 of the SCI paper. Otherwise the peak is lower.
 ///
 /// # Errors
 /// Numbers that are negative or not finite, classes over different numbers of links, no packet at
@@ -70,7 +70,7 @@ pub fn bottleneck(classes: &[Class]) -> Result<Bottleneck, Error> {
     })
 }
 
-/// Symbols of one transaction by link.
+/// Return the symbols per transaction of each link.
 pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
     let Some(first) = classes.first() else {
         return Err(Error::Contradiction("there is no class of packets"));
@@ -89,7 +89,7 @@ pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
             check_not_negative("crossings of a link by packets", link.sends)?;
             check_not_negative("crossings of a link by echoes", link.echoes)?;
             check_not_negative("packets that enter a ring at a link", link.starts)?;
-            // Averages are sums of many shares, which leaves room for rounding.
+            // Averages are sums of many shares and may have rounding errors.
             check(
                 "packets that enter a ring at a link",
                 link.starts,
@@ -107,7 +107,7 @@ mod tests {
     use super::super::{Protocol, equations};
     use super::*;
 
-    /// One ring, all pairs alike: packets and echoes cross half of its links.
+    /// One ring with uniform traffic: packets and echoes cross half of its links.
     pub(in super::super) fn ring(nodes: usize) -> Vec<LinkUse> {
         let load = LinkUse {
             sends: 0.5,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_that_cannot_be_are_refused() {
+    fn impossible_loads_are_refused() {
         let message = |classes: &[Class]| bottleneck(classes).unwrap_err().to_string();
         assert_eq!(message(&[]), "there is no class of packets");
         let (short, long) = (ring(3), ring(4));

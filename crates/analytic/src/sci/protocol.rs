@@ -1,24 +1,24 @@
-//! Lengths of packets on a link.
+//! Packet lengths on a link.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::check;
 
-/// Lengths of packets and the speed of a link.
+/// Packet lengths and the speed of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
-    /// Data of a send packet, in bytes.
+    /// Payload of a send packet, in bytes.
     pub payload_bytes: u32,
-    /// Addresses, time-out information and check sum of a send packet, in bytes.
+    /// Addresses, time-out information and checksum of a send packet, in bytes.
     pub overhead_bytes: u32,
-    /// An echo packet, in bytes.
+    /// Length of an echo packet, in bytes.
     pub echo_bytes: u32,
     /// Idle symbols after each packet.
     pub idle_symbols: u32,
-    /// A symbol, in bytes.
+    /// Length of a symbol, in bytes.
     pub symbol_bytes: u32,
-    /// Time that a symbol takes on a link, in ns.
+    /// Time of a symbol on a link, in ns.
     pub symbol_ns: f64,
 }
 
@@ -33,7 +33,7 @@ impl Protocol {
         symbol_ns: 2.0,
     };
 
-    /// These numbers if a link can be made of them.
+    /// Return these values if they describe a possible link.
     ///
     /// # Errors
     /// A symbol without length or time, or packets without length.
@@ -46,17 +46,17 @@ impl Protocol {
         Ok(self)
     }
 
-    /// Symbols of a send packet, its idle left out: 40 for the 64-byte move.
+    /// Return the symbols of a send packet without its idle: 40 for the 64-byte move.
     pub fn send_symbols(&self) -> f64 {
         self.symbols(self.payload_bytes + self.overhead_bytes)
     }
 
-    /// Symbols that a send packet takes on a link, its idle included: 41 for the 64-byte move.
+    /// Return the symbols of a send packet on a link, its idle included: 41 for the 64-byte move.
     pub fn send_slot(&self) -> f64 {
         self.send_symbols() + f64::from(self.idle_symbols)
     }
 
-    /// Symbols that an echo packet takes on a link, its idle included: 5.
+    /// Return the symbols of an echo packet on a link, its idle included: 5.
     pub fn echo_slot(&self) -> f64 {
         self.symbols(self.echo_bytes) + f64::from(self.idle_symbols)
     }
@@ -75,7 +75,7 @@ mod tests {
         let protocol = Protocol::MOVE_64.checked().unwrap();
         // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
         assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));
-        // What does not fill a symbol takes a whole one.
+        // A partly filled symbol counts as a whole one.
         let odd = Protocol {
             payload_bytes: 1,
             ..protocol

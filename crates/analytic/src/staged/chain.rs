@@ -2,23 +2,23 @@
 
 use super::{Group, Stage, Visit};
 
-/// Number of states that a path can be in; it starts in state 0.
+/// Number of states of a path. Paths start in state 0.
 pub const STATES: usize = 6;
 
-/// Shares of the messages by state.
+/// Share of the messages in each state.
 type States = [f64; STATES];
 
-/// One entry for each stage and each visit of it.
+/// One value for each stage and each of its visits.
 pub(super) type PerVisit<T> = Vec<Vec<T>>;
 
-/// A single-lane input of a router and the share of the messages that come by it.
+/// A single-lane input of a router, and the share of the messages that arrive through it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Input {
     pub(super) port: u32,
     pub(super) probability: f64,
 }
 
-/// Sends the messages on through a stage; returns how many of them take each visit.
+/// Move the messages through a stage. Return the share of messages that makes each visit.
 fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
     let before = *states;
     visits
@@ -38,10 +38,10 @@ fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
         .collect()
 }
 
-/// For each stage and visit, the shares of the single-lane ports crossed just before it.
+/// Return for each stage and visit the shares of the single-lane ports crossed just before it.
 pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>> {
-    // Entry 0 holds the messages that have crossed nothing yet, entry e those whose last was
-    // stage e - 1.
+    // Entry 0 holds the messages that have crossed no stage yet, entry e those whose last stage was
+    // e - 1.
     let mut last: Vec<States> = vec![[0.0; STATES]; stages.len() + 1];
     last[0][0] = 1.0;
     let mut all = Vec::with_capacity(stages.len());
@@ -85,8 +85,8 @@ fn lanes(groups: &[Group], stage: &Stage) -> u32 {
     (stage.visits.first()).map_or(0, |visit| groups[visit.group].lanes)
 }
 
-/// For each stage and visit, the groups crossed afterwards with their probabilities.
-pub(super) fn reach(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
+/// Return for each stage and visit the groups crossed later, with their probabilities.
+pub(super) fn groups_after(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
     let after = |position: usize, state: usize| {
         let mut states = [0.0; STATES];
         states[state] = 1.0;
@@ -111,8 +111,8 @@ pub(super) fn reach(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
         .collect()
 }
 
-/// Spreads the rate and path probability of each group in each stage over its visits, as often as
-/// the chain takes them; a group that the chain never gets to keeps what it has.
+/// Spread the rate and path probability of each group in each stage over its visits, in proportion
+/// to their frequency in the chain. A group that the chain never reaches stays unchanged.
 pub(crate) fn apportion(stages: &mut [Stage]) {
     let mut states = [0.0; STATES];
     states[0] = 1.0;
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    /// Injection lane 0, then three dimensions crossed with 4/7, 2/3 (4/7 again) and so on: a
-    /// message to one of the 7 other nodes of a 3-cube. State 1: has moved.
+    /// Injection lane 0, then three dimensions crossed with probabilities 4/7, 2/3 (4/7 again) and
+    /// so on: a message to one of the 7 other nodes of a 3-cube. State 1: the message has moved.
     fn cube() -> Vec<Stage> {
         let mut stages = vec![Stage {
             port: 0,
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn uniform_traffic_crosses_every_dimension_alike() {
-        let reached = &reach(&cube())[0][0];
+        let reached = &groups_after(&cube())[0][0];
         for group in 1..=3 {
             let crossing: f64 = reached
                 .iter()
@@ -191,8 +191,8 @@ mod tests {
             variation: crate::staged::Variation::Base,
         };
         let inputs = inputs(&[group; 4], &cube());
-        // The lowest dimension of those that have moved: 2/7 of all messages come from dimension 1
-        // (half of 4/7), 1/7 straight from dimension 2; the others (state 0) from the source.
+        // State 1 in the lowest dimension: 2/7 of all messages come from dimension 1 (half of 4/7),
+        // 1/7 straight from dimension 2. The others (state 0) come from the source.
         let of_moved = &inputs[3][1];
         let of_port = |port| of_moved.iter().find(|input| input.port == port).unwrap();
         assert!((of_port(2).probability - 2.0 / 3.0).abs() < 1e-12);
@@ -207,7 +207,8 @@ mod tests {
         let mut stages = cube();
         stages[2].visits[0].path = 4.0 / 7.0;
         apportion(&mut stages);
-        // 3/7 have not moved before dimension 1, 2/3 of them cross it; half of the other 4/7 do.
+        // 3/7 have not moved before dimension 1, and 2/3 of them cross it. Half of the other 4/7
+        // cross it.
         assert!((stages[2].visits[0].path - 2.0 / 7.0).abs() < 1e-12);
         assert!((stages[2].visits[1].path - 2.0 / 7.0).abs() < 1e-12);
     }

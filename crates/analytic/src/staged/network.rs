@@ -1,36 +1,37 @@
-//! Waits, group by group against the direction of travel; bounds and saturation.
+//! Waits, computed group by group against the direction of travel; bounds and saturation.
 
-use super::chain::{Input, PerVisit, STATES, inputs, reach};
+use super::chain::{Input, PerVisit, STATES, groups_after, inputs};
 use super::{Blocking, Group, ManyLanes, Message, Variation};
 use crate::Error;
 use crate::moments::Moments;
 use crate::queue;
 
-/// What a group carries and how long messages wait there.
+/// Load of a group and the wait there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupState {
     /// Messages per cycle on one channel.
     pub rate: f64,
-    /// Length in flits of the messages that cross it.
+    /// Length in flits of the messages that cross the group.
     pub length: Moments,
-    /// Time in cycles for which a message holds it.
+    /// Time for which a message holds a channel, in cycles.
     pub service: Moments,
     /// C^2 used for the wait.
     pub scv: f64,
-    /// rho with the lengths as service times: the share of time in which flits could move.
+    /// rho with the lengths as service times: the share of time in which flits move if nothing
+    /// blocks.
     pub carried: f64,
-    /// rho with the adjusted service times; 1 or more where the group is saturated.
+    /// rho with the adjusted service times. At 1 or more the group is saturated.
     pub utilisation: f64,
-    /// Wait in cycles; infinite where the group or one after it is saturated.
+    /// Wait in cycles; infinite if the group or a later one is saturated.
     pub wait: Moments,
 }
 
-/// Rules that hold for the whole network.
+/// Rules for the whole network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// The formula for several lanes.
     pub many_lanes: ManyLanes,
-    /// Whose messages a worm may have to wait for.
+    /// Messages for which a worm may have to wait.
     pub blocking: Blocking,
 }
 
@@ -40,7 +41,7 @@ pub struct Network {
     groups: Vec<Group>,
     messages: Vec<Message>,
     rules: Rules,
-    /// Who crosses each group.
+    /// Message classes that cross each group.
     crossings: Vec<Vec<Crossing>>,
     /// By message, stage and visit: the single-lane ports before it, with their probabilities.
     inputs: Vec<PerVisit<Vec<Input>>>,
@@ -48,23 +49,23 @@ pub struct Network {
     reach: Vec<PerVisit<Vec<(usize, f64)>>>,
 }
 
-/// The state of every group, and what each message class sees of it.
+/// State of every group, and the part of it that each message class experiences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solved {
     /// One entry per group.
     pub groups: Vec<GroupState>,
-    /// Share of a group's wait that falls to a message: by message, stage and visit.
+    /// Share of a group's wait that a message experiences, by message, stage and visit.
     seen: Vec<PerVisit<f64>>,
-    /// Waits from a stage on, by message, stage and state, as far as they are known.
+    /// Sum of the waits from a stage on, by message, stage and state, if already computed.
     ahead: Vec<Vec<Option<[Moments; STATES]>>>,
 }
 
 impl Network {
-    /// A network; see the module's description for the order of `groups`.
+    /// Return a network. The module description explains the order of `groups`.
     ///
     /// # Errors
-    /// A message that does not cross groups in ascending order, or crosses a group that is not
-    /// there.
+    /// A message that does not cross groups in ascending order, or crosses a group that does not
+    /// exist.
     pub fn new(groups: Vec<Group>, messages: Vec<Message>, rules: Rules) -> Result<Self, Error> {
         for message in &messages {
             let mut below = 0;
@@ -93,7 +94,7 @@ impl Network {
             .collect();
         let reach = messages
             .iter()
-            .map(|message| reach(&message.stages))
+            .map(|message| groups_after(&message.stages))
             .collect();
         Ok(Self {
             groups,
@@ -105,12 +106,12 @@ impl Network {
         })
     }
 
-    /// The message classes.
+    /// Return the message classes.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// State of every group when each class sends `load` times its rate.
+    /// Return the state of every group when each class sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = Solved {
             groups: vec![IDLE; self.groups.len()],
@@ -131,8 +132,8 @@ impl Network {
         solved
     }
 
-    /// The load at which rho = 1 on the most used group if worms never blocked, and that group:
-    /// an upper bound of the saturation load. `None` if nothing is sent.
+    /// Return the load at which rho = 1 on the most used group if worms never blocked, and that
+    /// group. This is an upper bound of the saturation load. `None` without messages.
     pub fn bound(&self) -> Option<(f64, usize)> {
         let mut lowest: Option<(f64, usize)> = None;
         for (index, (group, crossings)) in self.groups.iter().zip(&self.crossings).enumerate() {
@@ -150,12 +151,13 @@ impl Network {
         lowest
     }
 
-    /// The load at which some group first has rho = 1 with its adjusted service time, and that
-    /// group. `None` if nothing is sent. Found by bisection below [`Network::bound`].
+    /// Return the load at which some group first has rho = 1 with its adjusted service time, and
+    /// that group. `None` without messages. The load is found by bisection below
+    /// [`Network::bound`].
     ///
-    /// Beyond it [`Network::solve`] need not find a saturated group at every load: where waits
+    /// Beyond it [`Network::solve`] need not find a saturated group at every load. Where waits
     /// overlap ([`Blocking::OtherInputs`] with [`Variation::WithWaits`]), an unbounded wait can
-    /// take over the shares of the others.
+    /// replace the shares of the others.
     pub fn saturation(&self) -> Option<(f64, usize)> {
         let (mut high, mut group) = self.bound()?;
         let mut low = 0.0;
@@ -169,13 +171,13 @@ impl Network {
         Some((high, group))
     }
 
-    /// The last group (in path order) that is saturated: the one that holds up those before it.
+    /// Return the last saturated group in path order, which blocks the groups before it.
     pub fn saturated(&self, solved: &Solved) -> Option<usize> {
         (solved.groups.iter()).rposition(|state| state.utilisation >= 1.0)
     }
 
-    /// Cycles that a header of `message` needs: `(channels, waits after the first channel, wait for
-    /// the first channel)`.
+    /// Return the cycles that a header of `message` needs: `(channels, waits after the first
+    /// channel, wait for the first channel)`.
     pub fn header(&self, message: usize, solved: &Solved) -> (f64, f64, f64) {
         let (mut channels, mut waits, mut source) = (0.0, 0.0, 0.0);
         for (position, stage) in self.messages[message].stages.iter().enumerate() {
@@ -184,11 +186,11 @@ impl Network {
                 if visit.path > 0.0 {
                     channels += visit.path;
                     let wait = solved.groups[visit.group].wait.mean;
-                    let felt = visit.path * felt(*seen, wait);
+                    let mean_wait = visit.path * mean_wait(*seen, wait);
                     if position == 0 {
-                        source += felt;
+                        source += mean_wait;
                     } else {
-                        waits += felt;
+                        waits += mean_wait;
                     }
                 }
             }
@@ -210,7 +212,7 @@ impl Network {
             lengths.push((crossing.rate, length));
             let stage = crossing.stage;
             let to = self.messages[crossing.message].stages[stage].visits[crossing.visit].to;
-            let waits = self.ahead(crossing.message, stage + 1, solved)[to];
+            let waits = self.waits_ahead(crossing.message, stage + 1, solved)[to];
             services.push((
                 crossing.rate,
                 length.plus(&if group.variation == Variation::WithWaits {
@@ -254,25 +256,25 @@ impl Network {
             wait: queue::wait_moments(rate, &service, group.lanes, mean),
         };
         if self.rules.blocking == Blocking::OtherInputs {
-            self.see_other_inputs(index, &services, solved);
+            self.share_waits(index, &services, solved);
         }
     }
 
-    /// Waits of `message` in `stage` and after it, by the state in which it gets there.
-    fn ahead(&self, message: usize, stage: usize, solved: &mut Solved) -> [Moments; STATES] {
+    /// Return the waits of `message` in `stage` and after it, by the state in which it gets there.
+    fn waits_ahead(&self, message: usize, stage: usize, solved: &mut Solved) -> [Moments; STATES] {
         if let Some(known) = solved.ahead[message][stage] {
             return known;
         }
         let Some(alternatives) = self.messages[message].stages.get(stage) else {
             return [Moments::ZERO; STATES];
         };
-        let next = self.ahead(message, stage + 1, solved);
+        let next = self.waits_ahead(message, stage + 1, solved);
         let waits = std::array::from_fn(|state| {
             let mut parts = Vec::with_capacity(alternatives.visits.len() + 1);
             let mut passed = 1.0;
             for (visit, seen) in alternatives.visits.iter().zip(&solved.seen[message][stage]) {
                 if visit.given > 0.0 && visit.from.is_none_or(|from| from == state) {
-                    let wait = thinned(&solved.groups[visit.group].wait, *seen);
+                    let wait = with_share(&solved.groups[visit.group].wait, *seen);
                     parts.push((visit.given, wait.plus(&next[visit.to])));
                     passed -= visit.given;
                 }
@@ -284,13 +286,14 @@ impl Network {
         waits
     }
 
-    /// Finds which share of the wait at group `index` each message has: see [`Blocking`]. Work is
-    /// counted as rate times E\[S^2\], to which the wait of an M/G/1 queue is proportional.
-    fn see_other_inputs(&self, index: usize, services: &[(f64, Moments)], solved: &mut Solved) {
+    /// Compute the share of the wait at group `index` that each message experiences: see
+    /// [`Blocking`]. Work is counted as rate times E\[S^2\], to which the wait of an M/G/1 queue is
+    /// proportional.
+    fn share_waits(&self, index: usize, services: &[(f64, Moments)], solved: &mut Solved) {
         let mut by_port: Vec<(u32, f64)> = Vec::new();
         let mut all = 0.0;
         for (crossing, (rate, service)) in self.crossings[index].iter().zip(services) {
-            // Where the wait is infinite the shares no longer matter.
+            // If the wait is infinite, the shares no longer matter.
             let work = rate * service.second;
             if !work.is_finite() {
                 return;
@@ -304,7 +307,7 @@ impl Network {
                 }
             }
         }
-        // Share of the work that is waiting for a later group.
+        // Share of the work that waits for each later group.
         let mut waiting = vec![0.0; self.groups.len()];
         if self.groups[index].variation == Variation::WithWaits {
             for (crossing, (rate, _)) in self.crossings[index].iter().zip(services) {
@@ -340,17 +343,17 @@ impl Network {
     }
 }
 
-/// `seen` of a wait that may be infinite; a worm that nobody can block does not wait.
-fn felt(seen: f64, wait: f64) -> f64 {
+/// Return `seen` times a wait that may be infinite. A worm that no message can block does not wait.
+fn mean_wait(seen: f64, wait: f64) -> f64 {
     if seen > 0.0 { seen * wait } else { 0.0 }
 }
 
-/// A wait that only the share `seen` of the messages has.
-fn thinned(wait: &Moments, seen: f64) -> Moments {
-    wait.map(|moment| felt(seen, moment))
+/// Return a wait that only the share `seen` of the messages has.
+fn with_share(wait: &Moments, seen: f64) -> Moments {
+    wait.map(|moment| mean_wait(seen, moment))
 }
 
-/// State of a group that nothing crosses.
+/// State of a group without messages.
 const IDLE: GroupState = GroupState {
     rate: 0.0,
     length: Moments::ZERO,
@@ -468,13 +471,13 @@ mod tests {
         let (saturation, group) = network.saturation().unwrap();
         assert!((bound - 0.01).abs() < 1e-15);
         assert!(saturation < bound && group == 0);
-        // The load x at which x (100 + W(x)) = 1, W = 100 * 100x / (2 (1 - 100x)); with
-        // u = 100x: u + u^2 / (2 (1 - u)) = 1, u^2 - 4u + 2 = 0, u = 2 - sqrt 2.
+        // The saturation load x solves x (100 + W(x)) = 1 with W = 100 * 100x / (2 (1 - 100x)).
+        // With u = 100x: u + u^2 / (2 (1 - u)) = 1, u^2 - 4u + 2 = 0, u = 2 - sqrt 2.
         assert!((saturation * 100.0 - (2.0 - 2f64.sqrt())).abs() < 1e-9);
     }
 
     #[test]
-    fn what_lies_before_a_saturated_channel_waits_forever_and_nothing_is_nan() {
+    fn waits_before_a_saturated_channel_are_infinite_and_never_nan() {
         let network = line(Moments::fixed(100.0), Variation::WithWaits);
         for load in [0.0, 0.005, 0.0099, 0.01, 0.5] {
             for state in network.solve(load).groups {
@@ -504,8 +507,8 @@ mod tests {
     }
 
     #[test]
-    fn a_worm_is_not_blocked_by_those_behind_it() {
-        // Two single-lane inputs feed one channel; 3/4 of the traffic comes by the first.
+    fn a_worm_is_not_blocked_by_worms_behind_it() {
+        // Two single-lane inputs feed one channel. 3/4 of the traffic comes from the first.
         let feed = |rate: f64, input: usize| Message {
             rate,
             length: Moments::fixed(100.0),
@@ -523,7 +526,8 @@ mod tests {
             let solved = network.solve(2e-3);
             [0, 1].map(|message| network.header(message, &solved).1)
         };
-        // M/D/1 at rho = 0.2: 12.5 cycles; the first input's worms only wait for the second's.
+        // M/D/1 at rho = 0.2: 12.5 cycles. Worms of the first input only wait for those of the
+        // second.
         assert_eq!(solve(Blocking::AllInputs), [12.5, 12.5]);
         let [first, second] = solve(Blocking::OtherInputs);
         assert!((first - 0.25 * 12.5).abs() < 1e-9);

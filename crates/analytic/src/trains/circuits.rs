@@ -1,35 +1,35 @@
-//! Waits for channels that circuits hold; see the module's description.
+//! Waits for channels held by circuits; the module description has the formulas.
 
-use super::held::Held;
+use super::inputs::Input;
 use super::network::{Channels, Circuits, Class};
 use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
-/// Rounds in which waits for circuits are found from those behind them.
+/// Rounds of the iteration that computes waits for circuits from the waits behind them.
 const ROUNDS: usize = 64;
 
-/// The probability that customers who ask for the share `rho` of as many servers have to wait (Erlang's C), between whole
-/// numbers of servers in proportion.
-fn shared(servers: f64, rho: f64) -> f64 {
+/// Return Erlang's C: the probability that a customer has to wait at `servers` servers with the utilisation `rho`. A
+/// fractional number of servers is interpolated linearly.
+fn erlang_c(servers: f64, rho: f64) -> f64 {
     let whole = servers.floor().max(1.0);
     let of = |servers: f64| waiting_probability(rho * servers, 1.0, servers as u32);
     let part = servers - whole;
     of(whole) * (1.0 - part) + of(whole + 1.0) * part
 }
 
-/// What the messages of a class that come by one link ask of the channels of another.
+/// Demand of the messages of a class that arrive over one link for the channels of another link.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct Demand {
     /// Share of the time of all channels.
     share: f64,
-    /// For how long a message holds its channels.
+    /// Time for which a message holds its channels, in ns.
     time: f64,
-    /// Channels that it holds at a time.
+    /// Channels that it holds at the same time.
     held: f64,
 }
 
-impl Asked {
+impl Demand {
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,
@@ -38,11 +38,11 @@ impl Asked {
 }
 
 impl Queues<'_> {
-    /// Sums of what messages of each class wait for channels that circuits hold, by the links that they cross to and
-    /// from; infinite where channels are asked for more than they do.
-    pub(super) fn circuits(
+    /// Return the sums of the waits of the messages of each class for channels held by circuits, by the links that they
+    /// cross to and from. A wait is infinite if the demand exceeds the channels.
+    pub(super) fn circuit_waits(
         &self,
-        held: &BTreeMap<u32, Held<'_>>,
+        held: &BTreeMap<u32, Input<'_>>,
     ) -> BTreeMap<(u32, u32), Vec<f64>> {
         let mut waits = BTreeMap::new();
         let Channels::Circuits {
@@ -52,7 +52,7 @@ impl Queues<'_> {
         else {
             return waits;
         };
-        // Of a packet, behind each link.
+        // Wait of a packet behind each link.
         let mut later: BTreeMap<u32, f64> = BTreeMap::new();
         for _ in 0..ROUNDS {
             waits.clear();
@@ -60,27 +60,27 @@ impl Queues<'_> {
             for (&(to, _), inputs) in &self.network.circuits {
                 let channels = channels * self.network.width(to);
                 let behind = later.get(&to).copied().unwrap_or(0.0);
-                let asked: Vec<Vec<Asked>> = (inputs.values())
-                    .map(|circuits| self.asked(circuits, behind, channels, in_flight))
+                let demand: Vec<Vec<Demand>> = (inputs.values())
+                    .map(|circuits| self.demand(circuits, behind, channels, in_flight))
                     .collect();
-                let taken = taken(&asked, channels);
-                let all: f64 = asked.iter().flatten().map(|of| of.share).sum();
-                for ((&from, circuits), asked) in inputs.iter().zip(&asked) {
-                    let own = asked.iter().map(|of| of.share).sum::<f64>();
+                let taken = relative_wait(&demand, channels);
+                let all: f64 = demand.iter().flatten().map(|of| of.share).sum();
+                for ((&from, circuits), demand) in inputs.iter().zip(&demand) {
+                    let own = demand.iter().map(|of| of.share).sum::<f64>();
                     let others = match all.is_finite() {
                         true => 1.0 - own / all,
                         false => 1.0,
                     };
                     let sums: &mut Vec<f64> = waits.entry((to, from)).or_default();
                     sums.resize(self.classes.len(), 0.0);
-                    for (number, of) in asked.iter().enumerate() {
+                    for (number, of) in demand.iter().enumerate() {
                         if of.share == 0.0 || others <= 1e-9 {
                             continue;
                         }
                         let train = &self.classes[number].train;
                         let packets = train.packets;
                         let rounds = (packets / of.held).max(1.0);
-                        let share = match train.is_apart() {
+                        let share = match train.has_separate_routes() {
                             true => 0.5,
                             false => 1.0 - 0.5 / rounds,
                         };
@@ -92,24 +92,30 @@ impl Queues<'_> {
                     }
                 }
             }
-            later = self.later(held, &packet_waits, &later, in_flight);
+            later = self.waits_behind(held, &packet_waits, &later, in_flight);
         }
         waits
     }
 
-    /// What each class asks of so many channels, where a packet waits for the time `behind` after this link.
-    fn asked(&self, circuits: &Circuits, behind: f64, channels: f64, in_flight: f64) -> Vec<Asked> {
+    /// Return the demand of each class for `channels` channels. A packet waits for the time `behind` after this link.
+    fn demand(
+        &self,
+        circuits: &Circuits,
+        behind: f64,
+        channels: f64,
+        in_flight: f64,
+    ) -> Vec<Demand> {
         let rates = circuits.rates.iter().zip(&circuits.held);
         let each = self.classes.iter().zip(rates);
         each.map(|(Class { train, .. }, (&rate, &beyond))| {
             if rate == 0.0 {
-                return Asked::NOTHING;
+                return Demand::NOTHING;
             }
             let packet = train.work / train.packets;
             let time = packet + beyond / rate + behind;
             let most = in_flight.min(train.packets).max(1.0);
             let held = (time * train.packets / train.pace).clamp(1.0, most);
-            Asked {
+            Demand {
                 share: rate * train.packets * time / channels,
                 time: train.packets * time / held,
                 held,
@@ -118,10 +124,10 @@ impl Queues<'_> {
         .collect()
     }
 
-    /// What a packet waits behind each link, from what it waited behind the next ones.
-    fn later(
+    /// Return the wait of a packet behind each link, from its waits behind the next links.
+    fn waits_behind(
         &self,
-        held: &BTreeMap<u32, Held<'_>>,
+        held: &BTreeMap<u32, Input<'_>>,
         packet_waits: &BTreeMap<(u32, u32), f64>,
         before: &BTreeMap<u32, f64>,
         in_flight: f64,
@@ -146,15 +152,15 @@ impl Queues<'_> {
     }
 }
 
-/// By what share of the time of its channels a message waits, if all that it meets came by other links.
-fn taken(asked: &[Vec<Asked>], channels: f64) -> f64 {
-    let each = || asked.iter().flatten();
+/// Return the wait of a message as a share of its channel time, if all messages that it meets arrive over other links.
+fn relative_wait(demand: &[Vec<Demand>], channels: f64) -> f64 {
+    let each = || demand.iter().flatten();
     let all: f64 = each().map(|of| of.share).sum();
-    let held_by: f64 = each().map(|of| of.share * of.held).sum();
-    let servers = (channels * all / held_by).max(1.0);
+    let weighted_held: f64 = each().map(|of| of.share * of.held).sum();
+    let servers = (channels * all / weighted_held).max(1.0);
     match all < 1.0 {
         _ if all == 0.0 => 0.0,
-        true => shared(servers, all) / (servers * (1.0 - all)),
+        true => erlang_c(servers, all) / (servers * (1.0 - all)),
         false => f64::INFINITY,
     }
 }
@@ -176,7 +182,7 @@ mod tests {
         };
         let mut network = Network::new(1);
         for node in 0..2 {
-            network.add(0, rate, node, &[held(node), held(9)]);
+            network.add(0, rate, node, &[inputs(node), inputs(9)]);
         }
         let classes = [class(1.0)];
         let wait = |channels: f64| {
@@ -188,10 +194,10 @@ mod tests {
             last(circuits) - last(Channels::Buffers(f64::INFINITY))
         };
         let (one, two) = (8.0 * rate, 4.0 * rate);
-        let shared = 2.0 * two * two / (1.0 + two);
+        let erlang_c = 2.0 * two * two / (1.0 + two);
         for (channels, expected) in [
             (1.0, one * 4.0 / (2.0 * (1.0 - one)) / 2.0),
-            (2.0, shared * 4.0 / (4.0 * (1.0 - two)) / 2.0),
+            (2.0, erlang_c * 4.0 / (4.0 * (1.0 - two)) / 2.0),
         ] {
             let found = wait(channels);
             assert!((found - expected).abs() < 1e-12, "{found} for {expected}");

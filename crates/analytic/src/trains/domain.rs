@@ -1,24 +1,24 @@
-//! Where the waits of trains hold.
+//! Domain of validity of the waits of trains.
 
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of a response.
+/// Largest growth of a response inside the domain.
 ///
 /// It was set on 1200 random networks (`bench/estimates.py graph`, seeds 2, 41, 1616, 1717, 1818 and 1919) and tested on
 /// others.
 const GROWTH_MAX: f64 = 0.14;
 
-/// Say why a response is outside the domain: `value` at the load of the network, `more` at a load larger by [`STEP`].
-/// `mixed` is the number of packets of a message that take random routes, as a share of those that a buffer holds: where
-/// it is above 1, packets of one message hold up one another. None inside.
-pub fn outside(value: f64, more: f64, mixed: f64) -> Option<String> {
+/// Return why a response is outside the domain, or `None` if it is inside. `value` is the response at the load of the
+/// network, `more` that at a load larger by [`STEP`]. `mixed` is the number of packets of a message that take random
+/// routes, as a share of those that a buffer holds. Above 1, packets of one message block one another.
+pub fn reason_outside(value: f64, more: f64, mixed: f64) -> Option<String> {
     if mixed > 1.0 {
         return Some(
             "packets take random routes and buffers are shorter than a message".to_owned(),
         );
     }
-    growth::outside(GROWTH_MAX, value, more.is_finite().then_some(more))
+    growth::reason_outside(GROWTH_MAX, value, more.is_finite().then_some(more))
 }
 
 #[cfg(test)]
@@ -27,11 +27,15 @@ mod tests {
 
     #[test]
     fn responses_may_grow_a_little_faster_than_the_load() {
-        assert_eq!(outside(1.0, 1.139, 1.0), None);
+        assert_eq!(reason_outside(1.0, 1.139, 1.0), None);
         for more in [1.141, f64::INFINITY, f64::NAN] {
-            assert!(outside(1.0, more, 0.0).unwrap().contains("14%"));
+            assert!(reason_outside(1.0, more, 0.0).unwrap().contains("14%"));
         }
-        assert!(outside(f64::NAN, 1.0, 0.0).is_some());
-        assert!(outside(1.0, 1.1, 1.1).unwrap().contains("random routes"));
+        assert!(reason_outside(f64::NAN, 1.0, 0.0).is_some());
+        assert!(
+            reason_outside(1.0, 1.1, 1.1)
+                .unwrap()
+                .contains("random routes")
+        );
     }
 }

@@ -1,83 +1,84 @@
-//! The nodes and links of a network, and the rates at which each class of messages crosses them.
+//! Nodes and links of a network, and the rates at which each class of messages crosses them.
 
 use super::Train;
 use std::collections::BTreeMap;
 
-/// A kind of message.
+/// A class of messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
-    /// Its packets.
+    /// The packets of a message.
     pub train: Train,
-    /// Whether its messages take turns at their node, packet by packet, with all that are there; otherwise they go
-    /// one after another.
+    /// Whether its messages share their node packet by packet with all other messages there. Otherwise messages are
+    /// sent one after another.
     pub by_turns: bool,
-    /// Whether each node that they go to waits for one of them before it asks for the next.
-    pub asked_one_by_one: bool,
+    /// Whether each destination requests the next message only after the previous one has arrived.
+    pub requested_one_by_one: bool,
 }
 
 /// A link of a route.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
-    /// The first link of its bundle.
+    /// First link of its bundle.
     pub link: u32,
-    /// The width of the bundle.
-    pub beside: u32,
-    /// The class of channels.
+    /// Number of links in the bundle.
+    pub width: u32,
+    /// Class of channels.
     pub channel: u16,
-    /// For how long a circuit holds a channel of it beyond the time of the packet, in ns.
+    /// Time for which a circuit holds a channel of the link beyond the packet time, in ns.
     pub held: f64,
 }
 
-/// What a packet holds at a switch that it waits at.
+/// Resources that a packet holds at a switch while it waits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Channels {
-    /// A place of the buffer of one of so many channels, each of them first in, first out.
+    /// A buffer slot of one of this number of channels, each first in, first out.
     Buffers(f64),
-    /// One of so many channels of each link on its way; of one node no more packets than `in_flight` are under way.
+    /// One of the `channels` channels on each link of the route. At most `in_flight` packets of one node are in flight.
     Circuits {
-        /// Channels of a class.
+        /// Channels per class.
         channels: f64,
-        /// Packets of a node.
+        /// Packets per node.
         in_flight: f64,
     },
 }
 
-/// Messages per ns of each class that come by one link, and the sum of what their circuits hold beyond a packet.
+/// Messages per ns of each class that arrive over one link, and the sum of the holding times of their circuits beyond
+/// the packet times.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Circuits {
     pub(super) rates: Vec<f64>,
     pub(super) held: Vec<f64>,
 }
 
-/// A buffer behind a link.
+/// The buffer behind a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
-    /// The time on the link of the packets that it holds, in ns.
+    /// Transmission time of the packets that fill the buffer, in ns.
     pub room: f64,
-    /// From a packet's start on the link to its place being known to be free again, in ns.
+    /// Time from the start of a packet on the link until its slot is known to be free again, in ns.
     pub round: f64,
 }
 
-/// What is asked of nodes and links.
+/// Load of nodes and links.
 #[derive(Debug, Default)]
 pub struct Network {
     classes: usize,
     /// Messages of each class per ns from each node.
     pub(super) nodes: BTreeMap<u32, Vec<f64>>,
-    /// The same by the last link of the route.
+    /// Messages per ns by node and last link of the route.
     pub(super) sent_to: BTreeMap<(u32, u32), Vec<f64>>,
-    /// The same from one link on to another, by the second.
+    /// Messages per ns by the link that they cross next and the link that they come from.
     pub(super) crossings: BTreeMap<(u32, u32), Vec<f64>>,
-    /// Links that lie beside the one.
-    beside: BTreeMap<u32, u32>,
+    /// Number of links in each bundle, by its first link, if more than one.
+    width: BTreeMap<u32, u32>,
     /// Buffers behind links.
     pub(super) buffers: BTreeMap<u32, Buffer>,
-    /// Circuits by the class of channels and the link that they come by.
+    /// Circuits by link and class of channels, then by the previous link.
     pub(super) circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
 }
 
 impl Network {
-    /// A network without messages, of so many kinds.
+    /// Return a network without messages, for `classes` classes.
     pub fn new(classes: usize) -> Self {
         Self {
             classes,
@@ -107,12 +108,12 @@ impl Network {
             add(&mut circuits.rates, rate);
             add(&mut circuits.held, rate * to.held);
         }
-        for hop in links.iter().filter(|hop| hop.beside > 1) {
-            self.beside.insert(hop.link, hop.beside);
+        for hop in links.iter().filter(|hop| hop.width > 1) {
+            self.width.insert(hop.link, hop.width);
         }
     }
 
-    /// Multiply all rates.
+    /// Multiply all rates by a factor.
     pub fn scale(&mut self, by: f64) {
         let circuits = self.circuits.values_mut().flat_map(BTreeMap::values_mut);
         let circuits = circuits.flat_map(|of| [&mut of.rates, &mut of.held]);
@@ -123,7 +124,7 @@ impl Network {
         }
     }
 
-    /// Each node with a class of which it sends and how many messages per ns.
+    /// Return for each node and class the messages per ns.
     pub fn sources(&self) -> impl Iterator<Item = (u32, usize, f64)> {
         let nodes = self.nodes.iter();
         nodes.flat_map(|(&node, rates)| {
@@ -137,14 +138,14 @@ impl Network {
         self.buffers.insert(link, buffer);
     }
 
-    /// Whether links lie beside one another: their waits are lower than those of the simulation, by up to 25%.
+    /// Return whether bundles of several links exist. Their waits are up to 25% lower than those of the simulation.
     pub fn has_wide_links(&self) -> bool {
-        self.beside.values().any(|&beside| beside > 1)
+        self.width.values().any(|&width| width > 1)
     }
 
-    /// Links beside one another.
+    /// Return the number of links in a bundle.
     pub(super) fn width(&self, link: u32) -> f64 {
-        self.beside.get(&link).copied().unwrap_or(1).into()
+        self.width.get(&link).copied().unwrap_or(1).into()
     }
 }
 
@@ -153,7 +154,7 @@ pub(super) mod examples {
     use super::{Class, Hop};
     use crate::trains::{Packets, Train};
 
-    /// Messages of some packets of 1 ns.
+    /// Messages of a few packets of 1 ns.
     pub(in crate::trains) fn class(packets: f64) -> Class {
         let packets = Packets {
             probability: 1.0,
@@ -166,14 +167,14 @@ pub(super) mod examples {
         Class {
             train: Train::new([packets]).unwrap(),
             by_turns: false,
-            asked_one_by_one: false,
+            requested_one_by_one: false,
         }
     }
 
     pub(in crate::trains) fn hop(link: u32) -> Hop {
         Hop {
             link,
-            beside: 1,
+            width: 1,
             channel: 0,
             held: 0.0,
         }

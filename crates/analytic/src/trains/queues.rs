@@ -1,26 +1,26 @@
-//! Queues at nodes and links, and how long messages wait in all of them.
+//! Queues at nodes and links, and the total waits of messages.
 
 use super::Train;
-use super::held::{Crossing, First, Held, Work};
+use super::inputs::{Crossing, FirstWait, Input, LinkLoad};
 use super::network::{Channels, Class, Network};
 use crate::queue::waiting_probability;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds of the iteration for the factors of slow links. Each takes half of what is new, since places that are held for
-/// longer let waits for other links fall.
+/// Rounds of the iteration for the slowdown of links. Each round makes half of the change, since longer holding times
+/// of slots shorten the waits for other links.
 const ROUNDS: usize = 12;
 
 /// Mean waits of the messages of a class, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Wait {
-    /// Of a message, for its turn at the node.
+    /// Wait of a message for its turn at the node.
     pub node: f64,
-    /// Of its last packet, for all links behind that of the node.
+    /// Wait of its last packet for all links behind the node.
     pub last: f64,
 }
 
 impl Network {
-    /// The queues of its nodes and links for messages of these kinds.
+    /// Return the queues of the nodes and links for messages of these classes.
     pub fn queues<'a>(&'a self, classes: &'a [Class], channels: Channels) -> Queues<'a> {
         let mut queues = Queues {
             network: self,
@@ -28,13 +28,13 @@ impl Network {
             channels,
             slower: BTreeMap::new(),
         };
-        queues.slower = queues.slower_links(&BTreeMap::new());
+        queues.slower = queues.relative_times(&BTreeMap::new());
         if !self.buffers.is_empty() {
             for _ in 0..ROUNDS {
-                let next = queues.slower_links(&queues.held());
+                let next = queues.relative_times(&queues.inputs());
                 let halfway = |&link| {
                     let next = next.get(&link).copied().unwrap_or(1.0);
-                    (link, (queues.slower(link) + next) / 2.0)
+                    (link, (queues.relative_time(link) + next) / 2.0)
                 };
                 let links: BTreeSet<u32> =
                     queues.slower.keys().chain(next.keys()).copied().collect();
@@ -51,50 +51,57 @@ pub struct Queues<'a> {
     pub(super) network: &'a Network,
     pub(super) classes: &'a [Class],
     pub(super) channels: Channels,
-    /// Links on which packets take more than their time alone, and how many times as long.
+    /// Slowed-down links, with the transmission time of a packet relative to that without waits.
     slower: BTreeMap<u32, f64>,
 }
 
 impl Queues<'_> {
-    /// How many times as long as alone packets take on links whose buffers they hold for so long.
-    fn slower_links(&self, held: &BTreeMap<u32, Held<'_>>) -> BTreeMap<u32, f64> {
+    /// Return the relative packet times of links whose buffers are held for the waits in `held`.
+    fn relative_times(&self, held: &BTreeMap<u32, Input<'_>>) -> BTreeMap<u32, f64> {
         let each = self.network.buffers.iter().map(|(&link, buffer)| {
             let alone = (buffer.round / buffer.room).max(1.0);
             let more = held
                 .get(&link)
-                .map_or(0.0, |held| held.longer(self.classes, *buffer));
+                .map_or(0.0, |held| held.slowdown(self.classes, *buffer));
             (link, alone + more)
         });
         each.filter(|&(_, slower)| slower > 1.0).collect()
     }
 
-    /// How many times as long as alone packets take on a link.
-    fn slower(&self, link: u32) -> f64 {
+    /// Return the transmission time of a packet on a link relative to that without waits.
+    fn relative_time(&self, link: u32) -> f64 {
         self.slower.get(&link).copied().unwrap_or(1.0)
     }
 
-    /// What these messages ask of a link of such a bundle where packets take so many times as long as alone.
-    fn load(&self, rates: &[f64], width: f64, slower: impl Fn(&Train) -> f64) -> Work {
-        let mut load = Work::default();
+    /// Return the load of these messages for one link of a bundle of `width` links. `relative_time` returns the relative packet
+    /// time.
+    fn link_load(
+        &self,
+        rates: &[f64],
+        width: f64,
+        relative_time: impl Fn(&Train) -> f64,
+    ) -> LinkLoad {
+        let mut load = LinkLoad::default();
         for (Class { train, .. }, rate) in self.classes.iter().zip(rates) {
-            load.add(rate / width, train, slower(train));
+            load.add(rate / width, train, relative_time(train));
         }
         load
     }
 
-    /// Return the utilisation that the busiest link or node would need; from 1 on it is saturated.
+    /// Return the utilisation that the busiest link or node would need; at 1 or more it is saturated.
     pub fn busiest(&self) -> f64 {
         let mut links: BTreeMap<u32, f64> = BTreeMap::new();
         for (&(to, _), rates) in &self.network.crossings {
-            *links.entry(to).or_default() += self.load(rates, self.network.width(to), |_| 1.0).work;
+            *links.entry(to).or_default() +=
+                self.link_load(rates, self.network.width(to), |_| 1.0).work;
         }
         let nodes = self.network.nodes.values();
-        let nodes = nodes.map(|rates| self.node(rates).0);
+        let nodes = nodes.map(|rates| self.node_load(rates).0);
         nodes.chain(links.into_values()).fold(0.0, f64::max)
     }
 
-    /// The share of its time for which a node sends, and the work that is left of what it sends.
-    fn node(&self, rates: &[f64]) -> (f64, f64) {
+    /// Return the utilisation of a node, and the mean residual work of its messages.
+    fn node_load(&self, rates: &[f64]) -> (f64, f64) {
         let all = self.classes.iter().zip(rates);
         all.fold((0.0, 0.0), |(work, left), (class, rate)| {
             let Train {
@@ -106,13 +113,13 @@ impl Queues<'_> {
         })
     }
 
-    /// The waits of each class; infinite where a node or a link is asked for more than it does.
+    /// Return the waits of each class, infinite if a node or a link is saturated.
     pub fn waits(&self) -> Vec<Wait> {
         let count = self.classes.len();
         let mut sums = vec![Wait::default(); count];
         let mut sent = vec![0.0; count];
         for (&node, rates) in &self.network.nodes {
-            let (all, left) = self.node(rates);
+            let (all, left) = self.node_load(rates);
             for (number, class) in self.classes.iter().enumerate() {
                 let rate = rates[number];
                 if rate == 0.0 {
@@ -124,14 +131,14 @@ impl Queues<'_> {
                     spread,
                     ..
                 } = class.train;
-                let work = match class.asked_one_by_one {
-                    true => all * (1.0 - self.own_share(node, number, rate)),
+                let work = match class.requested_one_by_one {
+                    true => all * (1.0 - self.same_destination_share(node, number, rate)),
                     false => all,
                 };
                 let wait = match (all >= 1.0, class.by_turns) {
                     (true, _) => f64::INFINITY,
                     // M/G/1 with processor sharing (Kleinrock, vol. 2, 1976, section 4.4) until the last packet, which
-                    // finds one half done.
+                    // finds a packet half done.
                     (_, true) => (spread + pace / packets / 2.0) * work / (1.0 - work),
                     (_, false) => left / (1.0 - work),
                 };
@@ -139,12 +146,12 @@ impl Queues<'_> {
                 sent[number] += rate;
             }
         }
-        let held = self.held();
-        let circuits = self.circuits(&held);
+        let held = self.inputs();
+        let circuits = self.circuit_waits(&held);
         for (&from, held) in &held {
             for crossing in &held.crossings {
                 let blocked = match self.channels {
-                    Channels::Buffers(lanes) => held.before(crossing, lanes),
+                    Channels::Buffers(lanes) => held.blocking(crossing, lanes),
                     Channels::Circuits { .. } => 0.0,
                 };
                 for (number, class) in self.classes.iter().enumerate() {
@@ -169,15 +176,15 @@ impl Queues<'_> {
         sums
     }
 
-    /// How likely a message of a class finds one from its node to the same one.
-    fn own_share(&self, node: u32, class: usize, rate: f64) -> f64 {
+    /// Return the probability that the previous message of a class from a node goes to the same destination.
+    fn same_destination_share(&self, node: u32, class: usize, rate: f64) -> f64 {
         let to = self.network.sent_to.range((node, 0)..=(node, u32::MAX));
         to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
-    /// All crossings, by the link from which they lead.
-    pub(super) fn held(&self) -> BTreeMap<u32, Held<'_>> {
-        let mut held: BTreeMap<u32, Held<'_>> = BTreeMap::new();
+    /// Return all crossings, by the link that they come from.
+    pub(super) fn inputs(&self) -> BTreeMap<u32, Input<'_>> {
+        let mut held: BTreeMap<u32, Input<'_>> = BTreeMap::new();
         let mut crossings = self.network.crossings.iter().peekable();
         while let Some(&(&(to, _), _)) = crossings.peek() {
             let mut inputs = Vec::new();
@@ -185,64 +192,66 @@ impl Queues<'_> {
             {
                 inputs.push((from, rates));
             }
-            self.at_link(to, &inputs, &mut held);
+            self.add_link_waits(to, &inputs, &mut held);
         }
         held
     }
 
-    /// What packets wait for a link, by the links that they come by.
-    fn at_link<'a>(
+    /// Compute the waits of packets for a link, by the links that they come from.
+    fn add_link_waits<'a>(
         &self,
         to: u32,
         inputs: &[(u32, &'a Vec<f64>)],
-        held: &mut BTreeMap<u32, Held<'a>>,
+        held: &mut BTreeMap<u32, Input<'a>>,
     ) {
         let width = self.network.width(to);
-        let slower = self.slower(to);
-        let loads: Vec<Work> = (inputs.iter())
-            .map(|(_, rates)| self.load(rates, width, |_| slower))
+        let slower = self.relative_time(to);
+        let loads: Vec<LinkLoad> = (inputs.iter())
+            .map(|(_, rates)| self.link_load(rates, width, |_| slower))
             .collect();
         let mut brought: Vec<f64> = Vec::new();
-        let mut all = Work::default();
+        let mut all = LinkLoad::default();
         let mut behind = 0.0;
         for (load, (from, rates)) in loads.iter().zip(inputs) {
             all.work += load.work;
             all.residual += load.residual;
             all.packets += load.packets;
             all.count += load.count;
-            // The link before, or their node, has put packets apart.
-            let before = self.slower(*from);
-            let there = self.load(rates, width, |train| {
+            // The previous link, or the node, has spread the packets.
+            let before = self.relative_time(*from);
+            let there = self.link_load(rates, width, |train| {
                 before.max(slower.min(train.pace / train.work))
             });
-            let queue = there.queue();
+            let queue = there.mean_work();
             behind += queue * (load.work / there.work.max(f64::MIN_POSITIVE));
             brought.push(queue);
         }
-        // Of several links one may be free: M/G/m over M/G/1, by Lee and Longton.
+        // Of several links one may be free: ratio of M/G/m to M/G/1, by Lee and Longton.
         let taken = match width > 1.0 && all.work > 0.0 && all.work < 1.0 {
             true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
             false => 1.0,
         };
-        // The work in front of a full link, or of a full one before it, has no limit.
+        // The work in front of a saturated link, or of a saturated previous link, is unbounded.
         let is_full = all.work >= 1.0 || !behind.is_finite();
         for ((&(from, rates), own), before) in inputs.iter().zip(&loads).zip(&brought) {
             let others = (all.work - own.work).max(0.0);
             let first = match is_full {
-                true => First {
+                true => FirstWait {
                     fixed: f64::INFINITY,
                     others: 0.0,
-                    slower,
+                    relative_time: slower,
                 },
-                false => First {
+                false => FirstWait {
                     fixed: taken
-                        * (all.queue() - behind + others * before + (all.packets - own.packets)),
+                        * (all.mean_work() - behind
+                            + others * before
+                            + (all.packets - own.packets)),
                     others: taken * others,
-                    slower,
+                    relative_time: slower,
                 },
             };
             let of = held.entry(from).or_default();
-            // Of one of the links that lie side by side.
+            // Of one link of the bundle.
             let beside = self.network.width(from);
             for (class, &rate) in self.classes.iter().zip(rates) {
                 let rate = rate / beside;
@@ -268,7 +277,7 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Packets};
 
-    /// The wait at link 9, to which nodes send so many messages per ns each over links of their own.
+    /// Return the wait at link 9, to which nodes send `rates` messages per ns each over links of their own.
     fn wait(packets: f64, rates: &[f64]) -> f64 {
         let mut network = Network::new(1);
         for (node, &rate) in (0..).zip(rates) {
@@ -281,8 +290,8 @@ mod tests {
             .last
     }
 
-    /// By conservation of work: packets of one length that come by several links wait, at nodes and at the link they
-    /// share, as long as in one queue M/D/1. Nodes with half the load each have M(rho / 2) of it.
+    /// By conservation of work: packets of one length that come over several links wait, at nodes and at the link they
+    /// share, as long as in one M/D/1 queue. Nodes with half of the load each have M(rho / 2) of it.
     #[test]
     fn single_packets_wait_as_in_one_queue() {
         let queue = |rho: f64| rho / 2.0 / (1.0 - rho);
@@ -294,8 +303,9 @@ mod tests {
         assert_eq!(wait(1.0, &[0.4, 0.7]), f64::INFINITY);
     }
 
-    /// What comes by one link alone never waits behind it. Of two trains of K packets that seldom meet, the last packet
-    /// of one waits for the packets of the other before it, K (K - 1/2) ns summed over the offsets at which they meet.
+    /// Packets that arrive over one link alone never wait behind it. Of two trains of K packets that seldom meet, the
+    /// last packet of one waits for the packets of the other before it, K (K - 1/2) ns summed over the offsets at which
+    /// they meet.
     #[test]
     fn trains_meet_those_of_other_links_only() {
         assert!(wait(8.0, &[0.1]).abs() < 1e-12);
@@ -310,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A link whose buffer lets half of it through, for trains at the pace of that, has the waits of links of half the
+    /// A link whose buffer halves its throughput has, for trains at that pace, the waits of links of half the
     /// bandwidth.
     #[test]
     fn short_buffers_slow_their_link() {
@@ -347,7 +357,7 @@ mod tests {
         }
     }
 
-    /// A packet finds an empty lane but where all of them have one that waits.
+    /// A packet finds an empty lane unless a packet waits on each lane.
     #[test]
     fn lanes_keep_packets_from_blocking_others() {
         let mut network = Network::new(1);
@@ -362,7 +372,7 @@ mod tests {
         let blocked = |lanes: f64| blocked(lanes) - blocked(f64::INFINITY);
         let [one, two, four] = [1.0, 2.0, 4.0].map(blocked);
         assert!(one > 0.0 && two < one / 2.0);
-        // Each lane more leaves the same part.
+        // Each additional lane leaves the same fraction.
         assert!((four / one - (two / one).powi(3)).abs() < 1e-9);
     }
 }

@@ -1,71 +1,71 @@
-//! The packets of a message, in time.
+//! Timing of the packets of a message.
 
 use crate::Error;
 use crate::error::{check, check_not_negative, check_probability};
 
-/// Messages of one length: some full packets and a last one. Times are in ns.
+/// Messages of one length: full packets and a last one. Times are in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packets {
-    /// How likely this length is.
+    /// Probability of this length.
     pub probability: f64,
-    /// Packets before the last.
+    /// Number of packets before the last.
     pub full: f64,
-    /// Such a packet on a link.
+    /// Transmission time of such a packet.
     pub full_ns: f64,
-    /// From its start to that of the next, if nothing is in the way; no less than `full_ns`.
+    /// Time from its start to that of the next packet without other traffic; at least `full_ns`.
     pub full_pace_ns: f64,
-    /// The last packet on a link.
+    /// Transmission time of the last packet.
     pub last_ns: f64,
-    /// From its start to that of the next message; no less than `last_ns`.
+    /// Time from its start to that of the next message; at least `last_ns`.
     pub last_pace_ns: f64,
 }
 
-/// Messages of one kind as trains of packets: means over all lengths, in ns.
+/// Messages of one class as trains of packets: means over all lengths, in ns.
 ///
-/// Let a train have packets on a link for the share u of its time. Of two such trains of length T that overlap for l, the
-/// one that ends last leaves (2u - 1) l of work, the other (2u - 1) l - (1 - u) (T - l), if that is above zero. Over
-/// all l this is (2u - 1) (3u - 1) / (2 u) T^2 if u is above 1/2, of T^2 = S^2 / u^2: the part
-/// f = (2u - 1) (3u - 1) / (2 u^3) of what trains without gaps bring about. The rest of them meets packet by packet.
+/// Let packets of a train use a link for the share u of its time. Of two such trains of length T that overlap for l,
+/// the one that ends last leaves (2u - 1) l of work, the other (2u - 1) l - (1 - u) (T - l), if that is above zero.
+/// Over all l this is (2u - 1) (3u - 1) / (2 u) T^2 if u is above 1/2, with T^2 = S^2 / u^2: the part f = (2u - 1) (3u
+/// - 1) / (2 u^3) of the work that trains without gaps leave. The rest of the trains meets packet by packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Train {
-    /// Packets of a message.
+    /// Packets per message.
     pub packets: f64,
-    /// All of them on a link.
+    /// Transmission time of all packets.
     pub work: f64,
-    /// What they take at their node.
+    /// Time that the packets take at their node.
     pub pace: f64,
-    /// Half the mean square of that.
+    /// Half the mean square of `pace`.
     pub pace_residual: f64,
-    /// From the first start to the last, at the node.
+    /// Time from the first packet start to the last, at the node.
     pub spread: f64,
-    /// The last packet on a link.
+    /// Transmission time of the last packet.
     pub last: f64,
-    /// Half the mean square of the work.
+    /// Half the mean square of `work`.
     pub square: f64,
-    /// Half the squares of all packets of a message.
+    /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// The part of trains that meet as wholes where they have no gaps.
+    /// The part of trains that meet as a whole if they have no gaps.
     pub together: f64,
 }
 
-/// What a train asks of a link.
+/// Load of a link by a train.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OnLink {
-    /// All packets.
+    /// Transmission time of all packets.
     pub work: f64,
-    /// Half the mean square of the work, as far as trains meet as wholes.
+    /// Half the mean square of the work, for trains that meet as a whole.
     pub residual: f64,
-    /// Half the squares of all packets of a message.
+    /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// The work before the last packet, as far as trains meet as wholes.
+    /// Work before the last packet, for trains that meet as a whole.
     pub before_last: f64,
 }
 
 impl Train {
-    /// The means over lengths whose probabilities add up to one.
+    /// Return the means over lengths whose probabilities add up to one.
     ///
     /// # Errors
-    /// A time or probability that cannot be; packets that start before the one before them has left.
+    /// An impossible time or probability; packets that start before the previous one has left.
     pub fn new(lengths: impl IntoIterator<Item = Packets>) -> Result<Self, Error> {
         let mut train = Self {
             together: 1.0,
@@ -103,36 +103,36 @@ impl Train {
         Ok(train)
     }
 
-    /// On a link where packets take so many times as long as alone.
+    /// Return the load of a link where packets take `slower` times as long as without waits.
     pub fn on_link(&self, slower: f64) -> OnLink {
-        let whole = self.together * whole(slower * self.work, self.pace);
-        let square = whole * self.square + (1.0 - whole) * self.packet_residual;
+        let train_share = self.together * train_share(slower * self.work, self.pace);
+        let square = train_share * self.square + (1.0 - train_share) * self.packet_residual;
         OnLink {
             work: slower * self.work,
             residual: slower * slower * square,
             packet_residual: slower * slower * self.packet_residual,
-            before_last: slower * whole * (self.work - self.last),
+            before_last: slower * train_share * (self.work - self.last),
         }
     }
 
-    /// The same where each packet of a message takes a route of its own: on the links near their node and near their
-    /// destination such packets are together, between these they meet others packet by packet. That half of them meet as
-    /// trains is fitted to simulations.
-    pub fn apart(self) -> Self {
+    /// Return the train if each packet of a message takes its own route. Such packets are together on the links near
+    /// their source and their destination; between these they meet other messages packet by packet. The share of one
+    /// half that meets as trains is fitted to simulations.
+    pub fn on_separate_routes(self) -> Self {
         Self {
             together: 0.5,
             ..self
         }
     }
 
-    /// Whether each packet takes a route of its own.
-    pub(super) fn is_apart(&self) -> bool {
+    /// Return whether each packet takes its own route.
+    pub(super) fn has_separate_routes(&self) -> bool {
         self.together < 1.0
     }
 }
 
-/// The part f of a train that meets as a whole.
-fn whole(work: f64, pace: f64) -> f64 {
+/// Return the part f of a train that meets other trains as a whole.
+fn train_share(work: f64, pace: f64) -> f64 {
     let share = match pace > 0.0 {
         true => (work / pace).min(1.0),
         false => 1.0,
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// Three packets of 2 ns and one of 1 ns, without gaps but after the last.
+    /// Three packets of 2 ns and one of 1 ns, with a gap only after the last.
     #[test]
     fn a_train_by_hand() {
         let packets = Packets {
@@ -180,13 +180,13 @@ mod tests {
         assert_eq!(Train::new([half, half]).unwrap(), train);
     }
 
-    /// Packets that leave the link for as long as they take it do not meet as trains.
+    /// Packets with gaps as long as themselves do not meet as trains.
     #[test]
     fn trains_with_gaps_meet_packet_by_packet() {
         let train = Train::new([of(3.0, 4.0)]).unwrap();
         assert_eq!(train.on_link(1.0).residual, train.packet_residual);
         assert_eq!(train.on_link(1.0).before_last, 0.0);
-        assert!((whole(3.0, 4.0) - 0.5 * 1.25 / (2.0 * 0.421_875)).abs() < 1e-12);
+        assert!((train_share(3.0, 4.0) - 0.5 * 1.25 / (2.0 * 0.421_875)).abs() < 1e-12);
         assert!(Train::new([of(3.0, 1.0)]).is_err());
     }
 }

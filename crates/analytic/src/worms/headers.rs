@@ -1,11 +1,11 @@
-//! The header latency of each class: channels on the route and the waits for them.
+//! Header latency of each class: channels on the route and the waits for them.
 
 use super::network::Network;
 use super::solve::Solved;
 
 /// Mean header latency of a class in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Uses {
+pub struct HeaderLatency {
     /// Worms per cycle at a load of 1.
     pub rate: f64,
     /// Channels on the route.
@@ -17,8 +17,8 @@ pub struct Uses {
 }
 
 impl Network {
-    /// Mean header latencies of the classes below `classes`.
-    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<Uses> {
+    /// Return the mean header latencies of the classes below `classes`.
+    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<HeaderLatency> {
         let mut ahead = vec![(1.0, 0.0); self.steps.len()];
         for &channel in &self.order {
             for &number in &self.steps_on[channel as usize] {
@@ -36,7 +36,7 @@ impl Network {
                 ahead[number as usize] = (channels, waits);
             }
         }
-        let mut found = vec![Uses::default(); classes];
+        let mut found = vec![HeaderLatency::default(); classes];
         for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
             if start.rate > 0.0 {
                 let (channels, waits) = ahead[start.step as usize];

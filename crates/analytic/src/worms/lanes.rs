@@ -1,57 +1,57 @@
-//! Channels of several lanes: how many are held, and when the first of them is free.
+//! Channels of several lanes: the number of held lanes, and the time until the first is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
-/// Points in time, as shares of the longest mean time left, at which it is asked what is still held:
-/// times left are below twice their mean.
+/// Points in time at which the held lanes are evaluated, as shares of the longest mean remaining time. Remaining times
+/// are below twice their mean.
 pub(super) const POINTS: [f64; 26] = [
     0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
 ];
 
-/// Largest share of an input's lanes that count as held.
+/// Largest share of an input's lanes that may count as held.
 pub(super) const HELD_MAX: f64 = 0.999;
 
-/// Coefficients that are kept of how many lanes have a worm at a channel; what lies beyond is cut.
+/// Number of coefficients of the distribution of the lanes with a worm for a channel. Larger numbers of lanes are cut
+/// off.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
-/// The share of the worms in service that are still there after `time`: the time that each has left is
-/// uniform up to twice its mean. `kinds` are loads and mean times left.
-pub(super) fn still<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: f64) -> f64 {
-    let (mut all, mut still) = (0.0, 0.0);
+/// Return the share of the worms in service that are still there after `time`. The remaining time of each is uniform up
+/// to twice its mean. `kinds` are loads and mean remaining times.
+pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: f64) -> f64 {
+    let (mut all, mut still_held) = (0.0, 0.0);
     for (load, left) in kinds.filter(|(load, _)| *load > 0.0) {
         all += load;
-        still += load * (1.0 - time / (2.0 * left)).max(0.0);
+        still_held += load * (1.0 - time / (2.0 * left)).max(0.0);
     }
-    if all > 0.0 { still / all } else { 0.0 }
+    if all > 0.0 { still_held / all } else { 0.0 }
 }
 
-/// The mean time until the first of `lanes` worms in service ends, each of which is at a random time
-/// of its own.
-pub(super) fn first_of(inflows: &[Inflow], lanes: u32) -> f64 {
+/// Return the mean time until the first of `lanes` worms in service ends. Each is at a random time of its service.
+pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
     let kinds = || inflows.iter().flat_map(|inflow| &inflow.kinds);
     let longest = kinds().map(|(_, left)| *left).fold(0.0, f64::max);
-    let held = |point: f64| still(kinds(), point * longest).powi(lanes as i32);
+    let held = |point: f64| still_held(kinds(), point * longest).powi(lanes as i32);
     let steps = POINTS.windows(2);
     steps
         .map(|ends| longest * (ends[1] - ends[0]) / 2.0 * (held(ends[0]) + held(ends[1])))
         .sum()
 }
 
-/// The lanes of one input that lead to a channel, as a worm that comes there finds them.
+/// The lanes of one input that lead to a channel, as an arriving worm finds them.
 #[derive(Debug, Clone)]
-pub(super) struct Leading {
+pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// False where worms start: any number of them may wait.
+    /// False if worms start here: any number of them may wait.
     channel: bool,
-    /// The probabilities that 0, 1, ... of the lanes have a worm for the channel.
+    /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
     held: Vec<f64>,
 }
 
-impl Leading {
-    /// Of an input with at most `most` lanes. The worms on m lanes are Poisson, and at most m. A worm that
-    /// comes by these lanes (`own`) has one of them itself.
+impl InputLanes {
+    /// Return an input with at most `most` lanes. The number of worms on m lanes is Poisson, cut at m. A worm that
+    /// arrives over these lanes (`own`) has one of them itself.
     pub(super) fn new(inflow: &Inflow, most: u32, own: bool) -> Self {
         let load: f64 = inflow.kinds.iter().map(|(load, _)| load).sum();
         let lanes = inflow.lanes.unwrap_or(most).min(most);
@@ -78,35 +78,37 @@ impl Leading {
     }
 }
 
-/// The probability that all of `lanes` are held (at the time 0 only), and the same with all of them still held after `time`, counted
-/// once for each that must end. With the probability `serial` only one of the worms moves on at a time; else the
-/// others hasten the first.
-pub(super) fn held_after(leads: &[Leading], lanes: u32, serial: f64, time: f64) -> (f64, f64) {
+/// Return the probability that all of `lanes` are held (for time 0 only), and the probability that all are still held
+/// after `time`, counted once for each worm that must end. With probability `serial` only one of the worms moves on at
+/// a time. Otherwise the first of them to end counts.
+pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f64) -> (f64, f64) {
     let waiting = |q: usize| (q - lanes as usize + 1) as f64;
     let (mut all, mut in_turn, mut at_once) = (0.0, 0.0, 0.0);
     if serial > 0.0 || time == 0.0 {
-        for (q, share) in Counts::of(leads, lanes, |_| 1.0).full() {
+        for (q, share) in LaneDistribution::of(leads, lanes, |_| 1.0).all_held() {
             all += share;
             in_turn += share * waiting(q);
         }
         let load: f64 = leads.iter().map(|lead| lead.load).sum();
         let each = leads.iter();
-        let each = each.map(|lead| lead.load * still(lead.kinds.iter(), time));
+        let each = each.map(|lead| lead.load * still_held(lead.kinds.iter(), time));
         in_turn *= each.sum::<f64>() / load.max(f64::MIN_POSITIVE);
     }
     let m = f64::from(lanes);
-    for (q, share) in Counts::of(leads, lanes, |lead| still(lead.kinds.iter(), time)).full() {
+    for (q, share) in
+        LaneDistribution::of(leads, lanes, |lead| still_held(lead.kinds.iter(), time)).all_held()
+    {
         at_once += share * waiting(q) * q as f64 / m;
     }
     (all, serial * in_turn + (1.0 - serial) * at_once)
 }
 
-/// The load for each of `lanes` of worms that may wait while all lanes are held: an input whose lanes are among
-/// those held sends no more.
-pub(super) fn behind(leads: &[Leading], lanes: u32) -> f64 {
-    let all = |leads: &[Leading], lanes: u32| -> f64 {
-        Counts::of(leads, lanes, |_| 1.0)
-            .full()
+/// Return the load per lane of worms that may wait while all of `lanes` are held. An input whose lanes are all among
+/// the held ones sends no more.
+pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
+    let all = |leads: &[InputLanes], lanes: u32| -> f64 {
+        LaneDistribution::of(leads, lanes, |_| 1.0)
+            .all_held()
             .map(|(_, share)| share)
             .sum()
     };
@@ -124,17 +126,17 @@ pub(super) fn behind(leads: &[Leading], lanes: u32) -> f64 {
     (each.sum::<f64>() / f64::from(lanes)).min(HELD_MAX)
 }
 
-/// How many of the lanes that lead to a channel have a worm for it.
-struct Counts {
-    /// Coefficient q: the probability that q lanes have one.
+/// Distribution of the number of lanes, among those that lead to a channel, with a worm for it.
+struct LaneDistribution {
+    /// Coefficient q: the probability that q lanes have a worm.
     shares: [f64; LONGEST],
     used: usize,
     lanes: usize,
 }
 
-impl Counts {
-    /// Of worms each of which is still there with the probability `on` of its input.
-    fn of(leads: &[Leading], lanes: u32, on: impl Fn(&Leading) -> f64) -> Self {
+impl LaneDistribution {
+    /// Compute the distribution of worms that are still there with the probability `on` of their input.
+    fn of(leads: &[InputLanes], lanes: u32, on: impl Fn(&InputLanes) -> f64) -> Self {
         let kept = 4 * lanes as usize + 8;
         let mut shares = [0.0; LONGEST];
         shares[0] = 1.0;
@@ -142,7 +144,7 @@ impl Counts {
         for lead in leads.iter().filter(|lead| lead.load > 0.0) {
             let on = on(lead);
             let reach = (used + lead.held.len() - 1).min(kept);
-            // From the end, where nothing is read that was written.
+            // From the end, so that no changed entry is read.
             for q in (0..reach).rev() {
                 let (mut sum, mut there) = (0.0, 1.0);
                 for (k, held) in lead.held.iter().enumerate().take(q + 1) {
@@ -162,8 +164,8 @@ impl Counts {
         }
     }
 
-    /// The numbers with which all lanes are held, and their probabilities.
-    fn full(&self) -> impl Iterator<Item = (usize, f64)> {
+    /// Return the numbers of worms with which all lanes are held, and their probabilities.
+    fn all_held(&self) -> impl Iterator<Item = (usize, f64)> {
         let shares = self.shares[..self.used].iter().copied();
         shares.enumerate().skip(self.lanes)
     }
@@ -186,22 +188,22 @@ mod tests {
         }
     }
 
-    /// The least of m times that are uniform up to L has the mean L / (m + 1).
+    /// The minimum of m times that are uniform up to L has the mean L / (m + 1).
     #[test]
     fn the_first_of_several_ends_early() {
         for lanes in 1..=8 {
-            let found = first_of(&[input(None, 0.5, 100.0)], lanes);
+            let found = time_to_first(&[input(None, 0.5, 100.0)], lanes);
             let expected = 100.0 / f64::from(lanes + 1);
             assert!((found / expected - 1.0).abs() < 0.02, "{lanes}: {found}");
         }
     }
 
-    /// Both lanes of one input are held with the probability a^2 / 2, and the first of them ends after L / 3; where
-    /// both are bound for one lane, the one in front ends after L / 2.
+    /// Both lanes of one input are held with the probability a^2 / 2, and the first of them ends after L / 3. If both
+    /// go to one lane, the first in the queue ends after L / 2.
     #[test]
     fn two_lanes_of_one_input_are_held_as_poisson_arrivals_hold_them() {
         let (load, length) = (1e-3, 100.0);
-        let leads = [Leading::new(&input(Some(2), load, length), 8, false)];
+        let leads = [InputLanes::new(&input(Some(2), load, length), 8, false)];
         let mean = |serial: f64| {
             let steps = POINTS.windows(2).map(|ends| {
                 let held = |point: f64| held_after(&leads, 2, serial, point * length / 2.0).1;
@@ -213,13 +215,13 @@ mod tests {
         assert!((mean(1.0) / (length / 2.0) - 1.0).abs() < 0.02);
     }
 
-    /// While both lanes of an input hold the channel, only others can wait behind.
+    /// While both lanes of an input hold the channel, only other worms can wait behind them.
     #[test]
     fn lanes_that_hold_a_channel_send_no_more() {
         let inputs = [input(Some(2), 0.5, 100.0), input(Some(1), 1e-6, 1.0)];
-        let leads = inputs.map(|one| Leading::new(&one, 8, false));
-        assert!(behind(&leads, 2) < 1e-5);
-        let sources = [Leading::new(&input(None, 0.5, 100.0), 8, false)];
-        assert_eq!(behind(&sources, 2), 0.25);
+        let leads = inputs.map(|one| InputLanes::new(&one, 8, false));
+        assert!(load_behind(&leads, 2) < 1e-5);
+        let sources = [InputLanes::new(&input(None, 0.5, 100.0), 8, false)];
+        assert_eq!(load_behind(&sources, 2), 0.25);
     }
 }

@@ -1,84 +1,85 @@
-//! Channels, and what crosses them.
+//! Channels and the worms that cross them.
 
 use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
-/// A position of a kind of worm: it holds this channel and continues by its transitions.
+/// A position of a class of worms: they hold this channel and continue by the transitions `next`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// The channel.
     pub channel: u32,
-    /// Kind of length, an index of [`Network::new`]'s `lengths`.
+    /// Class of length, an index of [`Network::new`]'s `lengths`.
     pub length: usize,
-    /// Where it goes, with which probability; none where it ends.
+    /// Next steps with their probabilities; empty at the end of the path.
     pub next: Vec<(f64, u32)>,
 }
 
-/// Where worms start.
+/// A source of worms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
-    /// The class that latencies are asked for.
+    /// Class for the latency statistics.
     pub class: usize,
     /// The first step.
     pub step: u32,
     /// Worms per cycle at a load of 1.
     pub rate: f64,
-    /// Whether its worms ask or answer.
+    /// Whether its worms request or answer.
     pub role: Role,
 }
 
-/// The role of worms in exchanges of one that asks and one that answers.
+/// Role of worms in exchanges of a request and an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// They start at random times and have no answer.
+    /// Worms start at random times and have no answer.
     Alone,
-    /// They ask in this group, and are answered where they end. They must have one path.
-    Asks(u32),
-    /// They answer worms of this group. All answers that cross a step must be of one group.
+    /// Worms are requests of this group, answered where they end. They must have one path.
+    Requests(u32),
+    /// Worms are answers to requests of this group. All answers that cross a step must be of one
+    /// group.
     Answers(u32),
 }
 
-/// One way into a channel: a step before it, or a start.
+/// One input of a channel: a previous step or a start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// The part of `rate` that are answers.
+    /// The part of `rate` due to answers.
     pub(super) answers: f64,
     /// The group of these answers; 0 if there are none.
     pub(super) group: u32,
 }
 
-/// Channels and all that crosses them; see the module's description.
+/// Channels and the worms that cross them; the module description has the rules.
 #[derive(Debug, Clone)]
 pub struct Network {
     pub(super) lanes: Vec<u32>,
     pub(super) lengths: Vec<Moments>,
     pub(super) steps: Vec<Step>,
     pub(super) starts: Vec<Start>,
-    /// The slot of the wait before each next step, in the order of `next`.
+    /// Slot of the wait before each next step, in the order of `next`.
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
-    /// By channel: the lanes of its inputs (none: sources), slots from `first_slot` on.
+    /// By channel: its inputs (`None`: sources). Their slots are numbered from `first_slot`.
     pub(super) inputs: Vec<Vec<Option<u32>>>,
     pub(super) first_slot: Vec<u32>,
-    /// By channel: who arrives.
+    /// By channel: its arrivals.
     pub(super) arrivals: Vec<Vec<Arrival>>,
     /// Steps by channel.
     pub(super) steps_on: Vec<Vec<u32>>,
-    /// Channels that are crossed, the last first.
+    /// Used channels, the last on the paths first.
     pub(super) order: Vec<u32>,
-    /// By channel: how many of its lanes can be held at once by what comes.
-    pub(super) fed: Vec<u32>,
-    /// By channel: where its worms go on to, with the slot of their wait and their share.
+    /// By channel: number of its lanes that its inputs can hold at the same time.
+    pub(super) usable_lanes: Vec<u32>,
+    /// By channel: the next channels of its worms, with the slots of their waits and their shares.
     pub(super) onward: Vec<Vec<Onward>>,
-    /// Number of groups of worms that ask and answer.
+    /// Number of groups of requests and answers.
     pub(super) groups: usize,
 }
 
-/// Of the worms of a channel, those that go on to one other.
+/// The worms of a channel that go on to one next channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Onward {
     pub(super) channel: u32,
@@ -87,10 +88,11 @@ pub(super) struct Onward {
 }
 
 impl Network {
-    /// `lanes` of each channel, `lengths` of worms in flits, at most four.
+    /// Return a network with the `lanes` of each channel and the `lengths` of worms in flits, at
+    /// most four.
     ///
     /// # Errors
-    /// Routes that close a circle of channels, or numbers that name nothing.
+    /// Routes that form a cycle of channels, or numbers that do not exist.
     pub fn new(
         lanes: Vec<u32>,
         lengths: Vec<Moments>,
@@ -149,10 +151,10 @@ impl Network {
         for (number, step) in (0u32..).zip(&steps) {
             steps_on[step.channel as usize].push(number);
         }
-        let order = last_first(&steps, &steps_on)?;
+        let order = reverse_path_order(&steps, &steps_on)?;
         let groups = starts.iter().map(|start| match start.role {
             Role::Alone => 0,
-            Role::Asks(group) | Role::Answers(group) => group as usize + 1,
+            Role::Requests(group) | Role::Answers(group) => group as usize + 1,
         });
         let groups = groups.max().unwrap_or(0);
         let mut network = Self {
@@ -168,38 +170,38 @@ impl Network {
             arrivals: vec![Vec::new(); channels],
             steps_on,
             order,
-            fed: Vec::new(),
+            usable_lanes: Vec::new(),
             onward: vec![Vec::new(); channels],
         };
-        network.count();
-        network.feed();
+        network.compute_arrivals();
+        network.compute_usable_lanes();
         Ok(network)
     }
 
-    /// The input of a channel that has this slot.
+    /// Return the input of a channel with this slot.
     pub(super) fn input_of(&self, channel: usize, slot: u32) -> usize {
         (slot - self.first_slot[channel]) as usize
     }
 
-    /// Finds how many lanes can be held: no more than those of the channels before, which worms hold,
-    /// too, or any number where worms start.
-    fn feed(&mut self) {
-        self.fed = vec![0; self.lanes.len()];
+    /// Compute how many lanes can be held: no more than those of the previous channels, which worms
+    /// also hold, or any number if worms start here.
+    fn compute_usable_lanes(&mut self) {
+        self.usable_lanes = vec![0; self.lanes.len()];
         for &channel in self.order.iter().rev() {
             let inputs = self.inputs[channel as usize].iter();
             let before: Option<u32> = inputs
-                .map(|from| from.map(|from| self.fed[from as usize]))
+                .map(|from| from.map(|from| self.usable_lanes[from as usize]))
                 .try_fold(0u32, |sum, lanes| Some(sum.saturating_add(lanes?)));
             let lanes = self.lanes[channel as usize];
-            self.fed[channel as usize] = before.map_or(lanes, |before| before.min(lanes));
+            self.usable_lanes[channel as usize] = before.map_or(lanes, |before| before.min(lanes));
         }
     }
 
-    /// Finds who arrives where how often.
-    fn count(&mut self) {
+    /// Compute the arrivals at each channel with their rates.
+    fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
-        // By step: the rate of answers, and their group.
-        let mut answering = vec![(0.0, 0u32); self.steps.len()];
+        // By step: rate of answers, and their group.
+        let mut answer_rates = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {
             if rate > 0.0 {
@@ -218,8 +220,8 @@ impl Network {
             let mut answers = (0.0, 0);
             if let Role::Answers(group) = start.role {
                 answers = (start.rate, group);
-                answering[start.step as usize].0 += start.rate;
-                answering[start.step as usize].1 = group;
+                answer_rates[start.step as usize].0 += start.rate;
+                answer_rates[start.step as usize].1 = group;
             }
             arrive(start.step, channel, start.rate, slot, answers);
         }
@@ -234,10 +236,10 @@ impl Network {
                     let rate = rates[number as usize] * probability;
                     rates[next as usize] += rate;
                     let channel = self.steps[next as usize].channel;
-                    let (answers, group) = answering[number as usize];
+                    let (answers, group) = answer_rates[number as usize];
                     if answers > 0.0 {
-                        answering[next as usize].0 += answers * probability;
-                        answering[next as usize].1 = group;
+                        answer_rates[next as usize].0 += answers * probability;
+                        answer_rates[next as usize].1 = group;
                     }
                     arrive(next, channel, rate, slot, (answers * probability, group));
                     match onward.iter_mut().find(|known| known.slot == slot) {
@@ -256,24 +258,24 @@ impl Network {
         }
     }
 
-    /// The same with other lanes.
+    /// Return the same network with other numbers of lanes.
     pub fn with_lanes(&self, lanes: Vec<u32>) -> Self {
         let mut network = Self {
             lanes,
             ..self.clone()
         };
-        network.feed();
+        network.compute_usable_lanes();
         network
     }
 
-    /// Lanes of each channel.
+    /// Return the lanes of each channel.
     pub fn lanes(&self) -> &[u32] {
         &self.lanes
     }
 }
 
-/// The channels that are crossed, each after all that lie behind it.
-fn last_first(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> {
+/// Return the used channels, each after all later ones.
+fn reverse_path_order(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> {
     let mut behind: Vec<Vec<u32>> = vec![Vec::new(); steps_on.len()];
     for step in steps {
         for &(_, next) in &step.next {

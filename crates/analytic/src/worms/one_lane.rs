@@ -3,53 +3,53 @@
 use super::inflow::Inflow;
 use crate::moments::Moments;
 
-/// The worms of an input that wait.
+/// Waiting worms of an input.
 #[derive(Debug, Clone, Copy, Default)]
-struct Queued {
-    /// Their mean number.
+struct WaitingWorms {
+    /// Mean number of waiting worms.
     count: f64,
-    /// The odds q that one more of them waits.
-    odds: f64,
-    /// Their mean number while a worm of another input is served, and as that ends.
+    /// Ratio q between the probabilities of successive numbers of waiting worms.
+    ratio: f64,
+    /// Mean number of waiting worms while a worm of another input is served, and at the end of that service.
     during: f64,
     at_end: f64,
 }
 
 impl Inflow {
-    /// The worms that wait for `waited` cycles on average. While one of another input is served, k of m lanes have a
-    /// worm that waits with the probability q^k; while one of its own is served, k of the other m - 1.
-    fn queued(&self, waited: f64, rho: f64) -> Queued {
+    /// Return the worms that wait for `waited` cycles on average. While a worm of another input is served, k of m lanes
+    /// have a waiting worm with the probability q^k; while one of the same input is served, k of the other m - 1.
+    fn waiting_worms(&self, waited: f64, rho: f64) -> WaitingWorms {
         let mut count = self.rate * waited;
         if self.together > 0.0 {
             count += self.together / (2.0 * self.service.mean);
         }
         let Some(lanes) = self.few_lanes() else {
             let during = count / rho;
-            return Queued {
+            return WaitingWorms {
                 count,
-                odds: 0.0,
+                ratio: 0.0,
                 during,
                 at_end: 2.0 * during,
             };
         };
-        let odds = self.odds(count, lanes, rho);
-        let powers = std::iter::successors(Some(odds), |power| Some(power * odds));
+        let ratio = self.ratio(count, lanes, rho);
+        let powers = std::iter::successors(Some(ratio), |power| Some(power * ratio));
         let during: f64 = powers
             .take(lanes as usize)
             .take_while(|power| *power > 1e-15)
             .sum();
-        // The number grows evenly while it is small, and no further than to all lanes.
+        // The number grows linearly while it is small, and at most to all lanes.
         let at_end = during * (2.0 - during / f64::from(lanes));
-        Queued {
+        WaitingWorms {
             count,
-            odds,
+            ratio,
             during,
             at_end,
         }
     }
 
-    /// The odds q with which `count` worms wait on average, by Newton's method from above.
-    fn odds(&self, count: f64, lanes: u32, rho: f64) -> f64 {
+    /// Return the ratio q for which `count` worms wait on average, by Newton's method from above.
+    fn ratio(&self, count: f64, lanes: u32, rho: f64) -> f64 {
         let others = (rho - self.load()).max(f64::MIN_POSITIVE);
         if lanes == 1 {
             return (count / others).min(1.0);
@@ -76,18 +76,18 @@ impl Inflow {
     }
 }
 
-/// What an arrival by some input finds: the probability of one in service, the mean and second
-/// moment of what is left of it, and the mean work of those that wait.
+/// State that a worm finds on arrival over some input: the probability of a worm in service, the first two moments of
+/// its remaining time, and the mean work of the waiting worms.
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct ArrivalState {
     serving: f64,
     left: f64,
     left_second: f64,
     waiting: f64,
 }
 
-impl Found {
-    /// As if one input alone were there, before anything waits.
+impl ArrivalState {
+    /// Return the state if only one input existed and no worm waited.
     fn of(input: &Inflow) -> Self {
         if input.rate <= 0.0 {
             return Self::default();
@@ -110,7 +110,7 @@ impl Found {
         }
     }
 
-    fn times(self, factor: f64) -> Self {
+    fn scaled(self, factor: f64) -> Self {
         Self {
             serving: self.serving * factor,
             left: self.left * factor,
@@ -121,22 +121,22 @@ impl Found {
 }
 
 const ROUNDS_MAX: usize = 60;
-/// Rule 2.
+/// Return the waits of the inputs of a channel of one lane by rule 2.
 pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
-    let served: Vec<Found> = inflows.iter().map(Found::of).collect();
-    let in_service = (served.iter()).fold(Found::default(), |sum, one| sum.plus(*one));
+    let served: Vec<ArrivalState> = inflows.iter().map(ArrivalState::of).collect();
+    let in_service = (served.iter()).fold(ArrivalState::default(), |sum, one| sum.plus(*one));
     let mut waited = vec![0.0; inflows.len()];
     let mut found = vec![Moments::ZERO; inflows.len()];
     for round in 0..ROUNDS_MAX {
         let each = inflows.iter().zip(&waited);
-        let queued: Vec<Queued> = each
-            .map(|(inflow, &waited)| inflow.queued(waited, rho))
+        let queued: Vec<WaitingWorms> = each
+            .map(|(inflow, &waited)| inflow.waiting_worms(waited, rho))
             .collect();
-        let all = Gathered::all(inflows, &queued, in_service);
+        let all = QueuedWork::all(inflows, &queued, in_service);
         let mut moved: f64 = 0.0;
         for (at, known) in waited.iter_mut().enumerate() {
             let parts = (served[at], queued[at]);
-            found[at] = find(&inflows[at], parts, all, rho);
+            found[at] = input_wait(&inflows[at], parts, all, rho);
             let mut next = found[at].mean;
             if round > 10 {
                 next = (next + *known) / 2.0;
@@ -151,18 +151,18 @@ pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
     found
 }
 
-/// What is at a channel of one lane: the worms in service, and the work that waits and the same times the mean of what it consists
-/// of, on average, while one worm is served, and as that ends.
+/// Load of a channel of one lane: the worms in service, and two sums over waiting worms (work, and work times mean
+/// size), on average, during a service and at its end.
 #[derive(Debug, Clone, Copy, Default)]
-struct Gathered {
-    served: Found,
+struct QueuedWork {
+    served: ArrivalState,
     waiting: [f64; 2],
     during: [f64; 2],
     at_end: [f64; 2],
 }
 
-impl Gathered {
-    fn of(input: &Inflow, queued: &Queued, served: Found) -> Self {
+impl QueuedWork {
+    fn of(input: &Inflow, queued: &WaitingWorms, served: ArrivalState) -> Self {
         let work = |count: f64| [count * input.service.mean, count * input.service.second];
         Self {
             served,
@@ -172,13 +172,13 @@ impl Gathered {
         }
     }
 
-    fn all(inflows: &[Inflow], queued: &[Queued], served: Found) -> Self {
+    fn all(inflows: &[Inflow], queued: &[WaitingWorms], served: ArrivalState) -> Self {
         let mut all = Self {
             served,
             ..Self::default()
         };
         for (input, queued) in inflows.iter().zip(queued) {
-            let one = Self::of(input, queued, Found::default());
+            let one = Self::of(input, queued, ArrivalState::default());
             for at in 0..2 {
                 all.waiting[at] += one.waiting[at];
                 all.during[at] += one.during[at];
@@ -189,29 +189,35 @@ impl Gathered {
     }
 }
 
-/// What a worm of input `own` finds at a channel of one lane: either a lane of its input was free, and the others are
-/// in service and wait as they do while this is so; or it follows directly on a worm of its input, and those go
-/// first that have gathered behind that one.
-fn find(own: &Inflow, (served, queued): (Found, Queued), all: Gathered, rho: f64) -> Moments {
+/// Return the wait that a worm of input `own` finds at a channel of one lane. Either a lane of its input was free, and
+/// the other worms are in service and wait as usual in that state. Or it follows directly on a worm of its input, and
+/// the worms that have gathered behind that one go first.
+fn input_wait(
+    own: &Inflow,
+    (served, queued): (ArrivalState, WaitingWorms),
+    all: QueuedWork,
+    rho: f64,
+) -> Moments {
     let load = own.load();
     if own.rate <= 0.0 {
         return Moments::ZERO;
     }
-    // Probabilities that all its lanes are held: while one of another input is served, and while one of its own is.
+    // Probabilities that all its lanes are held: while a worm of another input is served, and while one of its own
+    // input is.
     let (mut all_wait, mut own_served, mut lanes) = (0.0, 0.0, 1.0);
     if let Some(few) = own.few_lanes() {
         lanes = f64::from(few);
-        all_wait = queued.odds.powi(few as i32);
-        own_served = load * queued.odds.powi(few as i32 - 1);
+        all_wait = queued.ratio.powi(few as i32);
+        own_served = load * queued.ratio.powi(few as i32 - 1);
     }
     let follows = (rho - load).max(0.0) * all_wait + own_served;
     let others = 1.0 - all_wait;
-    let mut free = (all.served.plus(served.times(-1.0))).times(others);
-    free = free.plus(served.times(1.0 - own_served / load));
+    let mut free = (all.served.plus(served.scaled(-1.0))).scaled(others);
+    free = free.plus(served.scaled(1.0 - own_served / load));
     free.left = free.left.max(0.0);
-    let itself = Gathered::of(own, &queued, served);
+    let itself = QueuedWork::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
-    // Work that waits, and the same times the mean of what it consists of.
+    // Waiting work, and work times its mean size.
     let waits = |at: usize, each: f64| {
         let before = all.waiting[at] - itself.waiting[at];
         let for_own = own_served * (all.during[at] - itself.during[at]);
@@ -220,15 +226,15 @@ fn find(own: &Inflow, (served, queued): (Found, Queued), all: Gathered, rho: f64
     free.waiting = waits(0, own.service.mean);
     let waiting_second = waits(1, own.service.second);
     let before = [0, 1].map(|at| (all.at_end[at] - itself.at_end[at]).max(0.0));
-    // What gathers grows with the time that the one before takes, which is longer than the mean.
+    // The gathered work grows with the service time of the worm before, which is longer than the mean.
     let growth = before[0] * own.service.mean / own.service.second;
     let more = growth * growth * own.service.third / own.service.mean;
     let ahead = before[0] + (lanes - 1.0) * own.service.mean;
     let ahead_second = before[1] + more + (lanes - 1.0) * own.service.second;
-    // The same goes for what has gathered behind the worm that a free lane finds in service.
+    // The same holds for the work gathered behind the worm that a free lane finds in service.
     let ratio = free.waiting / free.left.max(1e-12 * own.service.mean);
     let free_second = free.left_second * (1.0 + ratio + ratio * ratio) + waiting_second;
-    Moments::of_share(
+    Moments::with_probability(
         (free.serving + follows).min(1.0),
         free.left + free.waiting + follows * ahead,
         free_second + follows * ahead_second,
@@ -239,15 +245,15 @@ fn find(own: &Inflow, (served, queued): (Found, Queued), all: Gathered, rho: f64
 mod tests {
     use crate::worms::inflow::examples::inflow;
 
-    /// The odds give back the number of worms that wait.
+    /// The ratio reproduces the number of waiting worms.
     #[test]
-    fn odds_are_those_of_the_mean_number() {
+    fn the_ratio_reproduces_the_mean_number() {
         let rho: f64 = 0.6;
         for lanes in [1, 2, 5, 24] {
             let input = inflow(Some(lanes), 0.003, 100.0);
-            let queued = input.queued(20.0, rho);
+            let queued = input.waiting_worms(20.0, rho);
             let powers =
-                |most: u32| -> f64 { (1..=most).map(|k| queued.odds.powi(k as i32)).sum() };
+                |most: u32| -> f64 { (1..=most).map(|k| queued.ratio.powi(k as i32)).sum() };
             let (own, others) = (0.3, rho - 0.3);
             let count = others * powers(lanes) + own * powers(lanes - 1);
             assert!((count / 0.06 - 1.0).abs() < 1e-9, "{lanes}: {count}");

@@ -1,14 +1,13 @@
-//! The load that saturates a network, and the load at which a channel carries flits all the time.
+//! The saturation load of a network, and the load at which a channel carries flits all the time.
 
 use super::network::Network;
 
 impl Network {
-    /// The load at which the first channel is held all the time, to this relative precision; none if
-    /// nothing is sent.
+    /// Return the load at which the first channel is always held, to this relative precision; `None` without worms.
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;
-            self.solve_until(load, &mut self.idle(), held)
+            self.solve_while_unsaturated(load, &mut self.idle(), held)
         };
         let mut high = self.bound()?;
         let mut low = 0.0;
@@ -23,7 +22,7 @@ impl Network {
         Some(high)
     }
 
-    /// The load at which some channel carries flits all the time.
+    /// Return the load at which some channel carries flits all the time.
     pub fn bound(&self) -> Option<f64> {
         let carried = (0..self.lanes.len()).map(|channel| {
             let work: f64 = (self.arrivals[channel].iter())
@@ -47,7 +46,7 @@ mod tests {
     use crate::worms::solve::Solved;
     use proptest::prelude::*;
 
-    /// Three layers of three channels each; from each channel on to two of the next layer.
+    /// Three layers of three channels each. Each channel leads to two channels of the next layer.
     fn layers(lanes: &[u32], split: &[f64], long: f64) -> Network {
         let steps = (0..18u32)
             .map(|number| {
@@ -71,7 +70,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the search for the saturation load takes for granted.
+        /// Assumption of the search for the saturation load.
         #[test]
         fn waits_and_use_grow_with_the_load(
             lanes in prop::collection::vec(1u32..6, 9),
@@ -86,7 +85,7 @@ mod tests {
                 let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
                 let fullest = |solved: &Solved| solved.utilisation.iter().copied().fold(0.0, f64::max);
                 prop_assert!(grown(fullest(&solved), fullest(&before)), "use at {part}/40");
-                // Nearer to saturation worms may wait less where nearly all of an input follow on one another.
+                // Nearer to saturation, worms may wait less if nearly all of an input follow on one another.
                 if part <= 28 {
                     for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
                         prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");

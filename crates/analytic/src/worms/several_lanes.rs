@@ -1,21 +1,21 @@
 //! Rule 3: the wait for a channel of several lanes.
 
-use super::ahead::Ahead;
 use super::inflow::Inflow;
-use super::lanes::{HELD_MAX, Leading, POINTS, behind, held_after};
-use super::sources::{mgm, started};
+use super::lanes::{HELD_MAX, InputLanes, POINTS, held_after, load_behind};
+use super::shared_waits::SharedWaits;
+use super::sources::{as_source, mgm};
 use crate::moments::Moments;
 use crate::queue;
 
-/// Rounds of rule 3, of which each adds a small part to the one before.
+/// Rounds of rule 3. Each round adds a smaller correction.
 const FOLLOWING_ROUNDS: usize = 8;
 
-/// Rule 3.
+/// Return the waits of the inputs of a channel of several lanes by rule 3.
 pub(super) fn several_lanes(
     inflows: &[Inflow],
     (rate, service): (f64, &Moments),
     (lanes, rho): (u32, f64),
-    ahead: &Ahead,
+    shared_waits: &SharedWaits,
 ) -> Vec<Moments> {
     let m = f64::from(lanes);
     let most = 2 * lanes + 4;
@@ -26,14 +26,26 @@ pub(super) fn several_lanes(
     if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    // As if all worms started here, which rule 1 has exactly.
-    let as_started = lanes_held(&[started(inflows)], 0, lanes, ahead.serial);
-    let exact = mgm(inflows, rate, service, lanes, ahead.serial);
+    // As if all worms started here, for which rule 1 has a better solution.
+    let as_started = wait_without_following(
+        &[as_source(inflows)],
+        0,
+        lanes,
+        shared_waits.serial_probability,
+    );
+    let exact = mgm(
+        inflows,
+        rate,
+        service,
+        lanes,
+        shared_waits.serial_probability,
+    );
     let ratio = (exact / as_started.1).min(1.0);
-    let (often, common) = ahead.wait(rate, lanes, rho);
+    let (often, common) = shared_waits.wait(rate, lanes, rho);
     let free: Vec<[f64; 3]> = (0..inflows.len())
         .map(|at| {
-            let (waiting, mean, second) = lanes_held(inflows, at, lanes, ahead.serial);
+            let (waiting, mean, second) =
+                wait_without_following(inflows, at, lanes, shared_waits.serial_probability);
             let part = (waiting / as_started.0).min(1.0);
             [
                 waiting + part * often,
@@ -43,14 +55,14 @@ pub(super) fn several_lanes(
         })
         .collect();
     let mut found = free.clone();
-    // Each worm that goes before one that follows leaves a lane after so long, of which the second moment is that of
-    // the least of m - 1 uniform times.
+    // Each worm that goes before a following one leaves a lane after `step`. Its second moment is that of the minimum
+    // of m - 1 uniform times.
     let step = service.mean / m;
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
         let waiting = |at: usize| inflows[at].rate * found[at][1];
-        // While one is in service.
-        let gathered = |at: usize| waiting(at) * m / inflows[at].others(rho * m);
+        // Worms that gather while one is in service.
+        let gathered = |at: usize| waiting(at) * m / inflows[at].load_of_others(rho * m);
         let all: f64 = (0..inflows.len()).map(gathered).sum();
         found = (0..inflows.len())
             .map(|at| {
@@ -74,17 +86,23 @@ pub(super) fn several_lanes(
             .collect();
     }
     let each = found.into_iter();
-    each.map(|[waits, mean, second]| Moments::of_share(waits, mean, second))
+    each.map(|[waits, mean, second]| Moments::with_probability(waits, mean, second))
         .collect()
 }
 
-/// Rule 3 without worms that follow directly on others: the probability of a wait, its mean and its second moment.
-fn lanes_held(inflows: &[Inflow], at: usize, lanes: u32, serial: f64) -> (f64, f64, f64) {
+/// Apply rule 3 without worms that follow directly on others: return the probability of a wait, its mean and its second
+/// moment.
+fn wait_without_following(
+    inflows: &[Inflow],
+    at: usize,
+    lanes: u32,
+    serial: f64,
+) -> (f64, f64, f64) {
     let most = 2 * lanes + 4;
     let kinds = inflows.iter().flat_map(|inflow| inflow.kinds);
     let longest = kinds.map(|(_, left)| left).fold(0.0, f64::max);
-    let leads: Vec<Leading> = (inflows.iter().enumerate())
-        .map(|(number, inflow)| Leading::new(inflow, most, number == at))
+    let leads: Vec<InputLanes> = (inflows.iter().enumerate())
+        .map(|(number, inflow)| InputLanes::new(inflow, most, number == at))
         .collect();
     let (mut mean, mut second) = (0.0, 0.0);
     let (waiting, mut held_before) = held_after(&leads, lanes, serial, 0.0);
@@ -96,6 +114,6 @@ fn lanes_held(inflows: &[Inflow], at: usize, lanes: u32, serial: f64) -> (f64, f
         second += step * 2.0 * (time * held + before * held_before);
         held_before = held;
     }
-    let longer = 1.0 / (1.0 - behind(&leads, lanes));
+    let longer = 1.0 / (1.0 - load_behind(&leads, lanes));
     (waiting, mean * longer, second * longer)
 }

@@ -1,49 +1,50 @@
-//! The pass against the direction of travel: the waits at all channels.
+//! The pass against the direction of travel, which computes the waits at all channels.
 
-use super::ahead::{Ahead, Common};
 use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
+use super::shared_waits::{CommonWait, SharedWaits};
 use super::wait::waits;
 use crate::moments::{Moments, ratio};
 use std::collections::BTreeMap;
 
-/// The network at one load.
+/// The solution of the network at one load.
 #[derive(Debug, Clone)]
 pub struct Solved {
     /// Waits by slot.
     pub(super) waits: Vec<Moments>,
-    /// By step: the wait for other answers of the same batch.
-    pub(super) met: Vec<Moments>,
-    /// By group: the time in which worms that ask gather; empty in the first pass.
+    /// By step: wait for other answers of the same batch.
+    pub(super) batch_wait: Vec<Moments>,
+    /// By group: time in which requests gather into batches; empty in the first pass.
     pub(super) gathering: Vec<f64>,
-    /// By step: the waits after it.
+    /// By step: sum of the waits after it.
     later: Vec<Moments>,
-    /// By channel.
-    ahead: Vec<Ahead>,
-    /// By channel of one lane: the mean wait if all that cross it waited in one queue (M/G/1).
+    /// By channel: waits shared by its worms.
+    shared_waits: Vec<SharedWaits>,
+    /// By channel of one lane: mean wait if all its worms waited in one queue (M/G/1).
     in_one_queue: Vec<f64>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
 
 impl Solved {
-    /// The whole wait for the channel of a step, which has this slot.
+    /// Return the whole wait for the channel of a step with this slot.
     pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
-        self.waits[slot as usize].plus(&self.met[step as usize])
+        self.waits[slot as usize].plus(&self.batch_wait[step as usize])
     }
 }
 
 impl Network {
-    /// Waits and use when every start sends `load` times its rate.
+    /// Return waits and utilisations when every start sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
-        self.solve_until(load, &mut solved, |_| false);
+        self.solve_while_unsaturated(load, &mut solved, |_| false);
         solved
     }
 
-    /// Solve all channels, twice if worms ask: the first pass takes answers as independent, and its waits give the batches
-    /// of the second. Stop at the first channel whose utilisation `is_full`, and return whether there is one.
-    pub(super) fn solve_until(
+    /// Solve all channels, twice if there are requests: the first pass assumes independent answers, and its waits give
+    /// the batches of the second. Stop at the first channel whose utilisation `is_full`, and return whether there is
+    /// one.
+    pub(super) fn solve_while_unsaturated(
         &self,
         load: f64,
         solved: &mut Solved,
@@ -52,7 +53,7 @@ impl Network {
         let passes = if self.groups > 0 { 2 } else { 1 };
         (0..passes).any(|pass| {
             if pass > 0 {
-                solved.gathering = self.gathering(solved);
+                solved.gathering = self.gathering_times(solved);
             }
             let mut order = self.order.iter();
             order.any(|&channel| is_full(self.solve_channel(channel, load, solved)))
@@ -63,57 +64,60 @@ impl Network {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
             waits: vec![Moments::ZERO; slots],
-            met: vec![Moments::ZERO; self.steps.len()],
+            batch_wait: vec![Moments::ZERO; self.steps.len()],
             gathering: Vec::new(),
             later: vec![Moments::ZERO; self.steps.len()],
-            ahead: vec![Ahead::default(); self.lanes.len()],
+            shared_waits: vec![SharedWaits::default(); self.lanes.len()],
             in_one_queue: vec![0.0; self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
         }
     }
 
-    /// Solves a channel once all behind it are solved, and gives its utilisation.
+    /// Solve a channel after all later ones, and return its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
-            solved.later[number as usize] = self.later(number, solved);
+            solved.later[number as usize] = self.waits_after(number, solved);
         }
-        let together = self.meet(channel as usize, load, solved);
+        let together = self.batch_waits(channel as usize, load, solved);
         let inflows = self.inflows(channel as usize, load, &together, solved);
         let lanes = self.lanes[channel as usize];
-        let ahead = self.ahead(channel as usize, solved);
+        let shared_waits = self.shared_waits(channel as usize, solved);
         let used = utilisation(&inflows, lanes);
         solved.utilisation[channel as usize] = used;
         let work = |inflow: &Inflow| inflow.rate * inflow.service.second + inflow.together;
         let work: f64 = inflows.iter().map(work).sum();
         solved.in_one_queue[channel as usize] = work / (2.0 * (1.0 - used));
         let first = self.first_slot[channel as usize] as usize;
-        for (slot, wait) in waits(&inflows, lanes, &ahead).into_iter().enumerate() {
+        for (slot, wait) in waits(&inflows, lanes, &shared_waits)
+            .into_iter()
+            .enumerate()
+        {
             solved.waits[first + slot] = wait;
         }
-        solved.ahead[channel as usize] = ahead;
+        solved.shared_waits[channel as usize] = shared_waits;
         used
     }
 
-    /// What the worms on the lanes of a channel share behind it.
-    fn ahead(&self, channel: usize, solved: &Solved) -> Ahead {
-        let mut ahead = Ahead {
-            serial: self.serial(channel, solved),
-            ..Ahead::default()
+    /// Return the later waits that the worms on the lanes of a channel share.
+    fn shared_waits(&self, channel: usize, solved: &Solved) -> SharedWaits {
+        let mut shared_waits = SharedWaits {
+            serial_probability: self.serial_probability(channel, solved),
+            ..SharedWaits::default()
         };
-        if self.fed[channel] == 1 {
-            return ahead;
+        if self.usable_lanes[channel] == 1 {
+            return shared_waits;
         }
         for on in &self.onward[channel] {
             let next = on.channel as usize;
-            let others = 1.0 - self.share(channel, next, solved);
-            let mut wait = solved.waits[on.slot as usize].as_often(others);
-            let mut further = solved.ahead[next].third;
+            let others = 1.0 - self.share_of_work(channel, next, solved);
+            let mut wait = solved.waits[on.slot as usize].scaled(others);
+            let mut further = solved.shared_waits[next].third;
             if self.lanes[next] == 1 && on.share.min(1.0 - others) > 1.0 - 1e-9 {
                 let wait = solved.waits[on.slot as usize].mean;
-                ahead.only = Some((wait, solved.in_one_queue[next]));
+                shared_waits.only = Some((wait, solved.in_one_queue[next]));
             }
-            if self.fed[next] == 1 {
-                // The first holds the one lane for the others, whatever it waits for later.
+            if self.usable_lanes[next] == 1 {
+                // The first worm holds the one lane for the others, whatever it waits for later.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
                 let rate = own.clone().map(|arrival| arrival.rate).sum();
                 let later = own.map(|own| (own.rate, solved.later[own.step as usize]));
@@ -124,19 +128,19 @@ impl Network {
             if wait.mean > 0.0 && third.is_finite() {
                 let left = wait.second / (2.0 * wait.mean);
                 let longer = wait.third / (3.0 * wait.second);
-                ahead.common.push(Common {
+                shared_waits.common.push(CommonWait {
                     share: on.share,
                     third,
                     left: [left, longer],
                 });
             }
-            ahead.third += on.share * on.share * third;
+            shared_waits.third += on.share * on.share * third;
         }
-        ahead
+        shared_waits
     }
 
-    /// The share of the work that worms wait for at channel `to` that comes by channel `from`.
-    fn share(&self, from: usize, to: usize, solved: &Solved) -> f64 {
+    /// Return the share of the work waiting at channel `to` that comes over channel `from`.
+    fn share_of_work(&self, from: usize, to: usize, solved: &Solved) -> f64 {
         let (mut own, mut all) = (0.0, 0.0);
         for arrival in &self.arrivals[to] {
             let work = arrival.rate * self.service(arrival.step, solved).second;
@@ -149,8 +153,8 @@ impl Network {
         if all > 0.0 { own / all } else { 0.0 }
     }
 
-    /// The probability that all worms on the lanes of a channel are bound for one lane.
-    fn serial(&self, channel: usize, solved: &Solved) -> f64 {
+    /// Return the probability that all worms on the lanes of a channel go to one lane.
+    fn serial_probability(&self, channel: usize, solved: &Solved) -> f64 {
         let lanes = self.lanes[channel];
         if lanes == 1 {
             return 1.0;
@@ -170,18 +174,20 @@ impl Network {
         }
         let together = |load: f64| (load / all).powi(lanes as i32);
         let each = loads.into_iter();
-        each.map(|(next, load)| together(load) * solved.ahead[next as usize].serial)
-            .sum()
+        each.map(|(next, load)| {
+            together(load) * solved.shared_waits[next as usize].serial_probability
+        })
+        .sum()
     }
 
-    /// How long a worm holds the channel of a step.
+    /// Return the time for which a worm holds the channel of a step.
     pub(super) fn service(&self, step: u32, solved: &Solved) -> Moments {
         let length = self.lengths[self.steps[step as usize].length];
         length.plus(&solved.later[step as usize])
     }
 
-    /// Waits after a step.
-    fn later(&self, number: u32, solved: &Solved) -> Moments {
+    /// Return the sum of the waits after a step.
+    fn waits_after(&self, number: u32, solved: &Solved) -> Moments {
         let step = &self.steps[number as usize];
         let slots = &self.slots_of[number as usize];
         let parts = step.next.iter().zip(slots);
@@ -194,7 +200,7 @@ impl Network {
         )
     }
 
-    /// By input: what comes, with the addition of [`Self::meet`].
+    /// Return the arriving worms of each input, with the addition of [`Self::batch_waits`] in `together`.
     fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
         let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
@@ -211,7 +217,7 @@ impl Network {
         }
         let each = inputs.iter().zip(together).zip(sums);
         each.map(|((&from, &together), (rate, sum, kinds))| Inflow {
-            lanes: from.map(|from| self.fed[from as usize]),
+            lanes: from.map(|from| self.usable_lanes[from as usize]),
             rate: load * rate,
             together,
             service: if rate > 0.0 {
@@ -232,7 +238,7 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Worms that start on channel 0 go on to 1, others start on 2; all meet in 3.
+    /// Worms that start on channel 0 go on to 1, others start on 2; all cross 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
         let steps = vec![
             step(0, vec![(1.0, 1)]),
@@ -244,7 +250,7 @@ mod tests {
         network(&lanes, &[100.0], steps, starts)
     }
 
-    /// One source, three channels in a row: only the first has a queue, that of M/D/1.
+    /// One source, three channels in a row: only the first has a queue, as in M/D/1.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -262,9 +268,9 @@ mod tests {
         assert!((saturation - 0.01).abs() < 1e-7);
     }
 
-    /// Two sources that share their second channel: each first channel is held through the wait.
+    /// Two sources share their second channel: each first channel is held during the wait.
     #[test]
-    fn what_waits_holds_what_is_behind() {
+    fn waiting_worms_hold_channels_behind_them() {
         let steps = vec![
             step(0, vec![(1.0, 2)]),
             step(1, vec![(1.0, 2)]),
@@ -279,17 +285,17 @@ mod tests {
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
         let saturation = network.saturation(1e-6).expect("worms are sent");
         let bound = network.bound().expect("worms are sent");
-        // In all, both sources wait as one queue would.
+        // In total, both sources wait as in one queue.
         assert!(saturation <= bound && saturation > 0.0049);
     }
 
-    /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never
-    /// held at once, so that it is all as if there were one.
+    /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never held at
+    /// the same time, so the result is that for one lane.
     #[test]
     fn no_more_lanes_are_held_than_are_fed() {
         let headers = |lanes: u32| {
             let network = meeting([1, lanes, 1, 1], [1.0, 1.0]);
-            assert_eq!(network.fed[1], 1);
+            assert_eq!(network.usable_lanes[1], 1);
             network.headers(&network.solve(0.003), 1)
         };
         assert_eq!(headers(2), headers(1));
@@ -303,7 +309,7 @@ mod tests {
         assert!(refused.is_err());
     }
 
-    /// Worms of equal length that all go to one lane wait as in M/D/1, wherever they do so.
+    /// Worms of equal length that all go to one lane wait as in M/D/1, wherever they wait.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
         for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {
@@ -330,30 +336,36 @@ mod tests {
 
     /// All worms of the first channels go on to the last, where they wait for another source.
     #[test]
-    fn what_all_wait_for_is_common() {
+    fn waits_of_all_worms_are_shared() {
         let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);
         let solved = whole.solve(1.0);
         let wait = |step: usize| solved.waits[whole.slots_of[step][0] as usize];
         assert!(wait(1).mean > 0.0 && wait(0).mean > 0.0);
-        // One in five that cross channel 3 come by channel 1; the wait for the others is common.
+        // One fifth of the worms that cross channel 3 comes over channel 1; the wait for the others is common.
         let others = 0.8 * wait(1).third;
-        assert!((solved.ahead[1].third / others - 1.0).abs() < 1e-9);
-        // Nothing else crosses channel 1, and all go on to the one lane of channel 3.
-        assert_eq!(solved.ahead[0].third, solved.ahead[1].third);
-        assert_eq!((solved.ahead[0].serial, solved.ahead[1].serial), (1.0, 1.0));
-        // Where half of them go elsewhere, two wait together a quarter of the time.
+        assert!((solved.shared_waits[1].third / others - 1.0).abs() < 1e-9);
+        // No other worms cross channel 1, and all go on to the one lane of channel 3.
+        assert_eq!(solved.shared_waits[0].third, solved.shared_waits[1].third);
+        assert_eq!(
+            (
+                solved.shared_waits[0].serial_probability,
+                solved.shared_waits[1].serial_probability
+            ),
+            (1.0, 1.0)
+        );
+        // If half of them go elsewhere, two wait together a quarter of the time.
         let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];
         let network = network(&[8, 2, 1, 1, 1], &[100.0], halved, whole.starts.clone());
         let solved = network.solve(1.0);
-        // Then one in nine that cross channel 3 come by channel 1.
+        // Then one ninth of the worms that cross channel 3 comes over channel 1.
         let wait = solved.waits[network.slots_of[1][0] as usize];
         let expected = wait.third / 4.0 * 8.0 / 9.0;
-        assert!((solved.ahead[1].third / expected - 1.0).abs() < 1e-9);
+        assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);
     }
 
-    /// The first worm on a channel of one lane holds back the others while it waits later.
+    /// The first worm on a channel of one lane blocks the others while it waits later.
     #[test]
     fn worms_wait_for_the_first_that_waits_later() {
         let network = meeting([2, 1, 1, 1], [0.001, 0.004]);
@@ -361,8 +373,8 @@ mod tests {
         let later = solved.waits[network.slots_of[1][0] as usize];
         assert!(later.third > 0.0);
         let wait = solved.waits[network.slots_of[0][0] as usize];
-        // All that cross channel 1 come from channel 0: no wait for others there.
+        // All worms that cross channel 1 come from channel 0: no wait for others there.
         assert!(wait.mean > 0.0);
-        assert!((solved.ahead[0].third / later.third - 1.0).abs() < 1e-9);
+        assert!((solved.shared_waits[0].third / later.third - 1.0).abs() < 1e-9);
     }
 }

@@ -1,13 +1,13 @@
 //! Rule 1: the wait of worms that start at a channel.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
-use super::lanes::first_of;
+use super::lanes::time_to_first;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Rule 1: M/M/m times a ratio that goes from its limit in light traffic to that in heavy traffic. In light traffic
-/// a worm waits for the first of m in service (Burman and Smith, *Bell System Technical Journal* 62, 1983), in heavy
-/// traffic (1 + C^2) / 2 is the ratio (Lee and Longton). The weight is within 3% of M/D/m for 2 to 8 lanes.
+/// Apply rule 1: M/M/m times a ratio between its limits in light and in heavy traffic. In light traffic a worm waits
+/// for the first of m in service (Burman and Smith, *Bell System Technical Journal* 62, 1983); in heavy traffic the
+/// ratio is (1 + C^2) / 2 (Lee and Longton). The weight is within 3% of M/D/m for 2 to 8 lanes.
 pub(super) fn mgm(
     inflows: &[Inflow],
     rate: f64,
@@ -20,14 +20,14 @@ pub(super) fn mgm(
         return heavy;
     }
     let m = f64::from(lanes);
-    let first = (1.0 - serial) * first_of(inflows, lanes) + serial * first_of(inflows, 1);
+    let first = (1.0 - serial) * time_to_first(inflows, lanes) + serial * time_to_first(inflows, 1);
     let light = queue::mmm(rate, service.mean, lanes) * m * first / service.mean;
     let weight = (1.0 - queue::rho(rate, service.mean, lanes)).powf(1.0 + 4.0 / m);
     heavy + weight * (light - heavy)
 }
 
-/// All worms of these inputs, as if they started at the channel.
-pub(super) fn started(inflows: &[Inflow]) -> Inflow {
+/// Return all worms of these inputs as if they started at the channel.
+pub(super) fn as_source(inflows: &[Inflow]) -> Inflow {
     let mut all = Inflow {
         lanes: None,
         kinds: [(0.0, 0.0); LENGTHS],

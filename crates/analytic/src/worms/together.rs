@@ -1,11 +1,11 @@
-//! Rule 5: answers that come in batches; see the module's description.
+//! Rule 5: answers that arrive in batches.
 
 use super::network::{Network, Role, Start};
 use super::solve::Solved;
 use crate::moments::Moments;
 use std::collections::BTreeMap;
 
-/// The answers of one group that cross a channel: their rate, their service, and their rates by input.
+/// The answers of one group that cross a channel: their rate, service times and rates by input.
 struct Answers {
     rate: f64,
     service: Moments,
@@ -13,15 +13,15 @@ struct Answers {
 }
 
 impl Network {
-    /// Return for each group the mean time in which worms that ask gather behind the worm that holds their channel: twice
-    /// its mean residual time, W (1 - rho). At a channel that only a share of the group crosses, only this share gathers.
-    pub(super) fn gathering(&self, solved: &Solved) -> Vec<f64> {
+    /// Return for each group the mean time in which requests gather behind the worm that holds their channel: twice its
+    /// mean residual time, W (1 - rho). At a channel that only a share of the group crosses, only this share gathers.
+    pub(super) fn gathering_times(&self, solved: &Solved) -> Vec<f64> {
         let mut all = vec![0.0; self.groups];
         let mut crossing: BTreeMap<(u32, u32), f64> = BTreeMap::new();
         let asking = || {
             let starts = self.starts.iter().zip(&self.slot_of_start);
             starts.filter_map(|(start, &slot)| match start.role {
-                Role::Asks(group) => Some((group, start, slot)),
+                Role::Requests(group) => Some((group, start, slot)),
                 Role::Alone | Role::Answers(_) => None,
             })
         };
@@ -48,7 +48,7 @@ impl Network {
         times
     }
 
-    /// The steps of a worm that has one path, with their slots.
+    /// Return the steps of a worm that has one path, with their slots.
     fn path(&self, start: &Start, slot: u32) -> Vec<(u32, u32)> {
         let mut path = vec![(start.step, slot)];
         let mut step = start.step as usize;
@@ -59,9 +59,9 @@ impl Network {
         path
     }
 
-    /// Find how long answers of one batch wait for each other at a channel of one lane. Return by input what batches add
-    /// to the rate times E\[S^2\].
-    pub(super) fn meet(&self, channel: usize, load: f64, solved: &mut Solved) -> Vec<f64> {
+    /// Compute how long answers of one batch wait for each other at a channel of one lane. Return for each input the
+    /// addition of batches to the rate times E\[S^2\].
+    pub(super) fn batch_waits(&self, channel: usize, load: f64, solved: &mut Solved) -> Vec<f64> {
         let inputs = &self.inputs[channel];
         let mut work = vec![0.0; inputs.len()];
         if self.lanes[channel] != 1 || solved.gathering.is_empty() {
@@ -91,14 +91,14 @@ impl Network {
             let input = self.input_of(channel, arrival.slot);
             // Answers on the same lane before this channel follow one another.
             let own = inputs[input].map_or(0.0, |from| {
-                group.by_input[input] / f64::from(self.fed[from as usize])
+                group.by_input[input] / f64::from(self.usable_lanes[from as usize])
             });
             let gathering = solved.gathering[arrival.group as usize];
             let others = gathering * load * (group.rate - own).max(0.0);
             let service = self.service(arrival.step, solved);
             if others > 0.0 && service.mean.is_finite() {
                 work[input] += load * arrival.answers * others * service.mean * group.service.mean;
-                // On average half of the others come first.
+                // On average half of the others arrive first.
                 let wait = Moments::weighted([(others / 2.0, group.service)], 1.0);
                 let of_step = met.entry(arrival.step).or_default();
                 of_step.push((arrival.answers, wait));
@@ -106,7 +106,7 @@ impl Network {
         }
         for (step, parts) in met {
             let rate = parts.iter().map(|(rate, _)| rate).sum();
-            solved.met[step as usize] = Moments::weighted(parts, rate);
+            solved.batch_wait[step as usize] = Moments::weighted(parts, rate);
         }
         work
     }
@@ -118,8 +118,8 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too. Answers of 100 flits start evenly on
-    /// channels 1 to `sources` and go on to the last channel.
+    /// Worms of one flit are requests on channel 0, where worms of 100 flits also start. Answers of 100 flits start
+    /// equally on channels 1 to `sources` and go on to the last channel.
     fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
         let last = sources + 1;
         let mut steps = vec![step(0, Vec::new()), step(last, Vec::new())];
@@ -132,7 +132,7 @@ mod tests {
             role,
             ..start(step, rate)
         };
-        let mut starts = vec![with_role(Role::Asks(0), 0, ask), start(2, long)];
+        let mut starts = vec![with_role(Role::Requests(0), 0, ask), start(2, long)];
         for source in 1..=sources {
             steps.push(Step {
                 length: 1,
@@ -147,10 +147,10 @@ mod tests {
         (network, solved)
     }
 
-    /// M/D/1 with batch arrivals, c others in the mean: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho),
-    /// and that for others of the same batch is c S / 2.
+    /// M/D/1 with batch arrivals, c others on average: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 -
+    /// rho), and that for others of the same batch is c S / 2.
     #[test]
-    fn answers_to_worms_that_waited_together_come_together() {
+    fn answers_to_gathered_requests_arrive_in_batches() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
         let (network, solved) = answered(1, ask, long);
         // c is the rate of answers times 2 R, and 2 R is the sum of rate times E[S^2] on channel 0.
@@ -160,25 +160,29 @@ mod tests {
         let found = network.headers(&solved, 1);
         let source = solved.waits[network.slot_of_start[2] as usize].mean;
         assert!((source / work - 1.0).abs() < 1e-9);
-        assert!((solved.met[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
-        assert_eq!(solved.met[1], Moments::ZERO, "they follow one another");
+        assert!((solved.batch_wait[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
+        assert_eq!(
+            solved.batch_wait[1],
+            Moments::ZERO,
+            "they follow one another"
+        );
         assert!(found[0].source > 0.0);
-        // With no long worms to wait for, hardly any come together.
-        assert!(answered(1, ask, 0.0).1.met[3].mean < 1e-3);
+        // Without long worms, hardly any answers arrive together.
+        assert!(answered(1, ask, 0.0).1.batch_wait[3].mean < 1e-3);
     }
 
     /// Answers from each of three sources meet those from the two others at the last channel.
     #[test]
-    fn answers_from_several_places_meet_later() {
+    fn answers_from_several_sources_meet_later() {
         let (ask, long) = (0.003, 0.005);
         let (network, solved) = answered(3, ask, long);
         let gathered = long * 100.0 * 100.0 + ask;
         let met = |others: f64| gathered * others * 100.0 / 2.0;
-        assert!((solved.met[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
+        assert!((solved.batch_wait[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
         // Answers hold their source while they wait there.
         let service = network.service(3, &solved).mean;
         let expected = gathered * ask / 3.0 * service / 2.0;
-        assert!((solved.met[3].mean / expected - 1.0).abs() < 1e-9);
+        assert!((solved.batch_wait[3].mean / expected - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The wait for one channel, by the channel by which a worm comes; see the module's description.
+//! The wait for one channel, by the input over which a worm arrives.
 
-use super::ahead::Ahead;
 use super::inflow::{Inflow, LANES_MAX, utilisation};
 use super::one_lane::one_lane;
 use super::several_lanes::several_lanes;
+use super::shared_waits::SharedWaits;
 use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-/// The wait of what comes by each input.
-pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: &Ahead) -> Vec<Moments> {
+/// Return the wait of the worms of each input.
+pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
         return vec![Moments::NEVER; inflows.len()];
@@ -26,18 +26,24 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: &Ahead) -> Vec<Moment
             second: service.second + together / rate,
             ..service
         };
-        let mean = mgm(inflows, rate, &service, lanes, ahead.serial);
+        let mean = mgm(
+            inflows,
+            rate,
+            &service,
+            lanes,
+            shared_waits.serial_probability,
+        );
         let alone = queue::wait_moments(rate, &service, lanes, mean);
         if lanes == 1 || lanes > LANES_MAX {
             return alone;
         }
-        if let Some((wait, all)) = ahead.only
+        if let Some((wait, all)) = shared_waits.only
             && mean > 0.0
         {
-            // All wait as in one queue before that lane, of which the first are on these lanes.
-            return alone.as_often((all - wait).max(0.0) / mean);
+            // All worms wait as in one queue before that lane; the first of them are on these lanes.
+            return alone.scaled((all - wait).max(0.0) / mean);
         }
-        sum(alone, ahead.wait(rate, lanes, rho).1)
+        mixture_of_waits(alone, shared_waits.wait(rate, lanes, rho).1)
     };
     if inflows.iter().all(|inflow| inflow.lanes.is_none()) || lanes > LANES_MAX {
         return vec![open(); inflows.len()];
@@ -45,12 +51,12 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: &Ahead) -> Vec<Moment
     if lanes == 1 {
         one_lane(inflows, rho)
     } else {
-        several_lanes(inflows, (rate, &service), (lanes, rho), ahead)
+        several_lanes(inflows, (rate, &service), (lanes, rho), shared_waits)
     }
 }
 
-/// Moments of waits of which a worm has one or the other.
-fn sum(one: Moments, other: Moments) -> Moments {
+/// Return the moments of waits of which a worm has one or the other.
+fn mixture_of_waits(one: Moments, other: Moments) -> Moments {
     Moments::weighted([(1.0, one), (1.0, other)], 1.0)
 }
 
@@ -59,8 +65,8 @@ mod tests {
     use super::*;
     use crate::worms::inflow::examples::inflow;
 
-    /// M/D/m as Crommelin has it: L later there are those that found no server, and a Poisson number more. Waits by
-    /// Little's law from the number that wait.
+    /// M/D/m by Crommelin: after the time L, only worms that found no server are left, and a Poisson number of new
+    /// ones. Little's law gives the wait from the number that wait.
     fn crommelin(offered: f64, servers: usize, length: f64) -> f64 {
         let mut new = vec![(-offered).exp()];
         for count in 1..120 {
@@ -85,7 +91,7 @@ mod tests {
     fn sources_are_mg1_and_nearly_mdm_queues() {
         let source = inflow(None, 0.006, 100.0);
         let expected = queue::mg1_wait(0.006, 100.0, 0.0).unwrap();
-        assert!((waits(&[source], 1, &Ahead::default())[0].mean - expected).abs() < 1e-12);
+        assert!((waits(&[source], 1, &SharedWaits::default())[0].mean - expected).abs() < 1e-12);
         for lanes in [2, 3, 4, 8] {
             for rho in [0.1, 0.3, 0.5, 0.8] {
                 let offered = rho * f64::from(lanes);
@@ -93,14 +99,14 @@ mod tests {
                 let found = waits(
                     &[inflow(None, offered / 100.0, 100.0)],
                     lanes,
-                    &Ahead::default(),
+                    &SharedWaits::default(),
                 );
                 let off = found[0].mean / exact - 1.0;
                 assert!(off.abs() < 0.03, "{lanes} lanes at {rho}: {off}");
             }
         }
         assert_eq!(
-            waits(&[inflow(None, 0.01, 100.0)], 1, &Ahead::default())[0].mean,
+            waits(&[inflow(None, 0.01, 100.0)], 1, &SharedWaits::default())[0].mean,
             f64::INFINITY
         );
     }
@@ -112,7 +118,7 @@ mod tests {
         let (length, lanes) = (100.0, 2);
         let wait = |offered: f64| {
             let source = inflow(None, offered / length, length);
-            waits(&[source], lanes, &Ahead::default())[0].mean
+            waits(&[source], lanes, &SharedWaits::default())[0].mean
         };
         let offered = 1e-3;
         let light = offered * offered / 2.0 * length / 3.0;
@@ -123,9 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_on_one_lane_never_waits() {
+    fn worms_that_follow_on_one_lane_never_wait() {
         assert_eq!(
-            waits(&[inflow(Some(1), 0.006, 100.0)], 1, &Ahead::default())[0],
+            waits(&[inflow(Some(1), 0.006, 100.0)], 1, &SharedWaits::default())[0],
             Moments::ZERO
         );
     }
@@ -134,18 +140,18 @@ mod tests {
     fn no_more_lanes_in_than_out_is_no_wait() {
         let inflows = [inflow(Some(1), 0.006, 100.0), inflow(Some(2), 0.01, 100.0)];
         assert!(
-            waits(&inflows, 3, &Ahead::default())
+            waits(&inflows, 3, &SharedWaits::default())
                 .iter()
                 .all(|wait| wait.mean == 0.0)
         );
         assert!(
-            waits(&inflows, 2, &Ahead::default())
+            waits(&inflows, 2, &SharedWaits::default())
                 .iter()
                 .all(|wait| wait.mean > 0.0)
         );
     }
 
-    /// At light load: the other input is there with probability lambda L, for L / 2 more.
+    /// Light load: the other input is busy with probability lambda L, for L / 2 more.
     #[test]
     fn lightly_loaded_inputs_meet_with_half_a_length_to_go() {
         let rate = 1e-7;
@@ -153,26 +159,26 @@ mod tests {
             inflow(Some(1), rate, 100.0),
             inflow(Some(1), 3.0 * rate, 40.0),
         ];
-        let found = waits(&inflows, 1, &Ahead::default());
+        let found = waits(&inflows, 1, &SharedWaits::default());
         let expected = [3.0 * rate * 40.0 * 20.0, rate * 100.0 * 50.0];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found.mean / expected - 1.0).abs() < 1e-3);
-            // Uniform times left: E[X^2] = p (2 r)^2 / 3 with the mean p r.
+            // Uniform remaining times: E[X^2] = p (2 r)^2 / 3 with the mean p r.
         }
         assert!((found[1].second / (rate * 100.0 * 100.0 * 100.0 / 3.0) - 1.0).abs() < 1e-3);
-        // By several lanes a worm may meet those of its own channel, too.
+        // With several lanes a worm may also meet those of its own channel.
         let wide = [inflow(Some(4), rate, 100.0)];
         let expected = rate * 100.0 * 50.0;
-        assert!((waits(&wide, 1, &Ahead::default())[0].mean / expected - 1.0).abs() < 1e-3);
+        assert!((waits(&wide, 1, &SharedWaits::default())[0].mean / expected - 1.0).abs() < 1e-3);
     }
 
-    /// At light load both lanes are held with probability p_1 p_2, and the first of two uniform times
-    /// up to L ends after L / 3.
+    /// At light load both lanes are held with probability p_1 p_2, and the first of two uniform times up to L ends
+    /// after L / 3.
     #[test]
     fn two_lanes_are_free_when_the_first_of_two_ends() {
         let (rate, length) = (1e-5, 100.0);
         let inflows = [1e-9, rate, rate].map(|rate| inflow(Some(1), rate, length));
-        let found = waits(&inflows, 2, &Ahead::default())[0];
+        let found = waits(&inflows, 2, &SharedWaits::default())[0];
         let expected = (rate * length).powi(2) * length / 3.0;
         assert!(
             (found.mean / expected - 1.0).abs() < 0.02,
@@ -181,14 +187,18 @@ mod tests {
         );
     }
 
-    /// An input of very many lanes brings worms at random times: M/D/1, whose second moment is
-    /// 2 W^2 + lambda L^3 / 3 (1 - rho).
+    /// An input with very many lanes brings worms at random times: M/D/1, whose second moment is 2 W^2 + lambda L^3 / 3
+    /// (1 - rho).
     #[test]
     fn many_lanes_lead_to_one_as_in_md1() {
         let length = 100.0;
         for rho in [0.05, 0.2, 0.35] {
             let rate = rho / length;
-            let found = waits(&[inflow(Some(1000), rate, length)], 1, &Ahead::default())[0];
+            let found = waits(
+                &[inflow(Some(1000), rate, length)],
+                1,
+                &SharedWaits::default(),
+            )[0];
             let mean = queue::mg1_wait(rate, length, 0.0).unwrap();
             assert!((found.mean / mean - 1.0).abs() < 1e-5);
             let second = 2.0 * mean * mean + rate * length.powi(3) / (3.0 * (1.0 - rho));
@@ -196,13 +206,17 @@ mod tests {
         }
     }
 
-    /// Two inputs of one lane, alike. With r = lambda L and w = lambda W a worm waits for the other input with the
-    /// probability q = w / r while that is served. A lane is free, and the other served, with r - w: for L / 2. It
-    /// follows with r + w; then one has gathered with the probability q (2 - q), and takes L.
+    /// Two equal inputs of one lane. With r = lambda L and w = lambda W a worm waits for the other input with the
+    /// probability q = w / r while that is served. With probability r - w its lane is free and the other served, for L
+    /// / 2. With probability r + w it follows; then one worm has gathered with the probability q (2 - q), and takes L.
     #[test]
-    fn a_worm_that_follows_finds_what_has_gathered() {
+    fn a_following_worm_finds_the_gathered_worms() {
         let (rate, length) = (0.003, 100.0);
-        let found = waits(&[inflow(Some(1), rate, length); 2], 1, &Ahead::default())[0];
+        let found = waits(
+            &[inflow(Some(1), rate, length); 2],
+            1,
+            &SharedWaits::default(),
+        )[0];
         let (r, w) = (rate * length, rate * found.mean);
         let q = w / r;
         let expected = (r - w) * length / 2.0 + (r + w) * q * (2.0 - q) * length;
@@ -217,7 +231,7 @@ mod tests {
                 let offered = rho * f64::from(lanes);
                 let exact = crommelin(offered, lanes as usize, 100.0);
                 let input = inflow(Some(16), offered / 100.0, 100.0);
-                let found = waits(&[input], lanes, &Ahead::default())[0].mean;
+                let found = waits(&[input], lanes, &SharedWaits::default())[0].mean;
                 let off = found / exact - 1.0;
                 assert!(off.abs() < 0.05, "{lanes} lanes at {rho}: {off}");
             }

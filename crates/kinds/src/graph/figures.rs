@@ -75,7 +75,10 @@ pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
 /// Return the names that a list of cables gives its switches.
 fn names(form: &Form) -> Vec<String> {
     match form {
-        Form::Cables { names, .. } => (0..).zip(names).map(|(at, _)| form.shown(at)).collect(),
+        Form::Cables { names, .. } => (0..)
+            .zip(names)
+            .map(|(at, _)| form.shortened_name(at))
+            .collect(),
         _ => Vec::new(),
     }
 }

@@ -142,7 +142,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
         let each = disks.utilisation(rate);
         let mean = each.iter().map(|share| share.min(1.0)).sum::<f64>() / each.len() as f64;
         utilisation.insert(DISK.to_owned(), mean);
-        if let Some(full) = disks.fills_first()
+        if let Some(full) = disks.first_saturated()
             && full.load * cycles_per_ms < saturation
         {
             saturation = full.load * cycles_per_ms;
@@ -177,7 +177,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
             let more = measures(machine, spec, &more, &walked(routes, more.rate));
             for (name, &value) in &overlay.measures {
                 let more = more.get(name).copied();
-                if let Some(reason) = domain::outside(name, value, more) {
+                if let Some(reason) = domain::reason_outside(name, value, more) {
                     overlay.outside.insert(name.clone(), reason);
                 }
             }

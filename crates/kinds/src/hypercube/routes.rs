@@ -3,7 +3,7 @@
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
 use isthmus_analytic::path::MessageClass;
-use isthmus_analytic::worms::{Network, Role, Start, Step, Uses};
+use isthmus_analytic::worms::{HeaderLatency, Network, Role, Start, Step};
 use isthmus_machine::hypercube::{ChannelKind, Machine};
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ impl<'a> Routes<'a> {
     }
 
     /// Return the mean header latencies by class if each PE sends `rate` messages per cycle.
-    pub fn headers(&self, rate: f64) -> Vec<Uses> {
+    pub fn headers(&self, rate: f64) -> Vec<HeaderLatency> {
         let solved = self.network.solve(rate);
         self.network.headers(&solved, MessageClass::ALL.len())
     }
@@ -263,7 +263,7 @@ impl Walked {
             for to in (0..io_nodes).filter(|&to| to != forwarder) {
                 machine.path_forward(forwarder, to, &mut path);
                 self.walk(
-                    (MessageClass::Forward, Role::Asks(forwarder)),
+                    (MessageClass::Forward, Role::Requests(forwarder)),
                     rate,
                     REQUEST,
                     &path,

@@ -10,7 +10,7 @@ use super::{Fabric, Limits, paces, rules};
 use crate::jobs::capacity::{Foretold, foretold, left_out};
 use crate::jobs::is_io;
 use isthmus_analytic::Error;
-use isthmus_analytic::trains::{Channels, Class, STEP, Train, outside};
+use isthmus_analytic::trains::{Channels, Class, STEP, Train, reason_outside};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::routes::Routes as _;
 use isthmus_units::Time;
@@ -104,7 +104,9 @@ fn solve(
     let mixed = mixed.map_or(0.0, |[near, _]| found.longest / near.places(full_ps));
     let reason = match followed.network.has_wide_links() {
         true => Some("several cables join the same switches".to_owned()),
-        false => jobs.find_map(|((at, _), (more, _))| outside(at.response, more.response, mixed)),
+        false => {
+            jobs.find_map(|((at, _), (more, _))| reason_outside(at.response, more.response, mixed))
+        }
     };
     if let Some(reason) = reason {
         overlay.bound(&reason, |_| true);
@@ -143,11 +145,11 @@ impl Followed {
             let by_turns = class % KINDS == DATA;
             Ok(Class {
                 train: match packets_apart {
-                    true => train.apart(),
+                    true => train.on_separate_routes(),
                     false => train,
                 },
                 by_turns,
-                asked_one_by_one: by_turns
+                requested_one_by_one: by_turns
                     && asks[class / KINDS].job.outstanding.limit() == Some(1),
             })
         });

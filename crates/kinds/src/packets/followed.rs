@@ -29,7 +29,7 @@ fn hops(
         held += switch + 2.0 * ns(delay_of(link));
         hops.push(Hop {
             link,
-            beside,
+            width: beside,
             channel,
             held,
         });

@@ -97,7 +97,7 @@ fn solve(
             let name = format!("{}.response", job.name);
             overlay.measures.insert(name.clone(), response / 1e3);
             let (pause, is_equal) = (message.think_ns, message.think_is_fixed);
-            if let Some(reason) = load.outside_short(response, pause, is_equal) {
+            if let Some(reason) = load.reason_short_outside(response, pause, is_equal) {
                 overlay.bound(reason, |measure| measure == name);
             }
         }
@@ -115,8 +115,8 @@ fn solve(
     let switching = fabric.network().spec().switching;
     let cut_through = matches!(switching, Switching::CutThrough { .. });
     let outside = match limits {
-        Limits::FatTrees => load.outside(cut_through),
-        Limits::Others => load.outside_graph(cut_through.then(|| parts.let_through())),
+        Limits::FatTrees => load.reason_outside(cut_through),
+        Limits::Others => load.reason_graph_outside(cut_through.then(|| parts.let_through())),
     };
     if let Some(reason) = outside {
         overlay.bound(&reason, |_| true);

@@ -217,7 +217,7 @@ fn solve(
         slots_taken(machine, &timing, class, averages, &found.waits, rate)
     });
     let share = rate / full.saturation_rate();
-    if let Some(reason) = domain::outside(share, slots.fold(0.0, f64::max)) {
+    if let Some(reason) = domain::reason_outside(share, slots.fold(0.0, f64::max)) {
         overlay.bound(&reason, |_| true);
     }
     // This is a bound that holds at every load, also outside the domain of the model.

@@ -146,7 +146,11 @@ fn minimal(
         return Err(MachineError::Layers {
             channels,
             layers: layers.count.into(),
-            circle: layers.circle.iter().map(|&at| form.shown(at)).collect(),
+            circle: layers
+                .circle
+                .iter()
+                .map(|&at| form.shortened_name(at))
+                .collect(),
         });
     }
     let rule = Rule {

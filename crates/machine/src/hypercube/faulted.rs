@@ -46,7 +46,7 @@ impl Left {
         if alive.iter().filter(|&&alive| alive).count() < 2 {
             return Err(MachineError::NobodyLeft);
         }
-        let silent = placement.silent(&pe_faults, &faults.io_nodes)?;
+        let silent = placement.io_nodes_down(&pe_faults, &faults.io_nodes)?;
         if silent.len() == placement.io_nodes().len() {
             return Err(MachineError::NoIoNodeLeft);
         }
@@ -76,7 +76,7 @@ impl Faulted {
         let (routes, io_routes) = (routed(pe_faults.clone()), routed(io_link_faults));
         let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
         let attends = placement.forwarding(&cube, &silent, &placement.clients(&pe_faults))?;
-        let asks = placement.asked(cube, &pe_faults, &attends);
+        let asks = placement.server_of_each(cube, &pe_faults, &attends);
         Ok(Self {
             routes,
             io_routes,

@@ -68,8 +68,8 @@ impl DiskCount {
     fn by(disk: &Busy, now: Cycles) -> Self {
         Self {
             cycles: disk.cycles_by(now),
-            requests: disk.taken(),
-            asked: disk.cycles_in_all(),
+            requests: disk.uses(),
+            asked: disk.total_cycles(),
         }
     }
 

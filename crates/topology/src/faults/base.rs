@@ -1,18 +1,19 @@
-//! The dependencies of a cube's own routing, answered from addresses instead of stored.
+//! Channel dependencies of a cube's own routing, computed from addresses instead of stored.
 
 use crate::{Hop, IncompleteHypercube};
 
-/// Whether the cube's own routing crosses `next` right after `held` on some route.
+/// Return whether the cube's own routing crosses `next` right after `held` on some route.
 pub(super) fn depends(cube: IncompleteHypercube, held: Hop, next: Hop) -> bool {
     let to = next.target();
     held.target() == next.node && cube.contains(to) && cube.route(held.node, to).eq([held, next])
 }
 
-/// Whether a chain of one or more dependencies of the cube's own routing leads from `from` to `to`.
+/// Return whether a chain of one or more dependencies of the cube's own routing leads from `from`
+/// to `to`.
 ///
-/// In a complete cube a chain crosses falling dimensions: the address reached by `from` may be
-/// changed only in the dimensions strictly between the two before `to` is crossed. The incomplete
-/// cube is taken apart as in the rule of [`IncompleteHypercube`].
+/// In a complete cube a chain crosses descending dimensions. So the address after `from` may only
+/// change in the dimensions strictly between the two before `to` is crossed. The incomplete cube is
+/// decomposed as in the rule of [`IncompleteHypercube`].
 pub(super) fn reaches(cube: IncompleteHypercube, from: Hop, to: Hop) -> bool {
     let (mut from, mut to, mut node_count) = (from, to, cube.node_count());
     while !node_count.is_power_of_two() {
@@ -29,7 +30,7 @@ pub(super) fn reaches(cube: IncompleteHypercube, from: Hop, to: Hop) -> bool {
             _ => return false,
         }
     }
-    falls(from.target(), from.dimension, to)
+    crosses_descending(from.target(), from.dimension, to)
 }
 
 /// The case of a block whose upper half, with bit `top` set, is incomplete; neither link is inside
@@ -43,15 +44,15 @@ fn reaches_across(top: u32, from: Hop, to: Hop) -> bool {
     }
     let at = from.target();
     if climbs(to) {
-        // A route out of the upper half goes back into it never, but its links in the lower half
-        // are shared with routes that do.
+        // A route out of the upper half never returns to it, but it shares its links in the lower
+        // half with routes that enter the upper half.
         let turns_back = descends(from) && at == to.node;
         return !turns_back && (at ^ to.node) >> from.dimension == 0;
     }
-    falls(at, from.dimension, to)
+    crosses_descending(at, from.dimension, to)
 }
 
-fn falls(at: u32, above: u32, to: Hop) -> bool {
+fn crosses_descending(at: u32, above: u32, to: Hop) -> bool {
     let changed = at ^ to.node;
     to.dimension < above && changed >> above == 0 && changed & ((2 << to.dimension) - 1) == 0
 }
@@ -62,7 +63,7 @@ mod tests {
     use crate::deadlock::Dependencies;
 
     #[test]
-    fn answers_are_those_of_all_paths() {
+    fn dependencies_are_those_of_all_paths() {
         for node_count in 1..=33 {
             let cube = IncompleteHypercube::new(node_count).unwrap();
             let mut dependencies = Dependencies::new(cube.link_count());

@@ -1,29 +1,29 @@
-//! Channel dependencies added to those of a cube's own routing, kept free of cycles.
+//! Channel dependencies added to those of a cube's own routing, without cycles.
 
 use std::collections::HashSet;
 
 use super::base;
 use crate::IncompleteHypercube;
 
-/// Dependencies (held link, next link) on top of those of the cube's own routing, without a cycle
-/// among them all.
+/// Dependencies (held link, next link) in addition to those of the cube's own routing, without a
+/// cycle among all of them.
 ///
-/// The base is taken as if nothing had failed, so it needs no memory, whatever the size of the cube.
-/// That errs on the safe side only: every dependency that is really there is counted.
+/// The routing of the cube is assumed to have no faults, so it needs no memory, whatever the size
+/// of the cube. This is a safe approximation: every actual dependency is counted.
 pub(super) struct Dependencies {
     cube: IncompleteHypercube,
     added: Vec<(usize, usize)>,
     known: HashSet<(usize, usize)>,
-    /// Reachability questions that may still be asked.
+    /// Remaining limit of the reachability tests.
     work_left: u64,
 }
 
-/// The first dependency of a list that closes a cycle with those before it.
+/// The first dependency of a list that closes a cycle with previous ones.
 pub(super) struct Refusal {
-    /// Its place in the list.
-    pub place: usize,
-    /// Whether it closes one with those added for good, so that it will always be refused.
-    pub for_good: bool,
+    /// Its index in the list.
+    pub index: usize,
+    /// Whether it closes a cycle with the permanent dependencies, so it will always be refused.
+    pub permanent: bool,
 }
 
 impl Dependencies {
@@ -36,21 +36,21 @@ impl Dependencies {
         }
     }
 
-    /// Whether so many questions were asked that the answer should be given up.
+    /// Return whether the limit of the tests is exhausted, so that the search should stop.
     pub(super) fn is_exhausted(&self) -> bool {
         self.work_left == 0
     }
 
-    /// Whether the dependency is one of the cube's own routing or has been added.
+    /// Return whether the dependency belongs to the cube's own routing or has been added.
     pub(super) fn contains(&self, held: usize, next: usize) -> bool {
         self.known.contains(&(held, next))
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))
     }
 
-    /// Adds the dependencies, all or none.
+    /// Add all of the dependencies, or none.
     pub(super) fn add(&mut self, wanted: &[(usize, usize)]) -> Result<(), Refusal> {
         let before = self.added.len();
-        for (place, &dependency) in wanted.iter().enumerate() {
+        for (index, &dependency) in wanted.iter().enumerate() {
             if self.contains(dependency.0, dependency.1) {
                 continue;
             }
@@ -60,8 +60,8 @@ impl Dependencies {
                     self.known.remove(&dependency);
                 }
                 return Err(Refusal {
-                    place,
-                    for_good: alone || self.closes_cycle(dependency),
+                    index,
+                    permanent: alone || self.closes_cycle(dependency),
                 });
             }
             self.added.push(dependency);
@@ -70,7 +70,7 @@ impl Dependencies {
         Ok(())
     }
 
-    /// Whether a chain of dependencies leads from `next` to `held`.
+    /// Return whether a chain of dependencies leads from `next` to `held`.
     fn closes_cycle(&mut self, (held, next): (usize, usize)) -> bool {
         let goal = self.cube.hop(held);
         let mut seen = vec![false; self.added.len()];
@@ -81,11 +81,11 @@ impl Dependencies {
                 return true;
             }
             self.work_left = self.work_left.saturating_sub(self.added.len() as u64);
-            for (place, &(held, next)) in self.added.iter().enumerate() {
-                if !seen[place]
+            for (index, &(held, next)) in self.added.iter().enumerate() {
+                if !seen[index]
                     && (link == held || base::reaches(self.cube, at, self.cube.hop(held)))
                 {
-                    seen[place] = true;
+                    seen[index] = true;
                     stack.push(next);
                 }
             }

@@ -1,27 +1,27 @@
-//! Shortest detours that keep the whole set of routes free of deadlock.
+//! Shortest detours that keep all routes together free of deadlock.
 
 use super::CubeFaults;
 use super::dependencies::Dependencies;
 use crate::Hop;
 
-/// Hops that a detour may be longer than the distance of its ends.
+/// Maximum hops of a detour beyond the distance of its ends.
 const EXTRA_HOPS_MAX: u32 = 12;
-/// Orders of the pairs tried.
+/// Maximum number of orders of the pairs.
 const ORDERS_MAX: u64 = 8;
-/// Paths tried for one pair before its length is given up.
+/// Maximum number of paths of one length for a pair.
 const TRIES_MAX: u32 = 64;
 
-/// A partial path of the search, seen from its last link.
+/// The last link of a partial path in the search.
 #[derive(Clone, Copy)]
 struct Step {
     link: usize,
-    /// Dependencies on the way that are not known yet.
+    /// New dependencies on the path.
     new_dependencies: u32,
-    /// Place of the step before in the layer before.
-    before: usize,
+    /// Index of the previous step in the previous layer.
+    previous: usize,
 }
 
-/// Sets of dependencies, as the dimensions of the next links for each held link.
+/// A set of dependencies, stored as the dimensions of the next links for each held link.
 struct DependencySet(Vec<u32>);
 
 impl DependencySet {
@@ -37,15 +37,16 @@ impl DependencySet {
 struct Search<'a> {
     faults: &'a CubeFaults,
     dependencies: Dependencies,
-    /// What `dependencies` contains.
+    /// The dependencies that `dependencies` contains.
     known: DependencySet,
-    /// Would close a cycle, and will for good: dependencies are only ever added for good.
+    /// Dependencies that would close a cycle. They stay here, since added dependencies are
+    /// permanent.
     refused: DependencySet,
-    /// Not to be used for the pair at hand.
+    /// Dependencies to avoid for the current pair.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
-    /// Place of each link in the layer being built; valid where `layer_of` says so.
-    place: Vec<u32>,
+    /// Index of each link in the layer under construction; valid if `layer_of` holds that layer.
+    index: Vec<u32>,
     layer_of: Vec<u64>,
     layer_count: u64,
 }
@@ -74,13 +75,14 @@ impl<'a> Search<'a> {
             refused: DependencySet(vec![0; links]),
             excluded: DependencySet(vec![0; links]),
             excluded_links: Vec::new(),
-            place: vec![0; links],
+            index: vec![0; links],
             layer_of: vec![0; links],
             layer_count: 0,
         }
     }
 
-    /// The dimensions of a shortest path between the two nodes that can be added to the routes.
+    /// Return the dimensions of a shortest path between the two nodes that can be added to the
+    /// routes.
     fn detour(&mut self, from: u32, to: u32) -> Option<Vec<u8>> {
         let distance = self.faults.cube().distance(from, to);
         (distance..=distance + EXTRA_HOPS_MAX)
@@ -105,11 +107,12 @@ impl<'a> Search<'a> {
                     return Some(path.iter().map(|&link| dimension(link) as u8).collect());
                 }
                 Err(refusal) => {
-                    let (held, next) = pairs[refusal.place];
-                    if refusal.for_good {
+                    let (held, next) = pairs[refusal.index];
+                    if refusal.permanent {
                         self.refused.insert(held, dimension(next));
                     } else {
-                        // Together with the others it closes a cycle; without it they may not.
+                        // It closes a cycle together with the others, which may be possible without
+                        // it.
                         self.excluded.insert(held, dimension(next));
                         self.excluded_links.push(held);
                     }
@@ -122,8 +125,8 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Of the paths of exactly `hops` hops over working links and without refused or excluded
-    /// dependencies, one with the fewest new dependencies; of equals the first found, higher
+    /// Return the path with the fewest new dependencies, of exactly `hops` hops over working links,
+    /// without refused or excluded dependencies. Of equal paths the first found counts, higher
     /// dimensions before lower ones.
     fn best_path(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<usize>> {
         let cube = self.faults.cube();
@@ -135,9 +138,9 @@ impl<'a> Search<'a> {
             match layers.last() {
                 None => self.extend(from, None, to, left, &mut layer),
                 Some(previous) => {
-                    for (before, step) in previous.iter().enumerate() {
+                    for (at, step) in previous.iter().enumerate() {
                         let node = cube.hop(step.link).target();
-                        self.extend(node, Some((before, *step)), to, left, &mut layer);
+                        self.extend(node, Some((at, *step)), to, left, &mut layer);
                     }
                 }
             }
@@ -147,15 +150,15 @@ impl<'a> Search<'a> {
         let mut step = *ends.min_by_key(|step| step.new_dependencies)?;
         let mut path = vec![step.link];
         for layer in layers.iter().rev().skip(1) {
-            step = layer[step.before];
+            step = layer[step.previous];
             path.push(step.link);
         }
         path.reverse();
         Some(path)
     }
 
-    /// Adds to `layer` the links from `node` that leave enough of the `left` hops to reach `to`,
-    /// coming from the step `last` with its place in the layer before.
+    /// Add to `layer` the links from `node` that leave enough of the `left` hops to reach `to`.
+    /// `last` is the previous step with its index in the previous layer.
     fn extend(
         &mut self,
         node: u32,
@@ -173,9 +176,9 @@ impl<'a> Search<'a> {
             let mut step = Step {
                 link: cube.link(node, dimension),
                 new_dependencies: 0,
-                before: 0,
+                previous: 0,
             };
-            if let Some((before, last)) = last {
+            if let Some((previous, last)) = last {
                 if cube.hop(last.link).dimension == dimension
                     || self.refused.contains(last.link, dimension)
                     || self.excluded.contains(last.link, dimension)
@@ -184,14 +187,14 @@ impl<'a> Search<'a> {
                 }
                 let new = !self.known.contains(last.link, dimension);
                 step.new_dependencies = last.new_dependencies + u32::from(new);
-                step.before = before;
+                step.previous = previous;
             }
             if self.layer_of[step.link] != self.layer_count {
                 self.layer_of[step.link] = self.layer_count;
-                self.place[step.link] = layer.len() as u32;
+                self.index[step.link] = layer.len() as u32;
                 layer.push(step);
             } else {
-                let other = &mut layer[self.place[step.link] as usize];
+                let other = &mut layer[self.index[step.link] as usize];
                 if step.new_dependencies < other.new_dependencies {
                     *other = step;
                 }
@@ -200,18 +203,19 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Routes for the given pairs, in their order.
+/// Detours of a set of pairs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Detours {
-    /// Sorted by pair, with the end of its dimensions; they start where those before end.
+    /// Pairs in ascending order, each with the end of its dimensions. They start at the end of the
+    /// previous pair.
     pairs: Vec<((u32, u32), usize)>,
     dimensions: Vec<u8>,
 }
 
 impl Detours {
-    /// Finds a detour for each pair, in the order given. A pair that ends without one is moved to
-    /// the front, and the search starts again; `None` when this does not help, or the work is used
-    /// up.
+    /// Find a detour for each pair, in the given order. If a pair gets none, it is moved to the
+    /// front, and the search starts again. Return `None` if this does not help, or if the limit of
+    /// the work is exhausted.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,
@@ -229,7 +233,7 @@ impl Detours {
             match stuck {
                 None => return Some(Self::new(found)),
                 Some(0) => return None,
-                Some(place) => pairs[..=place].rotate_right(1),
+                Some(index) => pairs[..=index].rotate_right(1),
             }
             if search.dependencies.is_exhausted() {
                 return None;
@@ -251,18 +255,18 @@ impl Detours {
         detours
     }
 
-    /// The dimensions to cross; `None` for a pair without a detour.
+    /// Return the dimensions to cross; `None` for a pair without a detour.
     pub(super) fn get(&self, from: u32, to: u32) -> Option<&[u8]> {
-        let place = self
+        let index = self
             .pairs
             .binary_search_by_key(&(from, to), |&(pair, _)| pair)
             .ok()?;
-        let start = if place == 0 {
+        let start = if index == 0 {
             0
         } else {
-            self.pairs[place - 1].1
+            self.pairs[index - 1].1
         };
-        Some(&self.dimensions[start..self.pairs[place].1])
+        Some(&self.dimensions[start..self.pairs[index].1])
     }
 
     pub(super) fn len(&self) -> usize {

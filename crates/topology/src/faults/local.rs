@@ -1,4 +1,4 @@
-//! Detours kept per place of a fault instead of per pair, for cubes with too many pairs.
+//! Detours stored for each fault instead of for each pair, for cubes with too many pairs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,31 +6,31 @@ use super::CubeFaults;
 use super::dependencies::Dependencies;
 use crate::{Hop, Hypercube};
 
-/// Hops that a local detour may be longer than the hops it replaces.
+/// Maximum hops of a local detour beyond the hops that it replaces.
 const EXTRA_HOPS_MAX: usize = 4;
-/// Orders of the places tried.
+/// Maximum number of orders of the places.
 const ORDERS_MAX: u64 = 32;
-/// Paths tried for one local detour.
+/// Maximum number of paths for one local detour.
 const TRIES_MAX: usize = 256;
 
-/// Detours around broken links of a complete cube, to be put into e-cube routes.
+/// Detours around broken links of a complete cube, which are inserted into e-cube routes.
 ///
-/// A route is walked as e-cube would. Where the next link is broken, it and the one after it, if
-/// there is one, are replaced by a detour between the same two nodes: usually the same two
-/// dimensions in the other order. (If the detour would end at a failed node, the hops after it are
-/// replaced too, until it does not. If the detour ends with the very dimension that is next, both
-/// hops are left out.) Where only two links are left and the second is broken, both are
-/// replaced. So a detour longer than the hops it replaces is needed only for a neighbour over a
-/// broken link, or where faults lie side by side.
+/// A route follows e-cube. If the next link is broken, it and the link after it, if any, are
+/// replaced by a detour between the same two nodes: usually the same two dimensions in the other
+/// order. (If the detour would end at a failed node, it also replaces the following hops until it
+/// does not. If the last dimension of the detour is the next dimension of the route, both hops are
+/// left out.) If only two links are left and the second is broken, both are replaced. So a detour
+/// longer than the replaced hops is only needed for a neighbour over a broken link, or between
+/// adjacent faults.
 #[derive(Debug, Clone)]
 pub(super) struct LocalDetours {
-    /// The dimensions to cross, by first node and set of dimensions replaced.
+    /// Dimensions to cross, by first node and set of replaced dimensions.
     paths: HashMap<(u32, u32), Vec<u8>>,
 }
 
-/// The set of dimensions that a detour from `node` replaces, for a route that has still to cross
-/// the dimensions `remaining` (not empty); `None` if the next link is taken as it is.
-pub(super) fn replaced(faults: &CubeFaults, node: u32, remaining: u32) -> Option<u32> {
+/// Return the set of dimensions that a detour from `node` replaces, for a route with the remaining
+/// dimensions `remaining` (not empty); `None` if the route takes the next link.
+pub(super) fn replaced_dimensions(faults: &CubeFaults, node: u32, remaining: u32) -> Option<u32> {
     let first = 1 << remaining.ilog2();
     let mut rest = remaining ^ first;
     if faults.is_usable(node, remaining.ilog2()) {
@@ -49,15 +49,15 @@ pub(super) fn replaced(faults: &CubeFaults, node: u32, remaining: u32) -> Option
 }
 
 impl LocalDetours {
-    /// Finds a detour for every place where one is needed, such that the whole routing is free of
-    /// deadlock. A place that ends without one is moved to the front, and the search starts again;
-    /// `None` when this does not help, or the work is used up.
+    /// Find a detour for every place that needs one, such that the whole routing is free of
+    /// deadlock. If a place gets none, it is moved to the front, and the search starts again.
+    /// Return `None` if this does not help, or if the limit of the work is exhausted.
     pub(super) fn find(faults: &CubeFaults, work_max: u64) -> Option<Self> {
         if !faults.cube().is_complete() {
             return None;
         }
         let cube = Hypercube::new(faults.cube().dimension()).ok()?;
-        let mut places = places(faults, cube);
+        let mut places = detour_places(faults, cube);
         if places
             .iter()
             .any(|&(node, dimensions)| !faults.is_reachable(node, node ^ dimensions))
@@ -91,13 +91,13 @@ impl LocalDetours {
         None
     }
 
-    /// The dimensions to cross from `node` instead of `replaced`, a set that [`replaced`] gave;
-    /// takes out of `remaining` those that need not be crossed any more.
-    pub(super) fn take(&self, node: u32, replaced: u32, remaining: &mut u32) -> &[u8] {
+    /// Return the dimensions to cross from `node` instead of `replaced`, a set returned by
+    /// [`replaced`]. Remove from `remaining` the dimensions that need not be crossed any more.
+    pub(super) fn take_detour(&self, node: u32, replaced: u32, remaining: &mut u32) -> &[u8] {
         *remaining ^= replaced;
         let path = &self.paths[&(node, replaced)];
         match path.split_last() {
-            // The route would turn back at once.
+            // The route would cross the last dimension twice in a row.
             Some((&last, rest)) if remaining.checked_ilog2() == Some(u32::from(last)) => {
                 *remaining ^= 1 << last;
                 rest
@@ -111,8 +111,8 @@ impl LocalDetours {
     }
 }
 
-/// All places where a detour is needed, single hops first: (first node, dimensions replaced).
-fn places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
+/// Return all places that need a detour, single hops first: (first node, dimensions replaced).
+fn detour_places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
     for (node, dimension) in faults.unusable_links() {
         let broken = 1 << dimension;
@@ -129,7 +129,7 @@ fn places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     }
     places.retain(|&(node, dimensions)| {
         let to = node ^ dimensions;
-        let needed = replaced(faults, node, dimensions) == Some(dimensions);
+        let needed = replaced_dimensions(faults, node, dimensions) == Some(dimensions);
         needed && !faults.is_failed(node) && !faults.is_failed(to)
     });
     places.sort_unstable_by_key(|&(node, dimensions)| (dimensions.count_ones(), node, dimensions));
@@ -137,23 +137,23 @@ fn places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     places
 }
 
-/// A detour considered.
+/// A possible detour.
 struct Candidate {
     dimensions: Vec<u32>,
     first: usize,
     exits: Vec<Exit>,
-    /// The dependencies that it would add.
+    /// Dependencies that it would add.
     new: Vec<(usize, usize)>,
 }
 
-/// Where a route leaves a detour to cross further dimensions.
+/// A point where a route leaves a detour to cross further dimensions.
 struct Exit {
     node: u32,
     /// The last link crossed.
     last: usize,
-    /// The dimensions still to cross are below this one.
+    /// The remaining dimensions are below this one.
     below: u32,
-    /// A dimension that is not the next one to cross here.
+    /// A dimension that cannot be the next one here.
     never: Option<u32>,
 }
 
@@ -161,15 +161,15 @@ struct Search<'a> {
     faults: &'a CubeFaults,
     cube: Hypercube,
     dependencies: Dependencies,
-    /// The detours found, by first node: (highest dimension replaced, first link).
+    /// Detours found so far, by first node: (highest replaced dimension, first link).
     starting_at: BTreeMap<u32, Vec<(u32, usize)>>,
-    /// Their exits, by node.
+    /// Exits of the detours found so far, by node.
     leaving_at: BTreeMap<u32, Vec<Exit>>,
 }
 
 impl Search<'_> {
-    /// A shortest path of working links that can be added to the routes, as dimensions; of these,
-    /// one that brings the fewest new dependencies.
+    /// Return a shortest path of working links that can be added to the routes, as dimensions. Of
+    /// several, the one with the fewest new dependencies is chosen.
     fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
         let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {
@@ -197,8 +197,8 @@ impl Search<'_> {
         None
     }
 
-    /// All paths of exactly `hops` hops that turn back nowhere, lowest dimensions first, as many as
-    /// will be tried.
+    /// Find paths of exactly `hops` hops that never turn back, lowest dimensions first, at most
+    /// [`TRIES_MAX`].
     fn paths(
         &self,
         node: u32,
@@ -240,13 +240,14 @@ impl Search<'_> {
         let (first, last) = (links[0], links[links.len() - 1]);
         let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // A route comes from another detour, of higher dimensions,
+        // A route comes from another detour of higher dimensions,
         let before = self.leaving_at.get(&node).into_iter().flatten();
         let before = before.filter(|exit| exit.leads_to(highest));
         wanted.extend(before.map(|exit| (exit.last, first)));
         let mut exits = Vec::new();
-        // or from a single link of a higher dimension; except to a detour that replaces one hop,
-        // which in that case would replace the two. Such a detour also ends its route.
+        // or from a single link of a higher dimension. The exception is a detour that replaces one
+        // hop, since there the two hops would be replaced together. Such a detour also ends its
+        // route.
         if highest != lowest {
             for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {
@@ -290,7 +291,7 @@ impl Search<'_> {
 }
 
 impl Exit {
-    /// Whether a route may go on here with `dimension` as the highest to cross.
+    /// Return whether a route may continue here with `dimension` as the highest to cross.
     fn leads_to(&self, dimension: u32) -> bool {
         dimension < self.below && self.never != Some(dimension)
     }

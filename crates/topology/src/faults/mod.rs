@@ -14,13 +14,13 @@ use crate::{Adjacency, Hop, IncompleteHypercube, distance};
 
 pub use routing::{FaultyCube, FaultyRoute, RouteError, RoutingScheme};
 
-/// What is wrong with a list of faults.
+/// An error in a list of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FaultError {
     /// A node that does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
-        /// The node named.
+        /// The listed node.
         node: u32,
         /// Number of nodes.
         node_count: u32,
@@ -50,24 +50,24 @@ pub struct DisconnectedError {
     pub pair_count: u64,
 }
 
-/// What has failed in a cube. A failed link fails in both directions; a failed node takes its links
-/// with it.
+/// The failed nodes and links of a cube. A failed link fails in both directions; the links of a
+/// failed node fail, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeFaults {
     cube: IncompleteHypercube,
-    /// Per node the dimensions whose link works, as a bit set.
+    /// For each node the dimensions with a working link, as a bit set.
     usable: Vec<u32>,
     failed: Vec<bool>,
-    /// Per node the lowest node it can reach; of no meaning for failed nodes.
+    /// For each node the lowest node that it can reach; meaningless for failed nodes.
     component: Vec<u32>,
 }
 
 impl CubeFaults {
-    /// The given nodes and links of `cube` (a [`Hypercube`](crate::Hypercube) or an
-    /// [`IncompleteHypercube`]) have failed. Naming one twice is no error.
+    /// Return faults of `cube` (a [`Hypercube`](crate::Hypercube) or an [`IncompleteHypercube`]) at
+    /// the given nodes and links. A node or link may be listed twice.
     ///
     /// # Errors
-    /// When a node does not exist, or when the ends of a link are not neighbours.
+    /// A node does not exist, or the ends of a link are not neighbours.
     pub fn new(
         cube: impl Into<IncompleteHypercube>,
         nodes: &[u32],
@@ -117,32 +117,33 @@ impl CubeFaults {
         Ok(faults)
     }
 
-    /// Nothing has failed.
+    /// Return a cube without faults.
     pub fn none(cube: impl Into<IncompleteHypercube>) -> Self {
         Self::new(cube, &[], &[]).expect("an empty list of faults names nothing that is missing")
     }
 
-    /// Whether nothing has failed.
+    /// Return whether nothing has failed.
     pub fn is_none(&self) -> bool {
         self.unusable_links().next().is_none() && !self.failed.contains(&true)
     }
 
-    /// The cube as it would be without faults.
+    /// Return the cube without its faults.
     pub fn cube(&self) -> IncompleteHypercube {
         self.cube
     }
 
-    /// Whether `node` has failed.
+    /// Return whether `node` has failed.
     pub fn is_failed(&self, node: u32) -> bool {
         self.failed[node as usize]
     }
 
-    /// Whether the link that leaves `node` along `dimension` exists and works, as both its ends do.
+    /// Return whether the link that leaves `node` along `dimension` exists and works, which implies
+    /// that both ends work.
     pub fn is_usable(&self, node: u32, dimension: u32) -> bool {
         self.usable[node as usize] >> dimension & 1 == 1
     }
 
-    /// The dimensions along which `node` has a working link, highest first.
+    /// Return the dimensions along which `node` has a working link, highest first.
     pub fn usable_dimensions(&self, node: u32) -> impl Iterator<Item = u32> + use<> {
         let mut set = self.usable[node as usize];
         std::iter::from_fn(move || {
@@ -152,7 +153,8 @@ impl CubeFaults {
         })
     }
 
-    /// The links that work by their ends, lower one first, ascending; each once.
+    /// Return the working links as pairs of their ends, the lower node first, in ascending order,
+    /// each once.
     pub fn working_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.cube.nodes().flat_map(move |node| {
             (0..self.cube.dimension())
@@ -163,19 +165,19 @@ impl CubeFaults {
         })
     }
 
-    /// The nodes that work, ascending.
+    /// Return the working nodes, ascending.
     pub fn working_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.cube.nodes().filter(|&node| !self.is_failed(node))
     }
 
-    /// Whether some path of working links joins the two nodes, both working.
+    /// Return whether both nodes work and a path of working links joins them.
     pub fn is_reachable(&self, from: u32, to: u32) -> bool {
         !self.is_failed(from)
             && !self.is_failed(to)
             && self.component[from as usize] == self.component[to as usize]
     }
 
-    /// Checks that all working nodes can reach one another.
+    /// Check that all working nodes can reach one another.
     ///
     /// # Errors
     /// The first unreachable pair and the number of such pairs.
@@ -202,7 +204,7 @@ impl CubeFaults {
         })
     }
 
-    /// Links that exist, both of whose directions are listed, but do not work: (node, dimension).
+    /// Return the existing links that do not work, in both directions: (node, dimension).
     fn unusable_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.cube.nodes().flat_map(move |node| {
             (0..self.cube.dimension())
@@ -216,12 +218,12 @@ impl CubeFaults {
 }
 
 impl Adjacency for CubeFaults {
-    /// Number of nodes of the cube; those that have failed are there, but have no neighbours.
+    /// Return the number of nodes of the cube. Failed nodes count, but have no neighbours.
     fn node_count(&self) -> u32 {
         self.cube.node_count()
     }
 
-    /// The nodes at the other ends of the working links of `node`, highest dimension first.
+    /// Return the nodes at the other ends of the working links of `node`, highest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         self.usable_dimensions(node)
             .map(move |dimension| Hop { node, dimension }.target())
@@ -275,7 +277,7 @@ mod tests {
 
     #[test]
     fn cut_off_nodes_are_counted() {
-        // Node 0 works but all its links have failed: 7 pairs each way.
+        // Node 0 works, but all its links have failed: 7 unreachable pairs in each direction.
         let links = [(0, 1), (0, 2), (0, 4)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[], &links).unwrap();
         let error = faults.check_connected().unwrap_err();

@@ -1,10 +1,10 @@
-//! The pairs of nodes whose route a fault breaks.
+//! Pairs of nodes whose route a fault breaks.
 
 use super::CubeFaults;
 
-/// The pairs of working, mutually reachable nodes whose own route crosses an unusable link, sorted
-/// by distance, then source, then destination; `None` when detours for them all would cost more
-/// than `work_max` steps of search.
+/// Return the pairs of working, mutually reachable nodes whose own route crosses an unusable link,
+/// sorted by distance, source and destination; `None` if detours for all of them would cost more
+/// than `work_max` search steps.
 pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u32)>> {
     let cube = faults.cube();
     let mut pairs = Vec::new();
@@ -15,7 +15,7 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
             if first.map(|hop| hop.dimension) != Some(dimension) {
                 continue;
             }
-            // Sources whose route to `to` passes `node`: routes to one destination form a tree.
+            // Sources whose route to `to` passes `node`. Routes to one destination form a tree.
             let mut stack = vec![node];
             while let Some(from) = stack.pop() {
                 if faults.is_reachable(from, to) {
@@ -39,7 +39,7 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
     Some(pairs)
 }
 
-/// Upper estimate of the steps to search all shortest paths over `distance` hops.
+/// Return an upper estimate of the steps of a search of all shortest paths over `distance` hops.
 fn search_steps(distance: u32) -> u64 {
     u64::from(distance * distance) << distance
 }
@@ -50,7 +50,7 @@ mod tests {
     use crate::{Hypercube, IncompleteHypercube};
 
     #[test]
-    fn they_are_those_that_walking_all_routes_finds() {
+    fn affected_pairs_are_those_of_all_routes() {
         let cubes = [
             Hypercube::new(4).unwrap().into(),
             IncompleteHypercube::new(13).unwrap(),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_link_touches_half_of_the_nodes_each_way() {
+    fn a_failed_link_affects_half_of_the_nodes_in_each_direction() {
         let faults = CubeFaults::new(Hypercube::new(7).unwrap(), &[], &[(5, 13)]).unwrap();
         assert_eq!(affected(&faults, u64::MAX).unwrap().len(), 2 * 64);
     }

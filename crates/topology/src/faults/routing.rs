@@ -9,12 +9,12 @@ use super::{CubeFaults, pairs};
 use crate::deadlock::Dependencies;
 use crate::{Hop, Route};
 
-/// Default limit of the search for detours of pairs: a second or two.
+/// Default limit of the search for detours of pairs, about one or two seconds.
 const SEARCH_STEPS_MAX: u64 = 1 << 28;
-/// Limit of the check that detours close no cycle.
+/// Limit of the test that detours close no cycle.
 const CHECK_STEPS_MAX: u64 = 1 << 30;
 
-/// Why there is no route.
+/// A reason why a route does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RouteError {
     /// One end has failed.
@@ -37,24 +37,24 @@ pub enum RouteError {
     },
 }
 
-/// How a [`FaultyCube`] routes.
+/// The routing scheme of a [`FaultyCube`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutingScheme {
-    /// No fault breaks any route: all pairs use the cube's own.
+    /// No fault breaks any route: all pairs use the routing of the cube.
     Unaffected,
-    /// Pairs whose own route is broken have a detour; all others keep their route.
+    /// Pairs with a broken route have a detour; all others keep their route.
     Detours {
         /// Number of ordered pairs with a detour.
         affected: usize,
     },
-    /// Routes are e-cube but for the places of broken links, where they take a local detour:
-    /// usually the next two dimensions in the other order.
+    /// Routes are e-cube, with local detours at broken links: usually the next two dimensions in
+    /// the other order.
     LocalDetours {
         /// Number of local detours.
         places: usize,
     },
-    /// All pairs use up*/down* routing, since detours that stay free of deadlock were not found, or
-    /// would have taken too long to find.
+    /// All pairs use up*/down* routing. Deadlock-free detours were not found, or the search would
+    /// have taken too long.
     UpDown,
 }
 
@@ -67,17 +67,17 @@ enum Table {
 
 /// A binary cube with faults and a routing around them that is free of deadlock.
 ///
-/// - Pairs whose own route (e-cube, or that of [`IncompleteHypercube`](crate::IncompleteHypercube))
-///   is whole keep it.
-/// - The others get a detour, in order of distance, source and destination: a shortest path over
-///   working links whose channel dependencies close no cycle with those of all other routes, and
-///   which needs as few new ones as possible. It is longer than the shortest path there is only if
-///   every shorter one that was tried would close a cycle.
-/// - If the pairs are too many, or some pair ends without a detour, detours are sought for the places
-///   of the broken links instead (complete cubes only); unbroken routes are kept here too.
-/// - If this fails too, all pairs use up*/down* routing.
+/// - Pairs with an unbroken route of the cube (e-cube, or the rule of
+///   [`IncompleteHypercube`](crate::IncompleteHypercube)) keep it.
+/// - The other pairs get a detour, in the order of distance, source and destination. A detour is a
+///   shortest path over working links whose channel dependencies close no cycle with those of all
+///   other routes, and which needs as few new dependencies as possible. It is longer than the
+///   shortest path only if every shorter path that was tried would close a cycle.
+/// - If there are too many such pairs, or a pair gets no detour, detours are searched for the
+///   broken links instead (complete cubes only). Unbroken routes are kept here, too.
+/// - If this also fails, all pairs use up*/down* routing.
 ///
-/// No limit of time is involved: what is chosen depends on the faults only.
+/// There is no time limit: the choice depends on the faults only.
 #[derive(Debug, Clone)]
 pub struct FaultyCube {
     faults: CubeFaults,
@@ -85,14 +85,14 @@ pub struct FaultyCube {
 }
 
 impl FaultyCube {
-    /// Finds routes around `faults`. Pairs that no path joins are no obstacle here; see
+    /// Find routes around `faults`. Pairs without a path are permitted; see
     /// [`CubeFaults::check_connected`].
     pub fn new(faults: CubeFaults) -> Self {
         Self::with_search_limit(faults, SEARCH_STEPS_MAX)
     }
 
-    /// As [`new`](Self::new), with another limit on the estimated steps to find detours for pairs
-    /// (2^28 there, a second or two); 0 goes on to local detours at once.
+    /// Do as [`new`](Self::new), with another limit on the estimated search steps for detours of
+    /// pairs (2^28 there, one or two seconds); 0 selects local detours at once.
     pub fn with_search_limit(faults: CubeFaults, steps_max: u64) -> Self {
         let detours = pairs::affected(&faults, steps_max)
             .and_then(|pairs| Detours::find(&faults, pairs, CHECK_STEPS_MAX))
@@ -103,12 +103,12 @@ impl FaultyCube {
         Self { faults, table }
     }
 
-    /// What has failed.
+    /// Return the faults.
     pub fn faults(&self) -> &CubeFaults {
         &self.faults
     }
 
-    /// How pairs are routed.
+    /// Return the routing scheme.
     pub fn scheme(&self) -> RoutingScheme {
         match &self.table {
             Table::Detours(detours) if detours.len() == 0 => RoutingScheme::Unaffected,
@@ -122,13 +122,13 @@ impl FaultyCube {
         }
     }
 
-    /// The route between two nodes; empty when they are the same.
+    /// Return the route between two nodes; empty if they are the same.
     ///
     /// # Errors
-    /// When one of the nodes has failed, or no path of working links joins them.
+    /// One of the nodes has failed, or no path of working links joins them.
     ///
     /// # Panics
-    /// When a node does not exist.
+    /// A node does not exist.
     pub fn route(&self, from: u32, to: u32) -> Result<FaultyRoute<'_>, RouteError> {
         for failed in [from, to] {
             if self.faults.is_failed(failed) {
@@ -159,8 +159,9 @@ impl FaultyCube {
         Ok(FaultyRoute { node: from, steps })
     }
 
-    /// The channel dependencies of all routes, for [`Dependencies::check`]; channels are the link
-    /// indices of the cube. Walks all pairs, so it is for cubes of up to about 2^12 nodes.
+    /// Return the channel dependencies of all routes, for [`Dependencies::check`]. Channels are the
+    /// link indices of the cube. All pairs are visited, so this is for cubes of up to about 2^12
+    /// nodes.
     pub fn dependencies(&self) -> Dependencies {
         let cube = self.faults.cube();
         let mut dependencies = Dependencies::new(cube.link_count());
@@ -190,7 +191,7 @@ enum Steps<'a> {
     Local {
         faults: &'a CubeFaults,
         detours: &'a LocalDetours,
-        /// Dimensions to cross after the detour at hand.
+        /// Dimensions to cross after the current detour.
         remaining: u32,
         detour: std::slice::Iter<'a, u8>,
     },
@@ -212,9 +213,10 @@ impl Iterator for FaultyRoute<'_> {
             } => {
                 if detour.len() == 0
                     && *remaining != 0
-                    && let Some(replaced) = local::replaced(faults, self.node, *remaining)
+                    && let Some(replaced) =
+                        local::replaced_dimensions(faults, self.node, *remaining)
                 {
-                    *detour = detours.take(self.node, replaced, remaining).iter();
+                    *detour = detours.take_detour(self.node, replaced, remaining).iter();
                 }
                 match detour.next() {
                     Some(&dimension) => u32::from(dimension),

@@ -1,4 +1,4 @@
-//! Up*/down* routing: free of deadlock on any network, whatever has failed.
+//! Up*/down* routing: free of deadlock on any network with any faults.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,8 @@ use super::CubeFaults;
 use crate::ranks::Ranks;
 use crate::{Hop, distance};
 
-/// Up*/down* routing by the [`Ranks`] of the working nodes, from the lowest of each connected part.
+/// Up*/down* routing by the [`Ranks`] of the working nodes. The root is the lowest node of each
+/// connected component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UpDown {
     ranks: Ranks,
@@ -21,15 +22,15 @@ impl UpDown {
         }
     }
 
-    /// The dimensions of a shortest allowed route; `None` when there is no path at all.
+    /// Return the dimensions of a shortest permitted route, or `None` without a path.
     ///
-    /// Searched when asked for, best first by hops made plus address bits still to change. Each hop
-    /// leaves that sum as it is or adds two, so a double-ended queue keeps the order.
+    /// The search runs for each call, best first by the sum of hops and differing address bits.
+    /// Each hop keeps that sum or adds two, so a double-ended queue keeps the order.
     pub(super) fn route(&self, faults: &CubeFaults, from: u32, to: u32) -> Option<Vec<u8>> {
         if !faults.is_reachable(from, to) {
             return None;
         }
-        // Two states for each node: 2 * node while the route may still go up, else + 1.
+        // Two states per node: 2 * node while the route may still go up, otherwise + 1.
         let state = |node: u32, down: bool| 2 * node as usize + usize::from(down);
         let states = 2 * self.ranks.places().len();
         let mut hops = vec![u16::MAX; states];

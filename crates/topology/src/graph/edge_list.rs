@@ -1,17 +1,17 @@
-//! Edge lists: one edge a line.
+//! Edge lists with one edge per line.
 
 use std::collections::HashMap;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
-/// A word of a line; quoted ones are never taken for syntax.
+/// A word of a line. Quoted words are never syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
     pub quoted: bool,
 }
 
-/// A node, with the line of its first mention or of its attributes.
+/// A node with the line of its first occurrence or of its attributes.
 struct ReadNode {
     name: String,
     line: usize,
@@ -31,30 +31,34 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     let mut reader = Reader::default();
     let text = text.trim_start_matches('\u{feff}');
     for (number, line) in (1..).zip(text.lines()) {
-        let read = reader.line(line, number);
+        let read = reader.read_line(line, number);
         read.map_err(|problem| problem.at(number))?;
     }
-    reader.graph()
+    reader.into_graph()
 }
 
 impl Reader {
-    fn line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
+    fn read_line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
         let (words, dictionary) = words(line)?;
-        if let Some(problem) = foreign(&words) {
+        if let Some(problem) = foreign_format(&words) {
             return Err(problem);
         }
         let (from, to, rest) = match &words[..] {
             [] if dictionary.is_none() => return Ok(()),
             [] => return Err(GraphProblem::EmptyName),
             [name, rest @ ..] if rest.first().map_or(dictionary.is_none(), is_attribute) => {
-                let node = self.node(name, number)? as usize;
-                return self.describe(node, attributes(rest, dictionary)?, number);
+                let node = self.node_number(name, number)? as usize;
+                return self.set_attributes(node, attributes(rest, dictionary)?, number);
             }
             [_] => {
                 let word = dictionary.unwrap_or_default().to_owned();
                 return Err(GraphProblem::NotAnAttribute { word });
             }
-            [from, to, rest @ ..] => (self.node(from, number)?, self.node(to, number)?, rest),
+            [from, to, rest @ ..] => (
+                self.node_number(from, number)?,
+                self.node_number(to, number)?,
+                rest,
+            ),
         };
         if from == to {
             let name = words[0].text.clone();
@@ -65,7 +69,7 @@ impl Reader {
         Ok(())
     }
 
-    fn node(&mut self, word: &Word, line: usize) -> Result<u32, GraphProblem> {
+    fn node_number(&mut self, word: &Word, line: usize) -> Result<u32, GraphProblem> {
         if word.text.is_empty() {
             return Err(GraphProblem::EmptyName);
         }
@@ -86,7 +90,7 @@ impl Reader {
         Ok(number)
     }
 
-    fn describe(
+    fn set_attributes(
         &mut self,
         node: usize,
         attributes: Attributes,
@@ -102,7 +106,7 @@ impl Reader {
         Ok(())
     }
 
-    fn graph(self) -> Result<Graph, GraphError> {
+    fn into_graph(self) -> Result<Graph, GraphError> {
         let Self { nodes, edges, .. } = self;
         let place = by_number(&nodes).unwrap_or_else(|| (0..nodes.len() as u32).collect());
         let mut nodes: Vec<_> = place.iter().zip(nodes).collect();
@@ -126,20 +130,20 @@ impl Reader {
     }
 }
 
-/// Whether a word has the form `name=value`.
+/// Return whether a word has the form `name=value`.
 fn is_attribute(word: &Word) -> bool {
     !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
 }
 
-/// The program whose file a line is of, which reads like a list of edges and is none.
-fn foreign(words: &[Word]) -> Option<GraphProblem> {
+/// Return the problem if the line belongs to a file of another program that resembles an edge list.
+fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     let bare = |place: usize| {
         let word = words.get(place).filter(|word| !word.quoted);
         word.map_or("", |word| word.text.as_str())
     };
     let (first, second) = (bare(0), bare(1));
     let parameter = first.split_once('=').map_or("", |(name, _)| name);
-    // Names of parameters are written in any case (slurm: topology.conf(5)).
+    // Parameter names may have any case (slurm: topology.conf(5)).
     let slurm = ["switchname", "blockname"].contains(&parameter.to_ascii_lowercase().as_str());
     // infiniband-diags: ibnetdiscover(8), "Topology file format", and with -l, -p.
     let guid = [
@@ -164,7 +168,7 @@ fn foreign(words: &[Word]) -> Option<GraphProblem> {
     }
 }
 
-/// The number that each name is, when they are exactly those from 0 up.
+/// Return each name as a number, if the names are exactly the numbers from 0 up.
 fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
     let mut seen = vec![false; nodes.len()];
     nodes
@@ -172,13 +176,13 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
-            // "01" is not the name that node 1 would be written back with.
+            // "01" is not the name that node 1 would have in an output file.
             (!std::mem::replace(seen, true) && *name == number.to_string()).then_some(number)
         })
         .collect()
 }
 
-/// The words of a line up to a comment, and the dictionary that ends it, if any.
+/// Return the words of a line up to a comment, and the dictionary at the end of the line, if any.
 pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
@@ -255,7 +259,7 @@ fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, Gr
     Ok(attributes)
 }
 
-/// The entries of `{'name': value, ...}` with flat values, as NetworkX writes them.
+/// Return the entries of `{'name': value, ...}` with flat values, as NetworkX writes them.
 fn entries(text: &str) -> Option<Vec<(String, String)>> {
     let mut rest = text.strip_prefix('{')?.trim_start();
     let mut entries = Vec::new();
@@ -277,7 +281,7 @@ fn entries(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// A quoted text, or a bare word up to the next punctuation; and what follows it.
+/// Return a quoted text, or a bare word up to the next punctuation, and the text after it.
 fn scalar(text: &str) -> Option<(String, &str)> {
     let Some(quote) = text.chars().next().filter(|char| "'\"".contains(*char)) else {
         let end = text.find([',', ':', '{', '}', '[', ']', '\'', '"'])?;
@@ -296,7 +300,7 @@ fn scalar(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// What a character stands for after `\`.
+/// Return the character that `\` and this character stand for.
 fn unescaped(char: char) -> char {
     match char {
         'n' => '\n',
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn all_ways_to_write_an_edge_are_read() {
+    fn all_forms_of_edges_are_read() {
         let text = "\u{feff}# a comment\n\n\
                     a b 2.5\n\
                     b,c kind=io width=\"4 lanes\" # wide\n\
@@ -338,14 +342,14 @@ mod tests {
     #[test]
     fn numbers_from_0_up_name_their_index() {
         let graph = Graph::from_edge_list("2 1\n0 2\n").unwrap();
-        assert_eq!(graph.node(0).name, "0");
+        assert_eq!(graph.node_number(0).name, "0");
         assert_eq!(graph.neighbors(2), [0, 1]);
         let gap = Graph::from_edge_list("2 1\n3 2\n").unwrap();
-        assert_eq!(gap.node(0).name, "2");
+        assert_eq!(gap.node_number(0).name, "2");
     }
 
-    /// Each edge of a star in falling order would push all neighbours before it one further, 8 * 10^10
-    /// moves in all, if they were kept in order one by one.
+    /// One by one, each edge of a star in descending order would move all previous neighbours, 8 * 10^10 moves in
+    /// total.
     #[test]
     fn a_node_may_have_many_neighbours_in_any_order() {
         let edges: Vec<String> = (1..400_000)

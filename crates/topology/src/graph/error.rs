@@ -1,21 +1,21 @@
-//! What can be wrong with a graph or its file.
+//! Errors in graphs and graph files.
 
 use thiserror::Error;
 
-/// Most characters of a word of the file that an error shows.
+/// Maximum length in characters of a word of the file in an error message.
 const SHOWN_MAX: usize = 60;
 
-/// A line of a graph file that cannot be read.
+/// An error in a line of a graph file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
 pub struct GraphError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem in this line.
     pub problem: GraphProblem,
 }
 
-/// What is wrong, and what would be right.
+/// A problem in a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GraphProblem {
     /// A node without a name.
@@ -42,7 +42,7 @@ pub enum GraphProblem {
     /// Not well-formed XML.
     #[error("not well-formed XML: {what}")]
     Xml {
-        /// What the XML reader says.
+        /// Message of the XML reader.
         what: String,
     },
     /// The text ends inside an element.
@@ -54,12 +54,12 @@ pub enum GraphProblem {
     /// No graph in the file.
     #[error("no \"graph\" element; GraphML has the form <graphml><graph>...</graph></graphml>")]
     NoGraph,
-    /// An element at a place where it does not belong.
+    /// An element in a position where it is not permitted.
     #[error("element \"{element}\" {why}")]
     Element {
         /// The element.
         element: String,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// An element without an attribute that it must have.
@@ -70,20 +70,20 @@ pub enum GraphProblem {
         /// The attribute.
         attribute: &'static str,
     },
-    /// A `data` element for a key that was not declared.
+    /// A `data` element for an undeclared key.
     #[error("data for key \"{key}\", which the file does not declare before")]
     UnknownKey {
         /// The key.
         key: String,
     },
-    /// A value outside what an attribute can be.
+    /// An invalid value of an attribute.
     #[error("\"{value}\" for {attribute}; it must be {allowed}")]
     Value {
         /// The attribute.
         attribute: &'static str,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// Permitted values.
         allowed: &'static str,
     },
     /// A quote that does not end on its line.
@@ -101,25 +101,25 @@ pub enum GraphProblem {
         /// The word.
         word: String,
     },
-    /// The description of a network to Slurm: switches with ranges of nodes, no edges.
+    /// A Slurm topology file: switches with ranges of nodes, no edges.
     #[error(
         "a topology.conf of Slurm, which lists switches, not edges; describe the fat tree as a \
          machine (kind = \"fat-tree\", tree = \"ports\"), or write a line \"SWITCH NODE\" for each link"
     )]
     SlurmTopology,
-    /// What `ibnetdiscover` prints: nodes with their ports, no edges.
+    /// The output of `ibnetdiscover`: nodes with their ports, no edges.
     #[error(
         "output of ibnetdiscover, which lists the ports of switches and hosts, not edges; write a line \
          \"SWITCH SWITCH\" or \"SWITCH HOST\" for each cable (and set leaves = \"nodes\" for the hosts)"
     )]
     Ibnetdiscover,
-    /// An attribute where a name belongs.
+    /// An attribute in place of a name.
     #[error("\"{word}\" where the name of a node belongs; write names with \"=\" in double quotes")]
     NotAName {
         /// The word.
         word: String,
     },
-    /// An attribute given twice on one line, or for one node.
+    /// An attribute that occurs twice on one line, or for one node.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
         /// The attribute.
@@ -129,15 +129,15 @@ pub enum GraphProblem {
 
 impl GraphProblem {
     pub(super) fn at(mut self, line: usize) -> GraphError {
-        self.cut();
+        self.shorten();
         GraphError {
             line,
             problem: self,
         }
     }
 
-    /// Cuts a word of the file that would fill the screen.
-    fn cut(&mut self) {
+    /// Shorten words of the file in the message.
+    fn shorten(&mut self) {
         let word = match self {
             Self::DuplicateNode { name }
             | Self::SelfLoop { name }
@@ -147,8 +147,8 @@ impl GraphProblem {
             Self::UnknownKey { key } => key,
             Self::Value { value, .. } => value,
             Self::NotAnAttribute { word } | Self::NotAName { word } => word,
-            // It says what is wrong, which may take more words; its own names are cut with it.
-            Self::Xml { what } => return cut(what, 4 * SHOWN_MAX),
+            // The message of the reader may be longer; it also contains names of the file.
+            Self::Xml { what } => return shorten(what, 4 * SHOWN_MAX),
             Self::EmptyName
             | Self::NoGraph
             | Self::MissingAttribute { .. }
@@ -156,11 +156,11 @@ impl GraphProblem {
             | Self::SlurmTopology
             | Self::Ibnetdiscover => return,
         };
-        cut(word, SHOWN_MAX);
+        shorten(word, SHOWN_MAX);
     }
 }
 
-fn cut(text: &mut String, most: usize) {
+fn shorten(text: &mut String, most: usize) {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
         text.push('…');

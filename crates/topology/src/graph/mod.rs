@@ -1,4 +1,4 @@
-//! Networks of any shape, with named nodes and the attributes of a file.
+//! Networks of any form, with named nodes and the attributes of a file.
 
 mod edge_list;
 mod error;
@@ -17,7 +17,7 @@ pub use error::{GraphError, GraphProblem};
 /// Attributes by name, as text.
 pub type Attributes = BTreeMap<String, String>;
 
-/// What an attribute belongs to.
+/// The owner of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// An edge.
@@ -31,73 +31,73 @@ pub enum Part {
 /// A node of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, unlike that of any other node.
+    /// Its unique name.
     pub name: String,
-    /// What else the file said of it.
+    /// Its attributes in the file.
     pub attributes: Attributes,
 }
 
 /// An edge of a [`Graph`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// Whether the file called it directed, from its first end to its second.
+    /// Whether the file declares it as directed, from its first end to its second.
     pub directed: bool,
-    /// What else the file said of it.
+    /// Its attributes in the file.
     pub attributes: Attributes,
 }
 
 /// A network of named nodes, indexed `0..node_count` in the order of the file.
 ///
-/// Parallel edges are kept; an edge from a node to itself is refused, since no message would take
-/// it. As an [`Adjacency`] the graph is undirected: links carry messages both ways, and `directed`
-/// is only kept for the file.
+/// Parallel edges are kept. Edges from a node to itself are refused, since no message would use them. As an
+/// [`Adjacency`] the graph is undirected: links carry messages in both directions, and `directed` is only kept for the
+/// file.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     graph: UnGraph<Node, Edge>,
     index: HashMap<String, u32>,
-    /// Ascending, each neighbour once.
+    /// Neighbours of each node, ascending, each once.
     neighbors: Vec<Vec<u32>>,
-    /// Of nodes and of edges the lines of the file; 0 where there is none.
+    /// Line numbers in the file, of nodes and of edges; 0 without a file.
     lines: [Vec<usize>; 2],
-    /// Attributes of the whole, with their lines.
+    /// Attributes of the whole graph, with their lines.
     own: BTreeMap<String, usize>,
 }
 
 impl Graph {
-    /// A graph without nodes.
+    /// Return a graph without nodes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads GraphML: one graph of nodes and edges. Their attributes are `data` elements (defaults of keys
-    /// applied), those of ports included, and XML attributes that GraphML does not define. Nested graphs and
-    /// hyperedges are refused.
+    /// Read GraphML: one graph of nodes and edges. Their attributes are the `data` elements (with the defaults of
+    /// keys), those of ports included, and XML attributes that GraphML does not define. Nested graphs and hyperedges
+    /// are refused.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// The line and its problem.
     pub fn from_graphml(text: &str) -> Result<Self, GraphError> {
         graphml::read(text)
     }
 
-    /// Reads an edge list, one edge a line: two node names, separated by blanks, a comma or a
-    /// semicolon, then optional attributes: a bare number (`weight`), `name=value` pairs, or a
-    /// dictionary `{'name': value}` as NetworkX writes it. A line with one name is a node by
-    /// itself, perhaps with `name=value` pairs. Names and values with separators are put in double quotes, in
-    /// which `\` escapes, and so are names with `=`. From `#` or `%` at the start of a word the rest of the line is a comment.
+    /// Read an edge list with one edge per line: two node names, separated by blanks, a comma or a semicolon, then
+    /// optional attributes. These are a bare number (`weight`), `name=value` pairs, or a dictionary `{'name': value}`
+    /// as NetworkX writes it. A line with one name declares a node, optionally with `name=value` pairs. Names and
+    /// values with separators, and names with `=`, are written in double quotes, with `\` as the escape character. A
+    /// word that begins with `#` or `%` starts a comment.
     ///
-    /// Nodes are indexed by first mention, except when their names are exactly the numbers from 0
-    /// up: then each has the index that it is named after.
+    /// Nodes are indexed by first occurrence, unless their names are exactly the numbers from 0 up: then each node has
+    /// its name as its index.
     ///
     /// # Errors
-    /// The line and what is wrong with it.
+    /// The line and its problem.
     pub fn from_edge_list(text: &str) -> Result<Self, GraphError> {
         edge_list::read(text)
     }
 
-    /// Adds a node and gives its index.
+    /// Add a node and return its index.
     ///
     /// # Errors
-    /// When the name is taken or empty.
+    /// The name is empty or already used.
     pub fn add_node(
         &mut self,
         name: impl Into<String>,
@@ -118,7 +118,7 @@ impl Graph {
         Ok(index)
     }
 
-    /// Adds many edges, each with its line; in time of their number, whatever their order.
+    /// Add many edges with their lines. The time is proportional to their number, in any order.
     pub(super) fn add_edges(
         &mut self,
         edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,
@@ -142,12 +142,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Names of attributes of the graph as a whole, each with its line.
+    /// Return the names of attributes of the whole graph, with their lines.
     pub fn own_attributes(&self) -> &BTreeMap<String, usize> {
         &self.own
     }
 
-    /// Removes all attributes of this name and returns what they belonged to.
+    /// Remove all attributes of this name and return their owners.
     pub fn remove_attributes(&mut self, name: &str) -> BTreeSet<Part> {
         let mut parts = BTreeSet::new();
         for node in self.graph.node_weights_mut() {
@@ -160,12 +160,12 @@ impl Graph {
         parts
     }
 
-    /// Says on which line a node is.
+    /// Set the line of a node.
     pub(super) fn set_node_line(&mut self, node: u32, line: usize) {
         self.lines[0][node as usize] = line;
     }
 
-    /// The line of the file, from 1, that a node was read from; 0 if it was not.
+    /// Return the line of the file, from 1, of a node; 0 if it was not read from a file.
     ///
     /// # Panics
     /// When there is no such node.
@@ -173,8 +173,7 @@ impl Graph {
         self.lines[0][node as usize]
     }
 
-    /// The line of the file, from 1, that an edge was read from, by its place among the edges; 0 if it was
-    /// not.
+    /// Return the line of the file, from 1, of an edge, given by its index; 0 if it was not read from a file.
     ///
     /// # Panics
     /// When there is no such edge.
@@ -187,15 +186,15 @@ impl Graph {
         self.neighbors.len() as u32
     }
 
-    /// Number of edges, parallel ones counted each.
+    /// Return the number of edges. Parallel edges count separately.
     pub fn edge_count(&self) -> usize {
         self.graph.edge_count()
     }
 
-    /// The node of this index.
+    /// Return the node with this index.
     ///
     /// # Panics
-    /// When there is none.
+    /// The node does not exist.
     pub fn node(&self, index: u32) -> &Node {
         &self.graph[NodeIndex::new(index as usize)]
     }
@@ -205,12 +204,12 @@ impl Graph {
         self.graph.raw_nodes().iter().map(|node| &node.weight)
     }
 
-    /// The index of the node of this name.
+    /// Return the index of the node with this name.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.index.get(name).copied()
     }
 
-    /// All edges (first end, second end, edge), in the order in which they were added.
+    /// Return all edges (first end, second end, edge), in the order of their addition.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32, &Edge)> + Clone {
         self.graph.edge_references().map(|edge| {
             let (from, to) = (edge.source().index(), edge.target().index());
@@ -218,7 +217,7 @@ impl Graph {
         })
     }
 
-    /// The neighbours of a node, ascending, each once.
+    /// Return the neighbours of a node, ascending, each once.
     ///
     /// # Panics
     /// When there is no such node.
@@ -237,7 +236,7 @@ impl Adjacency for Graph {
     }
 }
 
-/// Graphs of so many nodes, named by their numbers, with up to `edges_max` random edges.
+/// Random graphs with a number of nodes in this range, named by their numbers, and up to `edges_max` edges.
 #[cfg(test)]
 pub(crate) fn strategy(
     node_count: std::ops::Range<u32>,

@@ -1,12 +1,12 @@
-//! Nearest servers, with ties balanced.
+//! Assignment of PEs to their nearest servers, with balanced ties.
 
 use super::PlacementError;
 use crate::{Adjacency, distance};
 
-const NOT_YET: u32 = u32::MAX;
+const UNASSIGNED: u32 = u32::MAX;
 const BALANCING_PASSES: usize = 4;
 
-/// The index in `io_nodes` (ascending) of each PE's server; the rule is that of
+/// Return the index in `io_nodes` (ascending) of each PE's server, by the rule of
 /// [`Placement::nearest`](super::Placement::nearest).
 pub(super) fn nearest(
     network: &impl Adjacency,
@@ -17,18 +17,18 @@ pub(super) fn nearest(
         return Err(PlacementError::Unreachable { pe: pe as u32 });
     }
     let hops: Vec<u32> = hops.into_iter().flatten().collect();
-    let mut server = vec![NOT_YET; hops.len()];
+    let mut server = vec![UNASSIGNED; hops.len()];
     let mut served = vec![1u32; io_nodes.len()];
     for (index, &pe) in io_nodes.iter().enumerate() {
         server[pe as usize] = index as u32;
     }
-    // By distance, then number: the sort is stable.
+    // By distance, then number, since the sort is stable.
     let mut others: Vec<u32> = (0..network.node_count())
         .filter(|&pe| hops[pe as usize] > 0)
         .collect();
     others.sort_by_key(|&pe| hops[pe as usize]);
     for &pe in &others {
-        let choice = lightest(network, &hops, &server, &served, pe);
+        let choice = least_loaded(network, &hops, &server, &served, pe);
         server[pe as usize] = choice;
         served[choice as usize] += 1;
     }
@@ -36,7 +36,7 @@ pub(super) fn nearest(
         let mut moved = false;
         for &pe in &others {
             let current = server[pe as usize];
-            let choice = lightest(network, &hops, &server, &served, pe);
+            let choice = least_loaded(network, &hops, &server, &served, pe);
             if served[choice as usize] + 1 < served[current as usize] {
                 server[pe as usize] = choice;
                 served[choice as usize] += 1;
@@ -51,9 +51,9 @@ pub(super) fn nearest(
     Ok(server)
 }
 
-/// Of the servers of the neighbours that are one hop nearer, the one that serves the fewest, then
-/// the lowest.
-fn lightest(
+/// Return the server that serves the fewest PEs, then the lowest, of the neighbours that are one
+/// hop nearer.
+fn least_loaded(
     network: &impl Adjacency,
     hops: &[u32],
     server: &[u32],

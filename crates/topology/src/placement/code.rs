@@ -2,24 +2,24 @@
 
 use crate::Hypercube;
 
-/// Number of parity bits m of the largest Hamming code of length 2^m - 1 that fits.
+/// Return the number of parity bits m of the largest Hamming code of length 2^m - 1 that fits.
 fn parity_bits(dimension: u32) -> u32 {
     (dimension + 1).ilog2()
 }
 
-/// Dimension 2^m - 1 of the largest perfect cube that fits into `dimension`.
+/// Return the dimension 2^m - 1 of the largest perfect cube that fits into `dimension`.
 pub(super) fn block_dimension(dimension: u32) -> u32 {
     (1 << parity_bits(dimension)) - 1
 }
 
-/// The parity-check column of each address bit.
+/// Return the parity-check column of each address bit.
 fn columns(dimension: u32) -> impl Iterator<Item = u32> {
     let block = block_dimension(dimension);
     (0..dimension).map(move |bit| bit % block + 1)
 }
 
-/// The code words in order, and for each PE the index of the one that serves it.
-pub(super) fn place(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
+/// Return the code words in order, and for each PE the index of its server.
+pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
     let pe_count = cube.node_count() as usize;
     let mut syndrome = vec![0u8; pe_count];
     for (bit, column) in columns(cube.dimension()).enumerate() {
@@ -41,8 +41,8 @@ pub(super) fn place(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
         .enumerate()
         .map(|(pe, &syndrome)| match syndrome {
             0 => index[pe],
-            // Bit s - 1 has column s and lies within the lowest block, hence in the PE's own
-            // aligned subcube.
+            // Bit s - 1 has column s and is within the lowest block, hence in the PE's own aligned
+            // subcube.
             syndrome => index[pe ^ (1 << (syndrome - 1))],
         })
         .collect();
@@ -88,8 +88,8 @@ mod tests {
         assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
     }
 
-    /// The reading of section 3.2 for 4 to 6 dimensions, spelled out: subcube u of dimension 3 uses
-    /// {0, 7} XOR sigma(u), sigma linear with columns 1, 2, 3.
+    /// The reading of section 3.2 for 4 to 6 dimensions in full: subcube u of dimension 3 uses {0,
+    /// 7} XOR sigma(u), sigma linear with columns 1, 2, 3.
     #[test]
     fn dimensions_4_to_6_shift_the_3_cube_code_by_a_linear_sigma() {
         for dimension in 4..=6 {
@@ -120,8 +120,8 @@ mod tests {
         }
     }
 
-    /// Pairs of I/O nodes two hops apart are pairs of equal parity-check columns, which cannot be
-    /// fewer than when the columns are used as evenly as they can be.
+    /// Pairs of I/O nodes two hops apart are pairs of equal parity-check columns. Their number is
+    /// minimal if the columns are used as evenly as possible.
     #[test]
     fn no_linear_code_of_this_size_has_fewer_close_pairs_in_4_to_6_dimensions() {
         for dimension in 4..=6u32 {

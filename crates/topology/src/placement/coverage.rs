@@ -1,8 +1,8 @@
-//! How well a placement covers the PEs.
+//! Quality of a placement: distances and balance of the load.
 
 use crate::{Adjacency, distance};
 
-/// How far PEs are from the I/O node that serves them, and how evenly they are shared out.
+/// Distances of PEs from their I/O node, and the number of PEs per I/O node.
 ///
 /// Distances are hops between PEs: 0 for a class I PE, whose I/O node is attached to it. The
 /// paper's "links to the I/O node" count one more.
@@ -15,7 +15,7 @@ pub struct Coverage {
 
 impl Coverage {
     pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
-        // All servers are nearest ones, codes included, and every PE has one.
+        // All servers are nearest ones, also those of codes, and every PE has one.
         let hops = distance::hops_from(network, io_nodes);
         let longest = hops.iter().flatten().max().map_or(0, |&hops| hops as usize);
         let mut distance_histogram = vec![0; longest + 1];
@@ -40,33 +40,33 @@ impl Coverage {
         }
     }
 
-    /// Number of PEs by hops to the PE that carries their I/O node; entry 0 counts class I.
+    /// Return the number of PEs by hops to the PE of their I/O node; entry 0 counts class I.
     pub fn distance_histogram(&self) -> &[u32] {
         &self.distance_histogram
     }
 
-    /// Number of PEs that each I/O node serves, by index.
+    /// Return the number of PEs that each I/O node serves, by index.
     pub fn served(&self) -> &[u32] {
         &self.served
     }
 
-    /// Whether every PE is within one hop of exactly one I/O node: the optimal allocation of
+    /// Return whether every PE is within one hop of exactly one I/O node: the optimal allocation of
     /// section 3.2 of the hypercube paper.
     pub fn is_perfect(&self) -> bool {
         self.perfect
     }
 
-    /// Whether every PE is within one hop of some I/O node.
+    /// Return whether every PE is within one hop of some I/O node.
     pub fn is_dominating(&self) -> bool {
         self.distance_histogram.len() <= 2
     }
 
-    /// Largest number of hops from a PE to the PE that carries its I/O node.
+    /// Return the largest number of hops from a PE to the PE of its I/O node.
     pub fn longest_distance(&self) -> u32 {
         self.distance_histogram.len() as u32 - 1
     }
 
-    /// Mean number of hops from a PE to the PE that carries its I/O node.
+    /// Return the mean number of hops from a PE to the PE of its I/O node.
     pub fn mean_distance(&self) -> f64 {
         let (mut hops, mut pes) = (0, 0);
         for (distance, &count) in self.distance_histogram.iter().enumerate() {
@@ -76,7 +76,7 @@ impl Coverage {
         hops as f64 / pes as f64
     }
 
-    /// Fewest and most PEs that an I/O node serves.
+    /// Return the smallest and largest number of PEs that an I/O node serves.
     pub fn served_range(&self) -> (u32, u32) {
         let fewest = self.served.iter().copied().min().unwrap_or(0);
         let most = self.served.iter().copied().max().unwrap_or(0);

@@ -1,25 +1,25 @@
-//! Who takes over from failed I/O nodes.
+//! Replacement of failed I/O nodes.
 
 use super::{Placement, PlacementError};
 use crate::{Adjacency, CubeFaults, Hypercube, distance};
 
 impl Placement {
-    /// The forwarding address of every I/O node, by index, when those listed have failed: its own
-    /// index for one that works; for a failed one the working I/O node whose PE is fewest hops
-    /// away, of equals the one that serves the fewest PEs so far (its own and those taken over),
-    /// then the lowest. Failed I/O nodes choose in ascending order. `clients` are the PEs that each
-    /// I/O node has, by index: those of a failed one go where it goes.
+    /// Return the forwarding address of every I/O node, by index, for the failed ones in `failed`.
+    /// A working I/O node has its own index. A failed one has the working I/O node whose PE is the
+    /// fewest hops away. Of equal ones it is the one that serves the fewest PEs so far (its own and
+    /// those it replaces), then the lowest. Failed I/O nodes choose in ascending order. `clients`
+    /// are the PEs of each I/O node, by index; those of a failed one follow it.
     ///
     /// "In case an I/O node fails, the I/O requests meant for that node can be routed to a nearby
     /// I/O node by simply changing the forwarding address at the PE node connected to the failed
-    /// I/O node" (section 3.2 of the hypercube paper), so all PEs of a failed I/O node follow it to
-    /// the same place.
+    /// I/O node" (section 3.2 of the hypercube paper). So all PEs of a failed I/O node get the same
+    /// replacement.
     ///
     /// # Errors
-    /// When an I/O node listed does not exist, or no working one can be reached.
+    /// A listed I/O node does not exist, or no working one can be reached.
     ///
     /// # Panics
-    /// When `network` has fewer nodes than this placement has PEs, or `clients` fewer entries than
+    /// `network` has fewer nodes than this placement has PEs, or `clients` has fewer entries than
     /// I/O nodes.
     pub fn forwarding(
         &self,
@@ -27,7 +27,7 @@ impl Placement {
         failed: &[u32],
         clients: &[u32],
     ) -> Result<Vec<u32>, PlacementError> {
-        let works = self.without(failed)?;
+        let works = self.working_except(failed)?;
         let count = self.io_node_count();
         let mut serves = clients.to_vec();
         let mut address: Vec<u32> = (0..count).collect();
@@ -38,17 +38,18 @@ impl Placement {
                 .filter(|&other| works[other as usize])
                 .filter_map(|other| Some((hops[self.io_nodes()[other as usize] as usize]?, other)))
                 .min_by_key(|&(hops, other)| (hops, serves[other as usize], other));
-            let Some((_, heir)) = nearest else {
+            let Some((_, replacement)) = nearest else {
                 return Err(PlacementError::NoWorkingIoNode { index });
             };
-            serves[heir as usize] += clients[index as usize];
-            address[index as usize] = heir;
+            serves[replacement as usize] += clients[index as usize];
+            address[index as usize] = replacement;
         }
         Ok(address)
     }
 
-    /// The working PEs that each I/O node has as its clients, by index; none where its own PE has
-    /// failed, since nobody is there to pass requests on: see [`asked`](Self::asked).
+    /// Return the number of working client PEs of each I/O node, by index. It is zero if the PE of
+    /// the I/O node has failed, since no PE forwards requests there: see
+    /// [`server_of_each`](Self::server_of_each).
     pub fn clients(&self, pes: &CubeFaults) -> Vec<u32> {
         let mut clients = vec![0; self.io_node_count() as usize];
         for pe in pes.working_nodes() {
@@ -59,27 +60,32 @@ impl Placement {
         clients
     }
 
-    /// The I/O node that each PE sends its requests to; `None` for one that has failed.
+    /// Return the I/O node that each PE sends its requests to; `None` for failed PEs.
     ///
-    /// It is the PE's server, also where only the I/O node has failed, since the PE that carries it
-    /// passes requests on to its forwarding address in `attends`. Where that PE has failed, each PE
-    /// asks the working I/O node fewest hops away, of equals the one that serves the fewest working
-    /// PEs so far (those taken over included), then the lowest; they choose in ascending order.
-    /// Hops are those of the whole cube: a failed link changes routes, not who serves whom.
+    /// It is the PE's server, even if only the I/O node has failed, since its PE forwards requests
+    /// to the address in `attends`. If that PE has failed, each of its clients uses the working I/O
+    /// node the fewest hops away. Of equal ones it is the one that serves the fewest working PEs so
+    /// far (replacements included), then the lowest. PEs choose in ascending order. Hops are those
+    /// of the whole cube: a failed link changes routes, not assignments.
     ///
     /// # Panics
-    /// When `attends` has fewer entries than I/O nodes, or no I/O node attends to itself and a PE
-    /// needs one.
-    pub fn asked(&self, cube: Hypercube, pes: &CubeFaults, attends: &[u32]) -> Vec<Option<u32>> {
+    /// `attends` has fewer entries than I/O nodes, or a PE needs an I/O node and none attends to
+    /// itself.
+    pub fn server_of_each(
+        &self,
+        cube: Hypercube,
+        pes: &CubeFaults,
+        attends: &[u32],
+    ) -> Vec<Option<u32>> {
         let mut serves = vec![0u32; self.io_node_count() as usize];
-        let mut asked = vec![None; self.pe_count() as usize];
+        let mut server_of_each = vec![None; self.pe_count() as usize];
         let mut left = Vec::new();
         for pe in pes.working_nodes() {
             if pes.is_failed(self.server_pe(pe)) {
                 left.push(pe);
             } else {
                 let server = self.server(pe);
-                asked[pe as usize] = Some(server);
+                server_of_each[pe as usize] = Some(server);
                 serves[attends[server as usize] as usize] += 1;
             }
         }
@@ -93,22 +99,26 @@ impl Placement {
                 .copied()
                 .min_by_key(|&node| (hops(node), serves[node as usize], node))
                 .expect("some I/O node works");
-            asked[pe as usize] = Some(nearest);
+            server_of_each[pe as usize] = Some(nearest);
             serves[nearest as usize] += 1;
         }
-        asked
+        server_of_each
     }
 
-    /// The I/O nodes that do not work, ascending: those listed and those whose PE has failed, since
-    /// the two share a board.
+    /// Return the I/O nodes that do not work, ascending: those in `failed` and those whose PE has
+    /// failed, since the two share a board.
     ///
     /// # Errors
-    /// When an I/O node listed does not exist.
+    /// A listed I/O node does not exist.
     ///
     /// # Panics
-    /// When `pes` is of a cube with fewer nodes than this placement has PEs.
-    pub fn silent(&self, pes: &CubeFaults, failed: &[u32]) -> Result<Vec<u32>, PlacementError> {
-        let works = self.without(failed)?;
+    /// `pes` belongs to a cube with fewer nodes than this placement has PEs.
+    pub fn io_nodes_down(
+        &self,
+        pes: &CubeFaults,
+        failed: &[u32],
+    ) -> Result<Vec<u32>, PlacementError> {
+        let works = self.working_except(failed)?;
         let attached = (0..).zip(self.io_nodes().iter().zip(works));
         Ok(attached
             .filter(|&(_, (&pe, works))| !works || pes.is_failed(pe))
@@ -116,8 +126,8 @@ impl Placement {
             .collect())
     }
 
-    /// Which I/O nodes are not listed, by index.
-    fn without(&self, failed: &[u32]) -> Result<Vec<bool>, PlacementError> {
+    /// Return for each I/O node whether it is not in `failed`.
+    fn working_except(&self, failed: &[u32]) -> Result<Vec<bool>, PlacementError> {
         let count = self.io_node_count();
         let mut works = vec![true; count as usize];
         for &index in failed {
@@ -141,22 +151,26 @@ mod tests {
         let clients = placement.coverage().served();
         let address = placement.forwarding(&cube, &[0, 5], clients).unwrap();
         for index in 0..16u32 {
-            let heir = address[index as usize];
+            let replacement = address[index as usize];
             if [0, 5].contains(&index) {
                 let pes = placement.io_nodes();
                 // The code has distance 3, and code words at distance 3 from any other.
-                assert_eq!(cube.distance(pes[index as usize], pes[heir as usize]), 3);
-                assert!(![0, 5].contains(&heir));
+                assert_eq!(
+                    cube.distance(pes[index as usize], pes[replacement as usize]),
+                    3
+                );
+                assert!(![0, 5].contains(&replacement));
             } else {
-                assert_eq!(heir, index);
+                assert_eq!(replacement, index);
             }
         }
         assert_ne!(address[0], address[5]);
     }
 
     #[test]
-    fn neighbours_share_what_they_take_over() {
-        // I/O nodes everywhere in a square: both neighbours of the failed ones are equally near.
+    fn neighbours_share_the_load_of_failed_nodes() {
+        // I/O nodes everywhere in a square: both neighbours of a failed one are equally near. An
+        // I/O node that serves only its own PE is preferred to one that already serves two.
         let cube = Hypercube::new(2).unwrap();
         let placement = Placement::list(&cube, &[0, 1, 2, 3]).unwrap();
         let taken = placement.forwarding(&cube, &[0, 3], &[1; 4]);
@@ -166,9 +180,9 @@ mod tests {
         assert_eq!(taken, Ok(vec![2, 1, 2, 3]));
     }
 
-    /// The 4-cube with I/O nodes at 0, 7, 9 and 14; PE 9, which serves 8, 9, 11 and 13, has failed.
+    /// The 4-cube with I/O nodes at 0, 7, 9 and 14. PE 9, which serves 8, 9, 11 and 13, has failed.
     #[test]
-    fn each_pe_of_a_failed_one_asks_the_nearest() {
+    fn clients_of_a_failed_pe_use_the_nearest_io_node() {
         let cube = Hypercube::new(4).unwrap();
         let placement = Placement::combined(cube);
         assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
@@ -177,10 +191,10 @@ mod tests {
         let address = placement.forwarding(&cube, &[2], &clients).unwrap();
         // 9 is two hops from 0 and three from 7 and 14.
         assert_eq!(address, [0, 1, 0, 3]);
-        let asked = placement.asked(cube, &pes, &address);
+        let server_of_each = placement.server_of_each(cube, &pes, &address);
         for pe in cube.nodes() {
             let hops = |node: usize| cube.distance(pe, placement.io_nodes()[node]);
-            match asked[pe as usize] {
+            match server_of_each[pe as usize] {
                 None => assert_eq!(pe, 9),
                 Some(node) => {
                     let nearest = [0, 1, 3].map(hops).into_iter().min().unwrap();
@@ -189,20 +203,27 @@ mod tests {
             }
         }
         // 8 is one hop from 0; 11 and 13 are two from 7 and 14.
-        assert_eq!(asked[8], Some(0));
-        assert_eq!((asked[11], asked[13]), (Some(1), Some(3)));
+        assert_eq!(server_of_each[8], Some(0));
+        assert_eq!((server_of_each[11], server_of_each[13]), (Some(1), Some(3)));
     }
 
-    /// The 3-cube with I/O nodes at both ends, four PEs each, of which two of the first have failed.
+    /// The 3-cube with I/O nodes at both ends, four PEs each. Two PEs of the first have failed.
     #[test]
     fn failed_pes_are_not_served() {
         let cube = Hypercube::new(3).unwrap();
         let placement = Placement::list(&cube, &[0, 7]).unwrap();
         let pes = CubeFaults::new(cube, &[1, 2], &[]).unwrap();
         assert_eq!(placement.clients(&pes), [2, 4]);
-        let asked = placement.asked(cube, &pes, &[0, 1]);
-        assert_eq!((asked[1], asked[2]), (None, None));
-        assert_eq!(asked.iter().flatten().filter(|&&node| node == 0).count(), 2);
+        let server_of_each = placement.server_of_each(cube, &pes, &[0, 1]);
+        assert_eq!((server_of_each[1], server_of_each[2]), (None, None));
+        assert_eq!(
+            server_of_each
+                .iter()
+                .flatten()
+                .filter(|&&node| node == 0)
+                .count(),
+            2
+        );
     }
 
     #[test]
@@ -210,9 +231,12 @@ mod tests {
         let cube = Hypercube::new(4).unwrap();
         let placement = Placement::list(&cube, &[1, 4, 9, 14]).unwrap();
         let pes = CubeFaults::new(cube, &[9, 10], &[(0, 1)]).unwrap();
-        assert_eq!(placement.silent(&pes, &[3, 0, 3]), Ok(vec![0, 2, 3]));
-        assert_eq!(placement.silent(&CubeFaults::none(cube), &[]), Ok(vec![]));
-        assert!(placement.silent(&pes, &[4]).is_err());
+        assert_eq!(placement.io_nodes_down(&pes, &[3, 0, 3]), Ok(vec![0, 2, 3]));
+        assert_eq!(
+            placement.io_nodes_down(&CubeFaults::none(cube), &[]),
+            Ok(vec![])
+        );
+        assert!(placement.io_nodes_down(&pes, &[4]).is_err());
     }
 
     #[test]

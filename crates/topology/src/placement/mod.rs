@@ -1,4 +1,4 @@
-//! Which PEs carry an I/O node, and which I/O node serves which PE.
+//! Placements: the PEs with an I/O node, and the I/O node that serves each PE.
 //!
 //! | constructor | I/O nodes | server of a PE |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | [`Placement::combined`] | Hamming where it is perfect, else smaller perfect cubes combined | the one I/O node within a hop in its own aligned subcube |
 //! | [`Placement::stride`] | evenly spread addresses | nearest |
 //! | [`Placement::clustered`] | the lowest addresses | nearest |
-//! | [`Placement::list`] | as given | nearest |
-//! | [`Placement::dominating`] | as few as leave every PE within a hop | nearest |
+//! | [`Placement::list`] | in the given order | nearest |
+//! | [`Placement::dominating`] | as few as possible, with every PE within a hop | nearest |
 //!
 //! *Nearest* counts hops between PEs; ties are balanced by the rule of [`Placement::nearest`].
 
@@ -24,7 +24,7 @@ use crate::{Adjacency, Hypercube};
 pub use coverage::Coverage;
 pub use dominating::{Budget, DominatingSet};
 
-/// What is wrong with a placement asked for.
+/// An error in a requested placement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {
     /// Hamming placement outside 2^m - 1 dimensions.
@@ -33,7 +33,7 @@ pub enum PlacementError {
          {dimension}; `combined` handles the others"
     )]
     NotPerfect {
-        /// The dimension asked for.
+        /// The requested dimension.
         dimension: u32,
     },
     /// No I/O node at all.
@@ -42,7 +42,7 @@ pub enum PlacementError {
     /// More I/O nodes than PEs.
     #[error("{count} I/O nodes do not fit on {pe_count} PEs, one each at most")]
     TooMany {
-        /// Number of I/O nodes asked for.
+        /// The requested number of I/O nodes.
         count: u32,
         /// Number of PEs.
         pe_count: u32,
@@ -50,7 +50,7 @@ pub enum PlacementError {
     /// An I/O node on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
-        /// The PE asked for.
+        /// The requested PE.
         pe: u32,
         /// Number of PEs.
         pe_count: u32,
@@ -58,7 +58,7 @@ pub enum PlacementError {
     /// Two I/O nodes on one PE.
     #[error("PE {pe} is listed more than once; it can carry one I/O node")]
     Duplicate {
-        /// The PE listed twice.
+        /// The repeated PE.
         pe: u32,
     },
     /// A PE without a path to any I/O node.
@@ -70,12 +70,12 @@ pub enum PlacementError {
     /// An I/O node that does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
-        /// The index named.
+        /// The requested index.
         index: u32,
         /// Number of I/O nodes.
         count: u32,
     },
-    /// A failed I/O node that no other can stand in for.
+    /// A failed I/O node without a possible replacement.
     #[error("no working I/O node can be reached from failed I/O node {index}")]
     NoWorkingIoNode {
         /// The failed I/O node.
@@ -94,9 +94,9 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Code words of the Hamming code (section 3.2 of the hypercube paper, after its reference
-    /// 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop
-    /// of exactly one I/O node, found by flipping bit (syndrome - 1).
+    /// Return the placement on the code words of the Hamming code (section 3.2 of the hypercube paper, after its
+    /// reference 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop of exactly
+    /// one I/O node; flipping bit (syndrome - 1) finds it.
     ///
     /// # Errors
     /// [`PlacementError::NotPerfect`] unless the dimension is 2^m - 1.
@@ -108,23 +108,21 @@ impl Placement {
         Ok(Self::combined(cube))
     }
 
-    /// Perfect cubes combined (section 3.2 of the hypercube paper): each aligned subcube of
-    /// n = 2^m - 1 dimensions, n as large as fits, holds a shifted Hamming code, so that each PE is
-    /// served within its subcube at most one hop away. For dimensions 2^m - 1 this is
-    /// [`hamming`](Self::hamming). The number of I/O nodes is 2^(dimension - m).
+    /// Return a combination of perfect cubes (section 3.2 of the hypercube paper): each aligned subcube of n = 2^m - 1
+    /// dimensions, n as large as fits, has a shifted Hamming code. So each PE is served within its subcube at most one
+    /// hop away. For dimensions 2^m - 1 this is [`hamming`](Self::hamming). The number of I/O nodes is 2^(dimension -
+    /// m).
     ///
-    /// The shifts are linear in the subcube's address. Together they make the kernel of the parity
-    /// check whose column *i* is (*i* mod n) + 1: columns repeat as rarely as they can, so as few
-    /// I/O nodes as can be are two hops apart, where their reaches overlap. It gives 0, 7, 9, 14 in
-    /// the 4-cube as printed.
+    /// The shifts are linear in the subcube's address. Together they form the kernel of the parity check whose column
+    /// *i* is (*i* mod n) + 1. Columns repeat as rarely as possible, so as few I/O nodes as possible are two hops
+    /// apart, where their ranges overlap. The result for the 4-cube is 0, 7, 9, 14, as printed.
     pub fn combined(cube: Hypercube) -> Self {
-        let (io_nodes, server) = code::place(cube);
+        let (io_nodes, server) = code::place_code_words(cube);
         Self::new(&cube, io_nodes, server)
     }
 
-    /// `count` I/O nodes spread evenly over the addresses (node numbers, in a network other than a
-    /// cube): I/O node *i* on PE floor(*i* * PEs / `count`), that is, every (PEs / `count`)-th PE
-    /// when the division leaves nothing.
+    /// Return `count` I/O nodes spread evenly over the addresses (node numbers, in a network other than a cube): I/O
+    /// node *i* on PE floor(*i* * PEs / `count`). This is every (PEs / `count`)-th PE if the division has no remainder.
     ///
     /// # Errors
     /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
@@ -135,7 +133,7 @@ impl Placement {
         Self::nearest(network, (0..count).map(pe).collect())
     }
 
-    /// `count` I/O nodes on PEs `0..count`.
+    /// Return `count` I/O nodes on PEs `0..count`.
     ///
     /// # Errors
     /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
@@ -144,19 +142,19 @@ impl Placement {
         Self::nearest(network, (0..count).collect())
     }
 
-    /// I/O nodes on the PEs listed, in any order.
+    /// Return I/O nodes on the listed PEs, in any order.
     ///
     /// # Errors
-    /// When the list is empty, names a PE twice or one that does not exist, or some PE has no path
-    /// to any I/O node.
+    /// The list is empty, repeats a PE or contains a missing one, or some PE has no path to any I/O
+    /// node.
     pub fn list(network: &impl Adjacency, pes: &[u32]) -> Result<Self, PlacementError> {
         Self::nearest(network, pes.to_vec())
     }
 
-    /// As few I/O nodes as the budget finds to leave every PE within one hop of one: a minimum
-    /// dominating set, or the best found with a lower bound. Begins with
-    /// [`combined`](Self::combined), which it never exceeds. For other networks than cubes, see
-    /// [`DominatingSet::find`] and [`nearest`](Self::nearest).
+    /// Return the smallest number of I/O nodes found within the budget such that every PE is within one hop of one: a
+    /// minimum dominating set, or the best set with a lower bound. The search starts with [`combined`](Self::combined),
+    /// which the result never exceeds. For networks other than cubes, see [`DominatingSet::find`] and
+    /// [`nearest`](Self::nearest).
     pub fn dominating(cube: Hypercube, budget: Budget) -> (Self, DominatingSet) {
         let combined = Self::combined(cube);
         let set = DominatingSet::find(&cube, Some(combined.io_nodes()), budget);
@@ -168,16 +166,15 @@ impl Placement {
         (placement, set)
     }
 
-    /// I/O nodes on the given PEs of any network, each PE served by a nearest one.
+    /// Return I/O nodes on the given PEs of any network. A nearest one serves each PE.
     ///
-    /// Ties: PEs choose in order of distance, then index, among the servers of those neighbours
-    /// that are one hop nearer to an I/O node; they take the one that serves the fewest PEs so far,
-    /// and of these the lowest. Then, in the same order and until nothing changes (4 passes at
-    /// most), a PE moves to another of its choices if that one serves at least two PEs fewer.
+    /// Ties: PEs choose in order of distance, then index, among the servers of the neighbours one hop nearer to an I/O
+    /// node. They choose the server with the fewest PEs so far, and of these the lowest. Then PEs may move, in the same
+    /// order and until nothing changes (4 passes at most): a PE moves to another of its choices if that one serves at
+    /// least two PEs fewer.
     ///
     /// # Errors
-    /// When `pes` is empty, names a PE twice or one that does not exist, or when some PE has no
-    /// path to any of them.
+    /// `pes` is empty, repeats a PE or contains a missing one, or some PE has no path to any of them.
     pub fn nearest(network: &impl Adjacency, mut pes: Vec<u32>) -> Result<Self, PlacementError> {
         let pe_count = network.node_count();
         if pes.is_empty() {
@@ -203,17 +200,17 @@ impl Placement {
         }
     }
 
-    /// The PEs that carry an I/O node, ascending; the position of a PE is its I/O node's index.
+    /// Return the PEs with an I/O node, ascending; the position of a PE is its I/O node's index.
     pub fn io_nodes(&self) -> &[u32] {
         &self.io_nodes
     }
 
-    /// The index of the I/O node that serves each PE, one entry per PE.
+    /// Return the index of the I/O node that serves each PE.
     pub fn servers(&self) -> &[u32] {
         &self.server
     }
 
-    /// The index of the I/O node that serves `pe`.
+    /// Return the index of the I/O node that serves `pe`.
     ///
     /// # Panics
     /// When `pe` is not a PE of this placement.
@@ -221,7 +218,7 @@ impl Placement {
         self.server[pe as usize]
     }
 
-    /// The PE that carries the I/O node that serves `pe`.
+    /// Return the PE of the I/O node that serves `pe`.
     ///
     /// # Panics
     /// When `pe` is not a PE of this placement.
@@ -229,7 +226,7 @@ impl Placement {
         self.io_nodes[self.server(pe) as usize]
     }
 
-    /// The index of the I/O node attached to `pe`; `None` for a class II PE.
+    /// Return the index of the I/O node attached to `pe`; `None` for a class II PE.
     pub fn io_node_at(&self, pe: u32) -> Option<u32> {
         self.io_nodes
             .binary_search(&pe)
@@ -247,9 +244,9 @@ impl Placement {
         self.server.len() as u32
     }
 
-    /// Whether no fewer I/O nodes can leave every PE within one hop of one, going by what is `known`
-    /// of the smallest dominating set of the same network. No if this placement itself leaves some
-    /// PE further away; `None` if what is known does not settle it.
+    /// Return whether the number of I/O nodes is minimal with every PE within one hop of one, according to `known`, a
+    /// dominating set of the same network. It is false if some PE of this placement is further away, and `None` if
+    /// `known` does not decide it.
     pub fn is_smallest(&self, known: &DominatingSet) -> Option<bool> {
         let count = self.io_node_count();
         if !self.coverage.is_dominating() || (known.pes().len() as u32) < count {
@@ -258,7 +255,7 @@ impl Placement {
         (count <= known.lower_bound()).then_some(true)
     }
 
-    /// How far PEs are from their I/O node, and how evenly they are shared out.
+    /// Return the distances of PEs from their I/O node, and the number of PEs per I/O node.
     pub fn coverage(&self) -> &Coverage {
         &self.coverage
     }
@@ -284,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn stride_is_even_even_when_it_does_not_divide() {
+    fn stride_is_even_without_divisibility() {
         let even = Placement::stride(&cube(4), 4).unwrap();
         assert_eq!(even.io_nodes(), [0, 4, 8, 12]);
         let uneven = Placement::stride(&cube(4), 5).unwrap();
@@ -297,7 +294,7 @@ mod tests {
     fn clustered_takes_the_lowest_addresses() {
         let placement = Placement::clustered(&cube(5), 4).unwrap();
         assert_eq!(placement.io_nodes(), [0, 1, 2, 3]);
-        // The cluster is the subcube of the low 2 bits; the distance is the weight of the others.
+        // The cluster is the subcube of the low 2 bits. The distance is the number of ones in the other bits.
         assert_eq!(placement.coverage().distance_histogram(), [4, 12, 12, 4]);
         assert!(
             placement
@@ -330,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn other_networks_are_placed_on_by_node_number() {
+    fn other_networks_use_node_numbers() {
         let path = Graph::from_edge_list("0 1\n1 2\n2 3\n3 4\n4 5").unwrap();
         let stride = Placement::stride(&path, 4).unwrap();
         assert_eq!(stride.io_nodes(), [0, 1, 3, 4]);
@@ -352,7 +349,7 @@ mod tests {
             (best.io_node_count(), best.is_smallest(&set)),
             (7, Some(true))
         );
-        // Dominating, but one more than needed; fewer than needed, but not dominating.
+        // A dominating set with one node too many, and a smaller set that does not dominate.
         let combined = Placement::combined(cube);
         assert_eq!(combined.is_smallest(&set), Some(false));
         let far = Placement::list(&cube, &[0]).unwrap();

@@ -1,5 +1,5 @@
-//! What the traffic asks of each link, computed from the routing rule: probabilities over ties, no
-//! sampling and no closed forms.
+//! Mean load of each link, computed from the routing rule: exact probabilities of ties, without sampling or closed
+//! forms.
 
 use super::flows::Flow;
 use super::grid::Grid;
@@ -8,15 +8,15 @@ use super::table::Stretch;
 use super::{Fabric, Routes};
 
 impl Routes {
-    /// Averages over traffic in which `weight(source, destination)` is in proportion to the number
-    /// of packets between two live nodes; it is asked once for every ordered pair of different ones
-    /// and must give a finite number, 0 or more. All averages are 0 when all weights are.
+    /// Return averages over traffic in which `weight(source, destination)` is proportional to the number of packets
+    /// between two live nodes. It is called once for every ordered pair of different nodes and must return a finite
+    /// number, 0 or more. All averages are 0 if all weights are.
     ///
-    /// Takes time in the number of pairs; for rules that draw among many paths, times the interfaces
-    /// of a node as well.
+    /// The time is proportional to the number of pairs; for rules that choose among many paths, also to the number of
+    /// interfaces of a node.
     pub fn averages(&self, mut weight: impl FnMut(u32, u32) -> f64) -> Averages {
         let mut sums = Sums::default();
-        let mut uses = Uses::new(self.fabric());
+        let mut uses = LinkLoads::new(self.fabric());
         self.visit(
             |source, destination| {
                 let weight = weight(source, destination);
@@ -24,15 +24,15 @@ impl Routes {
                 sums.add(distance, weight);
                 weight
             },
-            |flow| uses.count(flow),
+            |flow| uses.record(flow),
         );
-        sums.averages(uses.of_links())
+        sums.averages(uses.into_links())
     }
 
-    /// Averages over traffic from every live node to every other one alike.
+    /// Return averages over uniform traffic between all live nodes.
     ///
-    /// On a torus without faults all nodes are alike, and it takes time in the number of nodes; else that
-    /// of [`averages`](Self::averages), once.
+    /// On a torus without faults all nodes are equivalent, and the time is proportional to the number of nodes.
+    /// Otherwise it is that of [`averages`](Self::averages), once.
     pub fn uniform_averages(&self) -> Averages {
         match self.symmetric() {
             Some(grid) => self.symmetric_averages(grid),
@@ -40,7 +40,7 @@ impl Routes {
         }
     }
 
-    /// What a link carries in all is what all links of its class carry of the traffic to one node.
+    /// Compute the averages from the traffic to one node: the load of a link is the sum over all links of its class.
     fn symmetric_averages(&self, grid: &Grid) -> Averages {
         let mut sums = Sums::default();
         let nodes = f64::from(self.fabric().node_count());
@@ -48,9 +48,9 @@ impl Routes {
             let distance = self.distance(source, 0) as usize;
             sums.add(distance, nodes);
         }
-        let mut uses = Uses::new(self.fabric());
-        self.visit_to(0, |_, _| 1.0, |flow| uses.count(flow));
-        let mut links = uses.of_links();
+        let mut uses = LinkLoads::new(self.fabric());
+        self.visit_to(0, |_, _| 1.0, |flow| uses.record(flow));
+        let mut links = uses.into_links();
         let classes = self.link_classes(grid);
         let mut of_class =
             vec![LinkUse::default(); classes.iter().max().map_or(0, |last| last + 1)];
@@ -64,33 +64,33 @@ impl Routes {
     }
 }
 
-/// What flows ask of the links. A flow is noted at both ends of its stretch; what crosses the links in
-/// between follows when all are known, so that the length of a ring costs nothing.
-pub(super) struct Uses<'a> {
+/// Accumulated loads of the links. A flow is recorded at both ends of its segment. The load of the links in between is
+/// computed afterwards, so the cost does not depend on the length of a ring.
+pub(super) struct LinkLoads<'a> {
     fabric: &'a Fabric,
     links: Vec<LinkUse>,
-    rings: Vec<RingUse>,
+    rings: Vec<RingLoad>,
 }
 
-/// What flows ask of a ring.
+/// Load of a ring.
 #[derive(Clone, Copy, Default)]
-struct RingUse {
-    /// All stretches on it.
+struct RingLoad {
+    /// All segments on the ring.
     stretches: f64,
-    /// Those that cross its last link.
+    /// Segments that cross its last link.
     around: f64,
 }
 
-impl<'a> Uses<'a> {
+impl<'a> LinkLoads<'a> {
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
             links: vec![LinkUse::default(); fabric.links().len()],
-            rings: vec![RingUse::default(); fabric.ring_count() as usize],
+            rings: vec![RingLoad::default(); fabric.ring_count() as usize],
         }
     }
 
-    pub fn count(&mut self, flow: Flow) {
+    pub fn record(&mut self, flow: Flow) {
         let Stretch { first, beyond, .. } = flow.stretch;
         let start = &mut self.links[first as usize];
         start.starts += flow.amount;
@@ -106,12 +106,12 @@ impl<'a> Uses<'a> {
         }
     }
 
-    /// Each link carries what the link before it carries, less what ends and with what starts between
-    /// the two. What does not go over a link as a send packet goes over it as an echo.
-    pub fn of_links(mut self) -> Vec<LinkUse> {
+    /// Return the loads. Each link carries the load of the previous link, minus the flows that end and plus the flows
+    /// that start between the two. Flows that do not cross a link as send packets cross it as echoes.
+    pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // What rounding leaves where nothing goes.
+            // Limit of the rounding errors on unused links.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {
@@ -124,7 +124,7 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// Sums over traffic before they are shares of it.
+/// Sums over traffic, before the division by the total.
 #[derive(Default)]
 pub(super) struct Sums {
     distances: Vec<f64>,
@@ -132,7 +132,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds traffic over so many links.
+    /// Add traffic over `distance` links.
     pub fn add(&mut self, distance: usize, amount: f64) {
         if self.distances.len() <= distance {
             self.distances.resize(distance + 1, 0.0);
@@ -186,7 +186,7 @@ mod tests {
     use super::super::{Fabric, Faults, Routing, Shape};
     use super::*;
 
-    /// What flows ask of the links, link by link along every stretch.
+    /// Return the load of the links, link by link along every segment.
     fn counted(routes: &Routes) -> Vec<LinkUse> {
         let all = routes.fabric().links();
         let mut links = vec![LinkUse::default(); all.len()];
@@ -213,10 +213,9 @@ mod tests {
         links
     }
 
-    /// Uneven traffic over every shape and rule, whole and with what has failed, against the count along
-    /// the links.
+    /// Uneven traffic over every form and rule, with and without faults, compared with a count along the links.
     #[test]
-    fn ends_of_stretches_tell_what_crosses_each_link() {
+    fn link_loads_follow_from_segment_ends() {
         let shapes = [
             Shape::Ring { nodes: 7 },
             Shape::CounterRotating { nodes: 6 },
@@ -245,12 +244,13 @@ mod tests {
                     let Ok(routes) = Routes::new(&fabric, routing) else {
                         continue;
                     };
-                    let mut uses = Uses::new(&fabric);
+                    let mut uses = LinkLoads::new(&fabric);
                     routes.visit(
                         |source, destination| f64::from(1 + source % 3 + destination % 2),
-                        |flow| uses.count(flow),
+                        |flow| uses.record(flow),
                     );
-                    for (mut one, mut other) in uses.of_links().into_iter().zip(counted(&routes)) {
+                    for (mut one, mut other) in uses.into_links().into_iter().zip(counted(&routes))
+                    {
                         for (one, other) in one.amounts().into_iter().zip(other.amounts()) {
                             assert!(close(*one, *other), "{shape:?} {routing:?}: {one} {other}");
                         }
@@ -266,10 +266,10 @@ mod tests {
         (one - other).abs() <= 1e-12 * one.abs().max(1e-12)
     }
 
-    /// The short way over all tori and rules where it is taken against all pairs one by one. Amounts of
-    /// dimension order and of fixed routes are halves of halves, so their sums are the same to the bit.
+    /// The fast computation on all tori and rules to which it applies, compared with all pairs one by one. Amounts of
+    /// dimension order and of fixed routes are halves of halves, so their sums are equal to the bit.
     #[test]
-    fn the_traffic_to_one_node_gives_that_to_all() {
+    fn the_traffic_to_one_node_determines_all() {
         let shapes = [
             Shape::Ring { nodes: 7 },
             Shape::CounterRotating { nodes: 6 },
@@ -322,9 +322,9 @@ mod tests {
         assert!(cycles > 5, "{cycles} with circles");
     }
 
-    /// 16,384 nodes: all pairs of them would take minutes.
+    /// 16,384 nodes: a computation over all pairs would take minutes.
     #[test]
-    fn the_largest_tori_are_described_at_once() {
+    fn the_largest_tori_are_fast() {
         for shape in [
             Shape::BidirectionalTorus {
                 sizes: vec![128, 128],
@@ -333,8 +333,8 @@ mod tests {
         ] {
             let fabric = Fabric::new(&shape).unwrap();
             let routes = Routes::new(&fabric, Routing::DimensionOrder).unwrap();
-            // A mean of 32 links along each dimension over all ordered pairs, those of a node and itself
-            // included, which uniform traffic leaves out.
+            // The mean is 32 links along each dimension over all ordered pairs, including those of a node and itself,
+            // which uniform traffic excludes.
             let mean = 64.0 * 16_384.0 / 16_383.0;
             assert!(close(routes.uniform_averages().mean_links, mean));
             let waiting = routes.check_waiting();

@@ -1,11 +1,11 @@
-//! What can be wrong with a fabric, its faults and its routes.
+//! Errors in a fabric, its faults and its routes.
 
 use thiserror::Error;
 
-/// Most nodes of a fabric: SCI addresses 64 K of them (section 1 of the SCI paper).
+/// Maximum number of nodes of a fabric: SCI addresses 64 K nodes (section 1 of the SCI paper).
 pub const MAX_NODES: u32 = 65_536;
 
-/// What is wrong with the description of a fabric.
+/// An error in the description of a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RingsError {
     /// A list of rings without a ring.
@@ -14,7 +14,7 @@ pub enum RingsError {
     /// A torus without a dimension.
     #[error("no size; a torus needs the number of nodes in each dimension")]
     NoSizes,
-    /// A ring that leads nowhere.
+    /// A ring with fewer than two nodes.
     #[error("ring {ring} has {}; a ring joins at least 2", count_nodes(*.nodes))]
     ShortRing {
         /// Number of the ring, from 0.
@@ -25,13 +25,13 @@ pub enum RingsError {
     /// A dimension of a torus with too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
-        /// What kind of fabric.
+        /// The kind of fabric.
         fabric: &'static str,
         /// The dimension, from 0 (x).
         dimension: u32,
-        /// Nodes asked for.
+        /// The requested number of nodes.
         size: u32,
-        /// Fewest nodes possible.
+        /// The minimum number of nodes.
         least: u32,
     },
     /// A Manhattan street network whose streets cannot alternate.
@@ -42,13 +42,13 @@ pub enum RingsError {
     OddSize {
         /// The dimension, 0 (x) or 1 (y).
         dimension: u32,
-        /// Nodes asked for.
+        /// The requested number of nodes.
         size: u32,
     },
     /// More nodes than can be addressed.
     #[error("{nodes} nodes; SCI addresses {MAX_NODES} at most")]
     TooManyNodes {
-        /// Nodes asked for, or the highest node named plus one; `u64::MAX` when that many or more.
+        /// The requested number of nodes, or the highest node plus one; `u64::MAX` if it is larger.
         nodes: u64,
     },
     /// A ring that passes a node twice.
@@ -59,7 +59,7 @@ pub enum RingsError {
         /// The node.
         node: u32,
     },
-    /// A number between 0 and the highest node that no ring names.
+    /// A missing number between 0 and the highest node.
     #[error(
         "node {node} is on no ring; the rings name nodes up to {highest}, so there must be all of 0 to {highest}"
     )]
@@ -69,7 +69,7 @@ pub enum RingsError {
         /// The highest node on a ring.
         highest: u32,
     },
-    /// Rings that no switch node joins.
+    /// Rings that no common node joins.
     #[error(
         "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
     )]
@@ -82,7 +82,7 @@ pub enum RingsError {
     /// A failed node that does not exist.
     #[error("failed node {node}, but the nodes are 0 to {highest}")]
     MissingNode {
-        /// The node named.
+        /// The listed node.
         node: u32,
         /// The highest node.
         highest: u32,
@@ -90,9 +90,9 @@ pub enum RingsError {
     /// A failed link that does not exist.
     #[error("failed link {from}-{to}, but no ring leads from node {from} to node {to} next")]
     MissingLink {
-        /// Where the link would begin.
+        /// Start of the link.
         from: u32,
-        /// Where it would end.
+        /// End of the link.
         to: u32,
     },
 }
@@ -104,7 +104,7 @@ fn count_nodes(nodes: u32) -> &'static str {
     }
 }
 
-/// Why there are no routes.
+/// A reason why routes do not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutesError {
     /// Dimension order in a fabric that has no dimensions.
@@ -125,10 +125,10 @@ pub enum RoutesError {
     TooManyNodes {
         /// Name of the fabric.
         fabric: String,
-        /// Most nodes with a table.
+        /// Maximum number of nodes with a table.
         limit: u32,
     },
-    /// More equal paths than can be counted.
+    /// More equal paths than can be counted in 64 bits.
     #[error(
         "2^64 or more equal paths from node {from} to node {to}, too many to draw one of them; \
          the rules fixed and fewest changes leave fewer"
@@ -139,7 +139,7 @@ pub enum RoutesError {
         /// Its destination.
         to: u32,
     },
-    /// Faults that leave no two nodes joined.
+    /// Faults after which no two nodes are connected.
     #[error("{fabric}: with these faults no node can reach another")]
     NothingLeft {
         /// Name of the fabric.

@@ -1,4 +1,4 @@
-//! Fabrics: rings, the nodes that they join, and what is in service of them.
+//! Fabrics: rings, their nodes, and the rings in service.
 
 use petgraph::unionfind::UnionFind;
 
@@ -9,12 +9,12 @@ use super::{Faults, RingsError, Shape};
 /// Directed rings joined by nodes that are on more than one of them.
 ///
 /// Nodes are `0..node_count`, rings `0..ring_count`. The link at `position` of a ring leads from
-/// its node there to the node at the next position, from the last to the first; links are numbered
-/// ring by ring, position by position ([`link`](Self::link)). As a node is at most once on a ring,
-/// a link stands for the interface of its node on its ring as well.
+/// its node there to the node at the next position, and from the last to the first. Links are
+/// numbered ring by ring, position by position ([`link`](Self::link)). A node is at most once on a
+/// ring, so a link also identifies the interface of its node on its ring.
 ///
-/// Faults change neither numbers nor rings: rings that they take out of service stay in the lists
-/// and carry nothing.
+/// Faults change neither numbers nor rings: rings out of service stay in the lists, but carry no
+/// packets.
 ///
 /// ```
 /// use isthmus_topology::rings::{Fabric, Faults, Shape};
@@ -34,12 +34,12 @@ pub struct Fabric {
     sizes: Option<Vec<u32>>,
     pub(super) grid: Option<Grid>,
     rings: Vec<Vec<u32>>,
-    /// Per ring the number of its first link, and one more entry: the number of links.
+    /// For each ring the number of its first link, and the number of links at the end.
     first_link: Vec<u32>,
     links: Vec<Link>,
-    /// Per node the place of its first link in `leaving`, and one more entry.
+    /// For each node the index of its first link in `leaving`, and the number of links at the end.
     first_leaving: Vec<u32>,
-    /// The links by node, those of a node by ring.
+    /// The links by node, then by ring.
     leaving: Vec<u32>,
     faults: Faults,
     in_service: Vec<bool>,
@@ -47,26 +47,26 @@ pub struct Fabric {
     cut_off: Vec<u32>,
 }
 
-/// From one node of a ring to the next.
+/// A link from one node of a ring to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// Number of the ring.
     pub ring: u32,
-    /// Where it begins.
+    /// Its start.
     pub from: u32,
-    /// Where it ends.
+    /// Its end.
     pub to: u32,
-    /// The link that goes on from there on the same ring.
+    /// The next link on the same ring.
     pub next: u32,
 }
 
 impl Fabric {
-    /// The fabric of this shape, nothing of it failed.
+    /// Return the fabric of this shape without faults.
     ///
     /// # Errors
-    /// When a ring has fewer than two nodes or passes one twice, when a torus is too small for its
-    /// kind, when a node is on no ring or cannot be reached from another, and when there are more
-    /// than [`MAX_NODES`](super::MAX_NODES).
+    /// A ring has fewer than two nodes or passes one twice, a torus is too small for its kind, a
+    /// node is on no ring or cannot be reached from another, or there are more than
+    /// [`MAX_NODES`](super::MAX_NODES) nodes.
     pub fn new(shape: &Shape) -> Result<Self, RingsError> {
         let Layout {
             name,
@@ -129,7 +129,7 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Node 0 is either in the largest part or itself cut off from it.
+                // Node 0 is in the largest component, or is itself cut off from it.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {
@@ -139,13 +139,13 @@ impl Fabric {
         }
     }
 
-    /// This fabric after further faults. A failed link or node takes every ring that it is on out
-    /// of service; a failed link `(a, b)` is on every ring that leads from `a` to `b` next.
+    /// Return this fabric with further faults. A failed link or node takes all of its rings out of
+    /// service. A failed link `(a, b)` belongs to every ring that leads from `a` to `b` next.
     ///
-    /// What is left may be no node at all ([`live_nodes`](Self::live_nodes)); that is no error.
+    /// The result may have no live nodes ([`live_nodes`](Self::live_nodes)); that is no error.
     ///
     /// # Errors
-    /// When a node does not exist, or when no ring has such a link.
+    /// A node does not exist, or no ring has such a link.
     pub fn with_faults(&self, faults: &Faults) -> Result<Self, RingsError> {
         let mut faulted = self.clone();
         for &node in &faults.nodes {
@@ -182,8 +182,8 @@ impl Fabric {
         Ok(faulted)
     }
 
-    /// Which nodes the rings in service join. A ring leads from each of its nodes to all others,
-    /// so that nodes joined in one direction are so in both.
+    /// Find the nodes that rings in service connect. A ring leads from each of its nodes to all
+    /// others, so nodes connected in one direction are connected in both.
     fn find_live_nodes(&mut self) {
         let node_count = self.node_count() as usize;
         let mut joined = UnionFind::<u32>::new(node_count);
@@ -215,66 +215,66 @@ impl Fabric {
             .partition(|&node| !alone && part[node as usize] == part[largest]);
     }
 
-    /// What it is, in words: "6 x 6 bidirectional torus".
+    /// Return a description, such as "6 x 6 bidirectional torus".
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Number of nodes, those that failed or are cut off included.
+    /// Return the number of nodes, including failed ones and those cut off.
     pub fn node_count(&self) -> u32 {
         (self.first_leaving.len() - 1) as u32
     }
 
-    /// Number of rings, those out of service included.
+    /// Return the number of rings, including those out of service.
     pub fn ring_count(&self) -> u32 {
         self.rings.len() as u32
     }
 
-    /// The nodes of each ring, in the order in which packets pass them.
+    /// Return the nodes of each ring, in the order in which packets pass them.
     pub fn rings(&self) -> &[Vec<u32>] {
         &self.rings
     }
 
-    /// The links, by number.
+    /// Return the links, by number.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// The number of the link at a position of a ring.
+    /// Return the number of the link at a position of a ring.
     ///
     /// # Panics
-    /// When there is no such ring.
+    /// The ring does not exist.
     pub fn link(&self, ring: u32, position: u32) -> u32 {
         self.first_link[ring as usize] + position
     }
 
-    /// The numbers of the links that leave a node, one for each of its rings, by ring.
+    /// Return the numbers of the links that leave a node, one for each of its rings, by ring.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// The node does not exist.
     pub fn links_from(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
-        self.leaving[self.leaving_of(node)].iter().copied()
+        self.leaving[self.leaving_range(node)].iter().copied()
     }
 
-    pub(super) fn leaving_of(&self, node: u32) -> std::ops::Range<usize> {
+    pub(super) fn leaving_range(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.first_leaving[node] as usize..self.first_leaving[node + 1] as usize
     }
 
-    /// The number of the link that leaves a node on a ring, if the node is on it.
+    /// Return the number of the link that leaves a node on a ring, if the node is on it.
     pub fn link_on(&self, node: u32, ring: u32) -> Option<u32> {
         self.links_from(node)
             .find(|&link| self.links[link as usize].ring == ring)
     }
 
-    /// The link that is `hops` links further on its ring.
+    /// Return the link that is `hops` links further on its ring.
     pub(super) fn link_after(&self, link: u32, hops: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         let (first, end) = (self.first_link[ring], self.first_link[ring + 1]);
         first + (link - first + hops) % (end - first)
     }
 
-    /// The link before this one on its ring.
+    /// Return the previous link on its ring.
     pub(super) fn link_before(&self, link: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         if link == self.first_link[ring] {
@@ -284,15 +284,15 @@ impl Fabric {
         }
     }
 
-    /// Nodes in each dimension, where the fabric has dimensions; a ring has one.
+    /// Return the number of nodes in each dimension, if the fabric has dimensions; a ring has one.
     pub fn sizes(&self) -> Option<&[u32]> {
         self.sizes.as_deref()
     }
 
-    /// The coordinates of a node, x first, where the fabric has dimensions.
+    /// Return the coordinates of a node, x first, if the fabric has dimensions.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// The node does not exist.
     pub fn coordinates(&self, node: u32) -> Option<Vec<u32>> {
         assert!(node < self.node_count(), "no node {node}");
         let mut rest = node;
@@ -304,36 +304,37 @@ impl Fabric {
         Some(coordinates.collect())
     }
 
-    /// What has failed: ascending, each once.
+    /// Return the faults, ascending, each once.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Whether a ring works.
+    /// Return whether a ring works.
     ///
     /// # Panics
-    /// When there is no such ring.
+    /// The ring does not exist.
     pub fn is_in_service(&self, ring: u32) -> bool {
         self.in_service[ring as usize]
     }
 
-    /// Whether all rings work.
+    /// Return whether all rings work.
     pub fn is_whole(&self) -> bool {
         self.in_service.iter().all(|&works| works)
     }
 
-    /// The rings that faults took out of service, ascending.
+    /// Return the rings that faults took out of service, ascending.
     pub fn rings_out_of_service(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.ring_count()).filter(|&ring| !self.is_in_service(ring))
     }
 
-    /// The largest set of nodes that can all reach one another over rings in service (of equally
-    /// large sets the one with the lowest node), ascending. Empty when no ring is left.
+    /// Return the largest set of nodes that can all reach one another over rings in service,
+    /// ascending (of equally large sets the one with the lowest node). It is empty if no ring is
+    /// left.
     pub fn live_nodes(&self) -> &[u32] {
         &self.live_nodes
     }
 
-    /// The nodes that work but are not among the live ones, ascending.
+    /// Return the working nodes that are not among the live ones, ascending.
     pub fn cut_off(&self) -> &[u32] {
         &self.cut_off
     }

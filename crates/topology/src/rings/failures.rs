@@ -1,30 +1,30 @@
-//! What can fail in a fabric, event by event, for studies of dependability.
+//! Possible failures in a fabric, for dependability studies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::{Fabric, Faults};
 
-/// A failure: what causes it and which rings it takes out of service.
+/// A failure: its cause and the rings that it takes out of service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What fails.
+    /// The cause.
     pub cause: Cause,
-    /// The rings that stop, ascending.
+    /// Rings out of service, ascending.
     pub rings: Vec<u32>,
-    /// Number of links, or of nodes, whose failure is this event: what a study multiplies the
-    /// probability of one such failure by.
+    /// Number of links, or of nodes, whose failure has this effect. A study multiplies the
+    /// probability of one failure by it.
     pub components: u32,
 }
 
-/// What fails.
+/// The cause of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// A link, or another one that stops the same rings; named by the first of them.
+    /// A link, or an equivalent one that stops the same rings; the first of them is named.
     Link {
-        /// Where it begins.
+        /// Its start.
         from: u32,
-        /// Where it ends.
+        /// Its end.
         to: u32,
     },
     /// A node.
@@ -32,7 +32,7 @@ pub enum Cause {
 }
 
 impl Failure {
-    /// As a list of faults.
+    /// Return the failure as a list of faults.
     pub fn faults(&self) -> Faults {
         match self.cause {
             Cause::Link { from, to } => Faults {
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// Which rings stop, in words.
+    /// Return the stopped rings as text.
     pub fn effect(&self) -> String {
         let rings: Vec<_> = self.rings.iter().map(u32::to_string).collect();
         match &rings[..] {
@@ -68,8 +68,8 @@ impl fmt::Display for Failure {
 }
 
 impl Faults {
-    /// All of both.
-    pub fn and(&self, other: &Self) -> Self {
+    /// Return the union of both lists.
+    pub fn union(&self, other: &Self) -> Self {
         Self {
             nodes: [&self.nodes[..], &other.nodes].concat(),
             links: [&self.links[..], &other.links].concat(),
@@ -78,11 +78,11 @@ impl Faults {
 }
 
 impl Fabric {
-    /// All single failures among the rings in service and the live nodes that differ in what they
-    /// stop: first links, by their rings, then nodes, by number.
+    /// Return all single failures of rings in service and live nodes that differ in their effect:
+    /// links, by their rings, then nodes, by number.
     ///
-    /// As a failed link stops its whole ring, the links of a ring are one event (with those of
-    /// further rings where these have links between the same nodes).
+    /// A failed link stops its whole ring, so the links of a ring are one failure (together with
+    /// those of further rings that have links between the same nodes).
     pub fn single_failures(&self) -> Vec<Failure> {
         let in_service = |link: &&super::Link| self.is_in_service(link.ring);
         let mut parallel: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
@@ -118,16 +118,16 @@ impl Fabric {
     }
 }
 
-/// Number of unordered pairs of different ones of `count` things.
+/// Return the number of unordered pairs among `count` things.
 pub fn pair_count(count: u32) -> u64 {
     u64::from(count) * u64::from(count.saturating_sub(1)) / 2
 }
 
-/// The pair with this number, in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: by the larger of
-/// the two, then by the smaller.
+/// Return the pair with this number, in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: by the
+/// larger, then by the smaller one.
 pub fn pair(number: u64) -> (u32, u32) {
     let before = |second: u64| second * second.saturating_sub(1) / 2;
-    // The square root may be off by one where its argument has more bits than its type.
+    // The square root may be off by one if its argument has more bits than its type.
     let mut second = ((8.0 * number as f64 + 1.0).sqrt() / 2.0 + 0.5) as u64;
     while before(second) > number {
         second -= 1;
@@ -138,10 +138,10 @@ pub fn pair(number: u64) -> (u32, u32) {
     ((number - before(second)) as u32, second as u32)
 }
 
-/// `samples` different pairs of `count` things, all sets of pairs with the same probability; all
-/// pairs when there are no more than that. In the order of [`pair`].
+/// Return `samples` different pairs of `count` things, in the order of [`pair`]. All sets of pairs
+/// have the same probability. If there are no more pairs than `samples`, all are returned.
 ///
-/// `below(n)` must give a number below n, uniformly distributed (Floyd's algorithm: Bentley,
+/// `below(n)` must return a number below n, uniformly distributed (Floyd's algorithm: Bentley,
 /// *Programming Pearls*, Comm. ACM 30 no. 9, 1987).
 pub fn sample_pairs(
     count: u32,
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_failed_does_not_fail_again() {
+    fn failed_parts_do_not_fail_again() {
         let torus = fabric(Shape::UniformRingTorus { sizes: [3, 3] });
         let first = &torus.single_failures()[9];
         assert_eq!((first.cause, first.rings.len()), (Cause::Node(0), 4));
@@ -209,7 +209,7 @@ mod tests {
         let further = faulted.single_failures();
         assert_eq!(further.len(), 5 + 8);
         let twice = faulted.with_faults(&further[0].faults()).unwrap();
-        let both = first.faults().and(&further[0].faults());
+        let both = first.faults().union(&further[0].faults());
         assert_eq!(twice, torus.with_faults(&both).unwrap());
     }
 
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_pairs_differ_and_all_come_when_all_are_asked_for() {
+    fn sampled_pairs_differ_and_may_be_all() {
         let mut state = 1u64;
         let mut below = |limit| {
             state = state

@@ -1,54 +1,54 @@
-//! How traffic spreads over the paths that a rule allows.
+//! Distribution of traffic over the paths that a rule permits.
 
 use super::routes::Method;
 use super::table::{Paths, Row, Rule, Stretch};
 use super::{Fabric, Routes, Segment};
 
-/// One stretch of a path, as part of all traffic.
+/// One segment of a path, with its share of all traffic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub stretch: Stretch,
-    /// The interface, by its link, at which the packet has left the ring before; none when it comes
+    /// The link of the interface where the packet has left the previous ring; `None` if it comes
     /// from the client.
     pub from: Option<u32>,
-    /// How much of the traffic takes it.
+    /// Amount of traffic on the segment.
     pub amount: f64,
 }
 
 impl Routes {
-    /// Visits all stretches of all paths that the rule may take between live nodes, each with the
-    /// weight of its pair times its probability. A stretch may come more than once.
+    /// Visit all segments of all paths that the rule permits between live nodes, each with the
+    /// weight of its pair times its probability. A segment may be visited more than once.
     pub(super) fn visit(
         &self,
         mut weight: impl FnMut(u32, u32) -> f64,
         mut visit: impl FnMut(Flow),
     ) {
-        let mut work = Work::new(self.fabric());
+        let mut work = Buffers::new(self.fabric());
         for &destination in self.fabric().live_nodes() {
             self.visit_with(&mut work, destination, &mut weight, &mut visit);
         }
     }
 
-    /// The same for the paths to one live node.
+    /// Visit all segments of the paths to one live node.
     pub(super) fn visit_to(
         &self,
         destination: u32,
         mut weight: impl FnMut(u32, u32) -> f64,
         mut visit: impl FnMut(Flow),
     ) {
-        let mut work = Work::new(self.fabric());
+        let mut work = Buffers::new(self.fabric());
         self.visit_with(&mut work, destination, &mut weight, &mut visit);
     }
 
     fn visit_with(
         &self,
-        work: &mut Work,
+        work: &mut Buffers,
         destination: u32,
         weight: &mut impl FnMut(u32, u32) -> f64,
         visit: &mut impl FnMut(Flow),
     ) {
         let fabric = self.fabric();
-        let Work { row, traffic, path } = work;
+        let Buffers { row, traffic, path } = work;
         let mut any = false;
         for &source in fabric.live_nodes() {
             if source == destination {
@@ -64,11 +64,12 @@ impl Routes {
             let rule = Rule::of(self.routing());
             row.fill(fabric, rule, destination)
                 .expect("floating-point numbers count all paths that tori and tables have");
-            traffic.spread(&row.order, row.paths(fabric, rule), visit);
+            traffic.route_all(&row.order, row.paths(fabric, rule), visit);
         }
     }
 
-    /// Visits the stretches of one pair if it is routed dimension by dimension; else says no.
+    /// Visit the segments of one pair if it is routed dimension by dimension, and return whether it
+    /// is.
     fn visit_dimensions(
         &self,
         source: u32,
@@ -82,7 +83,7 @@ impl Routes {
             Method::Mixed(grid, _) => grid,
             _ => return false,
         };
-        // Each choice is between two, and which choices there are does not depend on those before.
+        // Each choice has two options, and earlier choices do not change which choices follow.
         let mut choices = 0;
         let mut outcome: u32 = 0;
         loop {
@@ -138,14 +139,14 @@ fn visit_path(
     }
 }
 
-/// What visits write on.
-struct Work {
+/// Buffers of visits.
+struct Buffers {
     row: Row<f64>,
     traffic: Traffic,
     path: Vec<Segment>,
 }
 
-impl Work {
+impl Buffers {
     fn new(fabric: &Fabric) -> Self {
         Self {
             row: Row::default(),
@@ -160,27 +161,26 @@ impl Work {
 
 /// Traffic to one destination.
 struct Traffic {
-    /// What starts at each node. All 0 between destinations.
+    /// Traffic that starts at each node. All entries are 0 between destinations.
     starting: Vec<f64>,
-    /// What has left its ring at each interface, by its link, and goes on over another ring. All 0
-    /// between destinations.
+    /// Traffic that has left its ring at each interface, by its link, and continues on another
+    /// ring. All entries are 0 between destinations.
     arrived: Vec<f64>,
 }
 
 impl Traffic {
-    /// Sends it on its way, from the farthest nodes to the destination, which is the first in
-    /// `order`.
-    fn spread(&mut self, order: &[u32], paths: Paths<'_, f64>, visit: &mut impl FnMut(Flow)) {
+    /// Route the traffic from the farthest nodes to the destination, which is the first in `order`.
+    fn route_all(&mut self, order: &[u32], paths: Paths<'_, f64>, visit: &mut impl FnMut(Flow)) {
         let fabric = paths.fabric;
         for &node in order[1..].iter().rev() {
             let amount = std::mem::take(&mut self.starting[node as usize]);
             if amount > 0.0 {
-                self.leave(&paths, node, None, amount, visit);
+                self.divide(&paths, node, None, amount, visit);
             }
             for interface in fabric.links_from(node) {
                 let amount = std::mem::take(&mut self.arrived[interface as usize]);
                 if amount > 0.0 {
-                    self.leave(&paths, node, Some(interface), amount, visit);
+                    self.divide(&paths, node, Some(interface), amount, visit);
                 }
             }
         }
@@ -189,8 +189,8 @@ impl Traffic {
         }
     }
 
-    /// Divides what leaves a node among the stretches that its paths begin with.
-    fn leave(
+    /// Divide the traffic of a node among the first segments of its paths.
+    fn divide(
         &mut self,
         paths: &Paths<'_, f64>,
         node: u32,
@@ -209,11 +209,11 @@ impl Traffic {
         let fabric = paths.fabric;
         match paths.rule() {
             Rule::Fixed => {
-                let first = paths.lowest(node);
+                let first = paths.lowest_link(node);
                 let mut stretches = paths.stretches(first).peekable();
                 while let Some(stretch) = stretches.next() {
                     let on = stretches.peek().is_some();
-                    if !on || paths.lowest(stretch.end) != stretch.beyond {
+                    if !on || paths.lowest_link(stretch.end) != stretch.beyond {
                         return go(stretch, amount);
                     }
                 }

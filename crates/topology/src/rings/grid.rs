@@ -1,19 +1,20 @@
-//! Tori: where their rings lie and what leads along which dimension, by arithmetic.
+//! Tori: positions of rings and directions of links, by arithmetic.
 
 use std::hint::select_unpredictable;
 
-/// Of what a torus is made.
+/// Structure of a torus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One ring along each line, in the direction of rising coordinates.
+    /// One ring along each line, in the direction of increasing coordinates.
     OneWay,
-    /// Two rings along each line; of the two numbers the lower one is that of rising coordinates.
+    /// Two rings along each line; the lower of their two numbers belongs to increasing coordinates.
     TwoWay,
     /// One ring around each unit square of a plane: right, up, left, down.
     Faces,
 }
 
-/// Along a dimension: towards higher coordinates (and from the last to the first) or lower ones.
+/// Direction along a dimension: to higher coordinates (and from the last to the first) or to lower
+/// ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Direction {
     Up,
@@ -31,42 +32,42 @@ pub(super) struct Grid {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
-    /// Nodes between neighbours along this axis.
+    /// Difference of the numbers of neighbours along this axis.
     stride: u32,
-    /// Number of the first ring along this axis; of no meaning for faces.
+    /// Number of the first ring along this axis; meaningless for faces.
     first_ring: u32,
 }
 
-/// What lies between two nodes along one dimension.
+/// Shortest path between two nodes along one dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offset {
-    /// Links to go on a shortest path.
+    /// Number of links on a shortest path.
     pub hops: u32,
-    /// The direction, or the first of two equally long ones.
+    /// Its direction, or the first of two equally long ones.
     pub direction: Direction,
-    /// Whether the other direction is as long.
+    /// Whether the other direction is equally long.
     pub tie: bool,
 }
 
-/// What lies between two nodes along one line of a torus, and where it leads.
+/// Shortest path between two nodes along one line of a torus, with its end and ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct LinePath {
     pub offset: Offset,
-    /// The node at the end.
+    /// Node at the end.
     pub end: u32,
-    /// The ring of rising coordinates.
+    /// Ring of increasing coordinates.
     ring: u32,
 }
 
-impl Way {
-    /// The ring in a direction.
+impl LinePath {
+    /// Return the ring in a direction.
     pub fn ring(&self, direction: Direction) -> u32 {
         self.ring + u32::from(direction == Direction::Down)
     }
 }
 
 impl Grid {
-    /// The sizes must be 1 or more and their product below 2^32.
+    /// Return the grid. The sizes must be 1 or more and their product below 2^32.
     pub fn new(kind: Kind, sizes: &[u32]) -> Self {
         let node_count = sizes.iter().product();
         let rings_per_line = if kind == Kind::TwoWay { 2 } else { 1 };
@@ -96,7 +97,7 @@ impl Grid {
         self.axes.len()
     }
 
-    /// The rings, by number.
+    /// Return the rings, by number.
     pub fn rings(&self) -> Vec<Vec<u32>> {
         if self.kind == Kind::Faces {
             let corners = |corner| {
@@ -121,9 +122,10 @@ impl Grid {
         rings
     }
 
-    /// The class of the link at a position of a ring: its place in the ring around a square, else its
-    /// dimension and direction. Translations map a link onto those of its class.
-    pub fn class(&self, ring: u32, position: u32) -> usize {
+    /// Return the class of the link at a position of a ring: its position in the ring around a
+    /// square, otherwise its dimension and direction. Translations map a link onto those of its
+    /// class.
+    pub fn link_class(&self, ring: u32, position: u32) -> usize {
         if self.kind == Kind::Faces {
             return position as usize;
         }
@@ -138,17 +140,17 @@ impl Grid {
         }
     }
 
-    /// The node that is as far from `node` as `offset` is from node 0.
+    /// Return the sum of two nodes as vectors of coordinates, modulo the sizes.
     pub fn sum(&self, node: u32, offset: u32) -> u32 {
-        self.by_dimension(node, offset, |node, offset, size| (node + offset) % size)
+        self.combine_coordinates(node, offset, |node, offset, size| (node + offset) % size)
     }
 
-    /// The node that is as far from node 0 as `to` is from `from`.
+    /// Return the node whose coordinates are the difference of `to` and `from`, modulo the sizes.
     pub fn difference(&self, from: u32, to: u32) -> u32 {
-        self.by_dimension(from, to, |from, to, size| (to + size - from) % size)
+        self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
-    fn by_dimension(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
+    fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
             of(one, other, axis.size) * axis.stride
@@ -156,19 +158,19 @@ impl Grid {
         self.axes.iter().enumerate().map(coordinate).sum()
     }
 
-    /// The coordinate of a node in a dimension.
+    /// Return the coordinate of a node in a dimension.
     pub fn coordinate(&self, node: u32, dimension: usize) -> u32 {
         let axis = &self.axes[dimension];
         node / axis.stride % axis.size
     }
 
-    /// The next node along a dimension.
+    /// Return the next node along a dimension.
     pub fn step(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
-        self.moved(node, dimension, direction, 1)
+        self.node_after(node, dimension, direction, 1)
     }
 
-    /// The node `hops` links along a dimension; at most once round.
-    pub fn moved(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
+    /// Return the node `hops` links along a dimension, at most once around.
+    pub fn node_after(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
         let axis = &self.axes[dimension];
         let from = self.coordinate(node, dimension);
         let forward = match direction {
@@ -182,18 +184,20 @@ impl Grid {
         node - from * axis.stride + to * axis.stride
     }
 
-    /// What lies between two nodes along a dimension; nothing when their coordinates are equal.
+    /// Return the shortest path between two nodes along a dimension; `None` if their coordinates
+    /// are equal.
     pub fn offset(&self, from: u32, to: u32, dimension: usize) -> Option<Offset> {
         let size = self.axes[dimension].size;
         let (from, to) = (
             self.coordinate(from, dimension),
             self.coordinate(to, dimension),
         );
-        self.between(from, to, size)
+        self.shortest_offset(from, to, size)
     }
 
-    /// What lies between two coordinates along an axis of `size`; nothing when they are equal.
-    fn between(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
+    /// Return the shortest path between two coordinates along an axis of `size`; `None` if they are
+    /// equal.
+    fn shortest_offset(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
         if from == to {
             return None;
         }
@@ -201,7 +205,7 @@ impl Grid {
         let up = to + around - from;
         let down = size - up;
         let both = self.kind != Kind::OneWay;
-        // Without a branch: which way is shorter cannot be foreseen.
+        // No branch, because the shorter direction is unpredictable.
         let back = both & (down < up);
         Some(Offset {
             hops: select_unpredictable(back, down, up),
@@ -210,37 +214,37 @@ impl Grid {
         })
     }
 
-    /// The way from a node to the coordinate of `to` in a dimension; nothing when it is there. What
-    /// [`offset`](Self::offset), [`ring`](Self::ring) and [`moved`](Self::moved) say, with the
-    /// fewest divisions. For tori of lines only.
-    pub fn way(&self, from: u32, to: u32, dimension: usize) -> Option<Way> {
+    /// Return the shortest path from a node to the coordinate of `to` in a dimension; `None` if the
+    /// coordinates are equal. It combines [`offset`](Self::offset), [`ring`](Self::ring) and
+    /// [`moved`](Self::moved) with the fewest divisions. Only for tori of lines.
+    pub fn line_path(&self, from: u32, to: u32, dimension: usize) -> Option<LinePath> {
         let axis = &self.axes[dimension];
         let begin = from / axis.stride;
         let lines = begin / axis.size;
         let place = begin - lines * axis.size;
         let end = self.coordinate(to, dimension);
-        let offset = self.between(place, end, axis.size)?;
+        let offset = self.shortest_offset(place, end, axis.size)?;
         let line = lines * axis.stride + (from - begin * axis.stride);
         let rings_per_line = 1 + u32::from(self.kind == Kind::TwoWay);
-        Some(Way {
+        Some(LinePath {
             offset,
             end: from - place * axis.stride + end * axis.stride,
             ring: axis.first_ring + line * rings_per_line,
         })
     }
 
-    /// The ring of the link that leads from a node along a dimension.
+    /// Return the ring of the link that leads from a node along a dimension.
     pub fn ring(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
         let axis = &self.axes[dimension];
         let below = |node, dimension| self.step(node, dimension, Direction::Down);
         match (self.kind, dimension, direction) {
-            // The face whose lower left corner is node f has the number f.
+            // The face whose lower left corner is node f has number f.
             (Kind::Faces, 0, Direction::Up) => node,
             (Kind::Faces, 0, Direction::Down) => below(below(node, 0), 1),
             (Kind::Faces, _, Direction::Up) => below(node, 0),
             (Kind::Faces, _, Direction::Down) => below(node, 1),
             (kind, ..) => {
-                // Lines are numbered by their nodes, the coordinate along the line left out.
+                // Lines are numbered by their nodes, without the coordinate along the line.
                 let line = node / (axis.stride * axis.size) * axis.stride + node % axis.stride;
                 match (kind, direction) {
                     (Kind::TwoWay, Direction::Up) => axis.first_ring + 2 * line,
@@ -266,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_link_along_a_dimension_is_on_the_ring_that_arithmetic_says() {
+    fn arithmetic_finds_the_ring_of_each_link() {
         let shapes: [(Kind, &[u32]); 9] = [
             (Kind::OneWay, &[5]),
             (Kind::OneWay, &[3, 4]),
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_are_what_offsets_rings_and_moves_are() {
+    fn line_paths_agree_with_offsets_and_rings() {
         let shapes: [(Kind, &[u32]); 4] = [
             (Kind::OneWay, &[5]),
             (Kind::OneWay, &[2, 3, 4]),
@@ -319,21 +323,21 @@ mod tests {
                 for (to, dimension) in
                     (0..grid.node_count).flat_map(|to| (0..sizes.len()).map(move |at| (to, at)))
                 {
-                    let way = grid.way(from, to, dimension);
+                    let line_path = grid.line_path(from, to, dimension);
                     let offset = grid.offset(from, to, dimension);
-                    assert_eq!(way.map(|way| way.offset), offset);
-                    let Some((way, offset)) = way.zip(offset) else {
+                    assert_eq!(line_path.map(|line_path| line_path.offset), offset);
+                    let Some((line_path, offset)) = line_path.zip(offset) else {
                         continue;
                     };
                     let direction = offset.direction;
-                    let end = grid.moved(from, dimension, direction, offset.hops);
-                    assert_eq!(way.end, end);
+                    let end = grid.node_after(from, dimension, direction, offset.hops);
+                    assert_eq!(line_path.end, end);
                     let ring = grid.ring(from, dimension, direction);
-                    assert_eq!(way.ring(direction), ring);
+                    assert_eq!(line_path.ring(direction), ring);
                     if offset.tie {
                         let other = direction.opposite();
                         let ring = grid.ring(from, dimension, other);
-                        assert_eq!(way.ring(other), ring);
+                        assert_eq!(line_path.ring(other), ring);
                     }
                 }
             }

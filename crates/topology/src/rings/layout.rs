@@ -3,7 +3,7 @@
 use super::grid::{Grid, Kind};
 use super::{MAX_NODES, RingsError, Shape};
 
-/// The rings of a shape and what is known of them.
+/// The rings of a shape and its properties.
 pub(super) struct Layout {
     pub name: String,
     pub sizes: Option<Vec<u32>>,
@@ -38,7 +38,7 @@ pub(super) fn of(shape: &Shape) -> Result<Layout, RingsError> {
             Ok(torus(Kind::Faces, sizes, name))
         }
         Shape::Manhattan { sizes } => manhattan(*sizes),
-        Shape::Rings(rings) => given(rings),
+        Shape::Rings(rings) => from_lists(rings),
     }
 }
 
@@ -94,8 +94,8 @@ fn torus(kind: Kind, sizes: &[u32], name: String) -> Layout {
     }
 }
 
-/// Rows first: even ones to the right, odd ones to the left; then columns: even ones up, odd ones
-/// down (the network that reference 7 of the SCI paper compares with tori).
+/// Return the rings, rows first: even ones to the right, odd ones to the left; then columns: even
+/// ones up, odd ones down (the network that reference 7 of the SCI paper compares with tori).
 fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
     check_sizes("a Manhattan street network", &sizes, 2)?;
     for (dimension, size) in (0..).zip(sizes) {
@@ -104,8 +104,8 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
         }
     }
     let two_way = Grid::new(Kind::TwoWay, &sizes);
-    // Each line has a ring either way there, in turn; keep the first of one line, the second of
-    // the next.
+    // The two-way grid has two opposite rings per line. Keep the first of one line and the second
+    // of the next, in turn.
     let lines = two_way.rings().into_iter().enumerate();
     let kept = lines.filter(|(ring, _)| matches!(ring % 4, 0 | 3));
     Ok(Layout {
@@ -116,7 +116,7 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
     })
 }
 
-fn given(rings: &[Vec<u32>]) -> Result<Layout, RingsError> {
+fn from_lists(rings: &[Vec<u32>]) -> Result<Layout, RingsError> {
     let mut highest = 0;
     for (ring, nodes) in (0..).zip(rings) {
         if nodes.len() < 2 {

@@ -1,5 +1,5 @@
-//! Fabrics of directed rings joined by switch nodes: what SCI and other register-insertion
-//! networks are built of.
+//! Fabrics of directed rings joined by switch nodes, such as those of SCI and other
+//! register-insertion networks.
 
 mod averages;
 mod error;

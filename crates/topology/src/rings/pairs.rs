@@ -1,32 +1,32 @@
-//! Results that need a walk over all pairs of nodes.
+//! Results that need a visit of all pairs of nodes.
 
 use super::Routes;
-use super::averages::{Sums, Uses};
+use super::averages::{LinkLoads, Sums};
 use super::results::AllPairs;
-use super::waiting::Waits;
+use super::waiting::QueueDependencies;
 
 impl Routes {
-    /// What all pairs of nodes tell, walked once.
+    /// Return the results over all pairs of nodes, computed once.
     pub(super) fn pairs(&self) -> &AllPairs {
-        self.pairs.get_or_init(|| self.walk())
+        self.pairs.get_or_init(|| self.compute())
     }
 
-    fn walk(&self) -> AllPairs {
+    fn compute(&self) -> AllPairs {
         let mut sums = Sums::default();
-        let mut uses = Uses::new(self.fabric());
-        let mut waits = Waits::new(self.fabric());
+        let mut uses = LinkLoads::new(self.fabric());
+        let mut waits = QueueDependencies::new(self.fabric());
         self.visit(
             |source, destination| {
                 sums.add(self.distance(source, destination) as usize, 1.0);
                 1.0
             },
             |flow| {
-                uses.count(flow);
-                waits.note(flow);
+                uses.record(flow);
+                waits.record(flow);
             },
         );
         AllPairs {
-            averages: sums.averages(uses.of_links()),
+            averages: sums.averages(uses.into_links()),
             waiting: waits.check(),
         }
     }

@@ -3,45 +3,45 @@
 use super::Fabric;
 use std::fmt;
 
-/// Expected use of one link, or of the interface from which it leaves, per packet of the traffic.
+/// Expected use of one link, and of the interface that it leaves, per packet of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkUse {
     /// Crossings by send packets.
     pub sends: f64,
-    /// Crossings by echo packets: each goes on from where its send packet left the ring to where
-    /// that had entered it.
+    /// Crossings by echo packets. An echo continues from the interface where its send packet left
+    /// the ring to the interface where that entered it.
     pub echoes: f64,
     /// Send packets that enter the ring here, from the client or from another ring.
     pub starts: f64,
-    /// Those of them from the client.
+    /// Send packets among `starts` that come from the client.
     pub entries: f64,
     /// Send packets that leave the ring here, for the client or for another ring.
     pub ends: f64,
 }
 
-/// What a packet of the traffic asks of the fabric on average.
+/// Mean load of the fabric by a packet of the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Averages {
-    /// By number of the link.
+    /// Use of each link.
     pub links: Vec<LinkUse>,
-    /// Links that it crosses.
+    /// Links that a packet crosses.
     pub mean_links: f64,
-    /// Changes of ring on its way.
+    /// Changes of ring of a packet.
     pub mean_changes: f64,
     /// Probability of each number of links, from 0.
     pub distances: Vec<f64>,
 }
 
-/// Input queues that wait for one another in a circle: when all of them are full of packets for the
-/// next, none of these can move.
+/// Input queues that wait for one another in a cycle. If each is full of packets for the next, none
+/// of these packets can move.
 ///
-/// Rings themselves never block, as refused packets go round as busy echoes; so such a circle shows
-/// as packets that are sent again and again and refused each time.
+/// Rings themselves never block, since refused packets become busy echoes. So the cycle appears as
+/// packets that are sent again and again and refused each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitCycle {
-    /// The interfaces of the queues, each by the number of its link.
+    /// The interfaces of the queues, each by its link number.
     pub interfaces: Vec<u32>,
-    /// For each of them its ring and its node.
+    /// Ring and node of each interface.
     pub places: Vec<(u32, u32)>,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// Results of a walk over all pairs of nodes, where one node is not representative.
+/// Results over all pairs of nodes, for fabrics where one node does not represent all.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
-    /// Over traffic from every live node to every other one alike.
+    /// Averages over uniform traffic between all live nodes.
     pub averages: Averages,
-    /// Whether queues can wait for one another in a circle.
+    /// Whether queues can wait for one another in a cycle.
     pub waiting: Result<(), WaitCycle>,
 }

@@ -7,19 +7,19 @@ use super::results::AllPairs;
 use super::table::{Rule, Table};
 use super::{Fabric, RoutesError, Routing, Segment};
 
-/// Most nodes of a fabric with a table of all pairs (about 200 MB with as many).
+/// Maximum number of nodes of a fabric with a table of all pairs (about 200 MB for this number).
 pub const MAX_TABLE_NODES: u32 = 4_096;
 
 /// The shortest paths, in links, between all live nodes of a fabric, and the rule by which packets
-/// take one of them.
+/// select one of them.
 ///
-/// Rings and tori without faults are routed by arithmetic; all else by a table of all pairs that is
-/// made once, of 2 bytes a pair with [`Routing::Fixed`], 10 with [`Routing::Random`] and 12 with
-/// [`Routing::FewestChanges`].
+/// Rings and tori without faults are routed by arithmetic. All other fabrics use a table of all
+/// pairs, which takes 2 bytes per pair with [`Routing::Fixed`], 10 with [`Routing::Random`] and 12
+/// with [`Routing::FewestChanges`].
 ///
-/// With faults, [`Routing::DimensionOrder`] is kept for every pair of nodes that still has such a
-/// path over rings in service; the other pairs have the shortest of the paths that are left, those
-/// with the fewest ring changes among them, one at random for each packet.
+/// With faults, [`Routing::DimensionOrder`] still holds for every pair of nodes with such a path
+/// over rings in service. The other pairs use the shortest remaining paths with the fewest ring
+/// changes, one at random for each packet.
 ///
 /// ```
 /// use isthmus_topology::rings::{Fabric, Routes, Routing, Segment, Shape};
@@ -27,7 +27,7 @@ pub const MAX_TABLE_NODES: u32 = 4_096;
 /// let torus = Fabric::new(&Shape::Torus { sizes: vec![4, 4] })?;
 /// let routes = Routes::new(&torus, Routing::DimensionOrder)?;
 /// let mut path = Vec::new();
-/// // From (1, 0) three links along x to (0, 0), then one along y: no choice, so none is drawn.
+/// From (1, 0) three links along x to (0, 0), then one along y, without a random choice.
 /// routes.route(1, 4, &mut |_| unreachable!(), &mut path);
 /// assert_eq!(path, [Segment { ring: 0, hops: 3 }, Segment { ring: 4, hops: 1 }]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,29 +37,29 @@ pub struct Routes {
     fabric: Fabric,
     routing: Routing,
     method: Method,
-    /// By node.
+    /// Whether each node is live.
     live: Vec<bool>,
-    /// What all pairs of nodes tell, once it has been asked for.
+    /// Results over all pairs of nodes, once computed.
     pub(super) pairs: OnceLock<AllPairs>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Method {
-    /// By arithmetic alone: all rules on tori of lines, dimension order on all tori.
+    /// Arithmetic alone: all rules on tori of lines, dimension order on all tori.
     Arithmetic(Grid),
-    /// By the table alone.
+    /// The table alone.
     Table(Table),
-    /// Dimension order where it is intact, else by the table.
+    /// Dimension order if it is intact, otherwise the table.
     Mixed(Grid, Table),
 }
 
 impl Routes {
-    /// The routes of a fabric.
+    /// Return the routes of a fabric.
     ///
     /// # Errors
-    /// When the rule is dimension order and the fabric has no dimensions along which links lead
-    /// alike, when it needs a table for more than [`MAX_TABLE_NODES`], when two nodes have more
-    /// equal paths than 64 bits can count, and when faults left no two nodes joined.
+    /// The rule is dimension order and the fabric has no dimensions with uniform links; it needs a
+    /// table for more than [`MAX_TABLE_NODES`]; two nodes have more equal paths than 64 bits can
+    /// count; or no two nodes are connected after the faults.
     pub fn new(fabric: &Fabric, routing: Routing) -> Result<Self, RoutesError> {
         let name = || fabric.name().to_string();
         if fabric.live_nodes().is_empty() {
@@ -97,17 +97,17 @@ impl Routes {
         })
     }
 
-    /// The fabric.
+    /// Return the fabric.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// The rule asked for.
+    /// Return the rule.
     pub fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// The rule in words, and what it has become by faults.
+    /// Return a description of the rule, and of its change by faults.
     pub fn description(&self) -> String {
         let rule = match (self.routing, &self.method) {
             (Routing::DimensionOrder, Method::Mixed(..)) => {
@@ -138,14 +138,14 @@ impl Routes {
         &self.method
     }
 
-    /// Puts the path of a packet into `out`, in place of what was there. Consecutive segments are
-    /// of different rings.
+    /// Write the path of a packet to `out`, whose previous content is removed. Consecutive segments
+    /// are on different rings.
     ///
-    /// `choose(n)` must give a number below n, uniformly distributed; it is asked only where there
-    /// is a choice, with n of 2 or more.
+    /// `choose(n)` must return a number below n, uniformly distributed. It is only called for a
+    /// choice among n of 2 or more.
     ///
     /// # Panics
-    /// When the two are the same, or when one of them is not a live node.
+    /// The nodes are the same, or one of them is not a live node.
     pub fn route(
         &self,
         source: u32,
@@ -162,23 +162,23 @@ impl Routes {
                     debug_assert!(whole.is_some(), "all rings work");
                 }
                 Routing::Fixed => grid.lowest_rings(source, destination, out),
-                Routing::Random => grid.any_mixture(source, destination, choose, out),
+                Routing::Random => grid.random_shortest_path(source, destination, choose, out),
                 Routing::FewestChanges => {
-                    grid.any_dimension_order(source, destination, choose, out);
+                    grid.random_dimension_order(source, destination, choose, out);
                 }
             },
             Method::Table(table) => {
                 let paths = table.paths(&self.fabric, destination);
-                paths.draw(source, choose, out);
+                paths.sample(source, choose, out);
             }
             Method::Mixed(grid, table) => {
                 let works = |ring| self.fabric.is_in_service(ring);
-                // Random choices on the way to a dead end say nothing about the choices after it.
+                // Random choices before a dead end do not affect the choices after it.
                 let whole = grid.dimension_order(source, destination, works, choose, out);
                 if whole.is_none() {
                     out.clear();
                     let paths = table.paths(&self.fabric, destination);
-                    paths.draw(source, choose, out);
+                    paths.sample(source, choose, out);
                 }
             }
         }
@@ -192,10 +192,10 @@ impl Routes {
         }
     }
 
-    /// Links from one node to another on a shortest path.
+    /// Return the number of links on a shortest path between two nodes.
     ///
     /// # Panics
-    /// When one of them is not a live node.
+    /// One of the nodes is not a live node.
     pub fn distance(&self, source: u32, destination: u32) -> u32 {
         if source == destination {
             return 0;

@@ -1,4 +1,4 @@
-//! How a fabric is described: plain values.
+//! Descriptions of fabrics as plain values.
 
 use strum::{EnumString, VariantNames};
 
@@ -25,8 +25,8 @@ pub enum Shape {
         /// Nodes in each dimension; dimension 0 (x) varies fastest in node numbers.
         sizes: Vec<u32>,
     },
-    /// The unit squares of a torus grid, all rotating the same way: as many rings of four as
-    /// nodes, each node on four (section 4.3 of the SCI paper).
+    /// The unit squares of a torus grid, all in the same direction of rotation: as many rings of
+    /// four as nodes, each node on four (section 4.3 of the SCI paper).
     UniformRingTorus {
         /// Columns (x) and rows (y), each 3 or more.
         sizes: [u32; 2],
@@ -37,12 +37,12 @@ pub enum Shape {
         /// Columns (x) and rows (y), each even.
         sizes: [u32; 2],
     },
-    /// These rings, each a list of nodes in the order in which packets pass them.
+    /// The listed rings, each a list of nodes in the order in which packets pass them.
     Rings(Vec<Vec<u32>>),
 }
 
 impl Shape {
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub fn node_count(&self) -> u32 {
         match self {
             Self::Ring { nodes } | Self::CounterRotating { nodes } => *nodes,
@@ -53,31 +53,32 @@ impl Shape {
     }
 }
 
-/// Which of the shortest paths a packet takes.
+/// The selection among the shortest paths of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Routing {
-    /// Dimension by dimension, x first; of two equally long directions one at random for each
-    /// packet. Only for fabrics with dimensions.
+    /// Dimension by dimension, x first. Of two equally long directions, one is chosen at random for
+    /// each packet. Only for fabrics with dimensions.
     DimensionOrder,
-    /// The first: at every node the ring with the lowest number that leads on.
+    /// The first path: at every node the ring with the lowest number that leads on.
     Fixed,
-    /// Any, all with the same probability, drawn for each packet.
+    /// Any path, at random for each packet, all with the same probability.
     Random,
-    /// Those with the fewest changes of ring, all with the same probability, drawn for each packet.
+    /// Any path with the fewest changes of ring, at random for each packet, all with the same
+    /// probability.
     FewestChanges,
 }
 
-/// One stretch of a path: `hops` links along one ring.
+/// One segment of a path: `hops` links along one ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment {
     /// Number of the ring.
     pub ring: u32,
-    /// Links to go on it, 1 or more.
+    /// Number of links on it, 1 or more.
     pub hops: u32,
 }
 
-/// What has failed. A failed link or node takes every ring that it is part of out of service.
+/// Failed nodes and links. A failure takes all rings of the node or link out of service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
     /// Failed nodes.

@@ -1,8 +1,8 @@
-//! What all nodes of a whole torus have in common: moving it along its dimensions changes nothing.
+//! Symmetry of tori without faults: translations along the dimensions change nothing.
 //!
-//! A translation of a torus without faults maps rings onto rings, and the paths between two nodes,
-//! with their probabilities, onto those between the two nodes moved. So the traffic to one node
-//! gives the traffic to all others, and a sum over all pairs takes the time of one row of them.
+//! A translation maps rings onto rings, and the paths between two nodes, with their probabilities, onto those between
+//! the two translated nodes. So the traffic to one node determines the traffic to all others, and a sum over all pairs
+//! takes the time of one destination.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::routes::{Method, Routes};
 use crate::deadlock;
 
 impl Routes {
-    /// Whether all nodes are alike, so that averages over uniform traffic take no walk over all pairs.
+    /// Return whether all nodes are equivalent, so that averages over uniform traffic need no visit of all pairs.
     pub fn all_nodes_are_alike(&self) -> bool {
         self.symmetric().is_some()
     }
 
-    /// The grid, if its translations map paths onto paths: on tori without faults, under every rule that
-    /// is kept there by arithmetic.
+    /// Return the grid if its translations map paths onto paths: on tori without faults, for every rule that is
+    /// computed by arithmetic there.
     pub(super) fn symmetric(&self) -> Option<&Grid> {
         match self.method() {
             Method::Arithmetic(grid) => Some(grid),
@@ -27,17 +27,17 @@ impl Routes {
         }
     }
 
-    /// The class of each link by its number: translations map a link onto all links of its class and onto
-    /// no others.
+    /// Return the class of each link, by its number. Translations map a link onto all links of its class and onto no
+    /// others.
     pub(super) fn link_classes(&self, grid: &Grid) -> Vec<usize> {
         let fabric = self.fabric();
         let links = (0..).zip(fabric.links());
         links
-            .map(|(number, link)| grid.class(link.ring, number - fabric.link(link.ring, 0)))
+            .map(|(number, link)| grid.link_class(link.ring, number - fabric.link(link.ring, 0)))
             .collect()
     }
 
-    /// [`check_waiting`](Self::check_waiting) from the traffic to one node.
+    /// Do [`check_waiting`](Self::check_waiting) from the traffic to one node.
     pub(super) fn check_symmetric_waiting(&self, grid: &Grid) -> Result<(), WaitCycle> {
         let fabric = self.fabric();
         let classes = self.link_classes(grid);
@@ -47,7 +47,7 @@ impl Routes {
         for (number, link) in (0u32..).zip(fabric.links()) {
             leaving[link.from as usize * class_count + classes[number as usize]] = number;
         }
-        // For each class of the queue that waits, how far away and of which class are those it waits for.
+        // For each class of a waiting queue, the offset and class of the queues that it waits for.
         let mut waits: Vec<BTreeSet<(u32, usize)>> = vec![BTreeSet::new(); class_count];
         let mut note = |flow: Flow| {
             if let Some(from) = flow.from {

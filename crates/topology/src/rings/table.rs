@@ -1,9 +1,9 @@
-//! Shortest paths in any fabric: distances to one destination, counts of equal paths, tables.
+//! Shortest paths in any fabric: distances to one destination, numbers of equal paths, tables.
 
 use super::tori::extend;
 use super::{Fabric, Link, Routing, Segment};
 
-/// Which of the shortest paths, where no dimensions help.
+/// Selection among the shortest paths, without dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     Fixed,
@@ -12,7 +12,8 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// The rule of a routing; dimension order has fewest changes where it cannot be kept.
+    /// Return the rule of a routing. If dimension order is impossible, its rule is the fewest
+    /// changes.
     pub fn of(routing: Routing) -> Self {
         match routing {
             Routing::Fixed => Self::Fixed,
@@ -22,34 +23,35 @@ impl Rule {
     }
 }
 
-/// How many paths: exactly, to draw from them, or as a floating-point number, for shares of them.
-pub(super) trait Count: Copy + PartialOrd {
+/// Number of paths: an exact integer, to select one of them, or a floating-point number, for
+/// shares.
+pub(super) trait PathCount: Copy + PartialOrd {
     const NONE: Self;
     const ONE: Self;
-    /// Their sum if the type holds it.
-    fn plus(self, other: Self) -> Option<Self>;
+    /// Return the sum if the type can hold it.
+    fn checked_plus(self, other: Self) -> Option<Self>;
 }
 
-impl Count for u64 {
+impl PathCount for u64 {
     const NONE: Self = 0;
     const ONE: Self = 1;
-    fn plus(self, other: Self) -> Option<Self> {
+    fn checked_plus(self, other: Self) -> Option<Self> {
         self.checked_add(other)
     }
 }
 
-impl Count for f64 {
+impl PathCount for f64 {
     const NONE: Self = 0.0;
     const ONE: Self = 1.0;
-    fn plus(self, other: Self) -> Option<Self> {
+    fn checked_plus(self, other: Self) -> Option<Self> {
         Some(self + other)
     }
 }
 
-/// What is known of the shortest paths from all nodes to one destination, by node.
+/// The shortest paths from all nodes to one destination, by node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row<N> {
-    /// The nodes that reach the destination, by distance; the destination is the first.
+    /// Nodes that reach the destination, by distance; the destination is the first.
     pub order: Vec<u32>,
     distance: Vec<u16>,
     segments: Vec<u16>,
@@ -64,16 +66,17 @@ pub(super) struct Paths<'a, N> {
     pub fabric: &'a Fabric,
     rule: Rule,
     destination: u32,
-    /// Links to go, by node.
+    /// Remaining links, by node.
     distance: &'a [u16],
-    /// Fewest stretches to go on a shortest path, by node; with [`Rule::FewestChanges`] only.
+    /// Minimum number of remaining segments on a shortest path, by node; only with
+    /// [`Rule::FewestChanges`].
     segments: &'a [u16],
-    /// Number of paths that the rule draws from, by node; not with [`Rule::Fixed`].
+    /// Number of paths that the rule selects from, by node; not with [`Rule::Fixed`].
     paths: &'a [N],
 }
 
-impl<N: Count> Row<N> {
-    /// Finds the shortest paths to `destination`.
+impl<N: PathCount> Row<N> {
+    /// Find the shortest paths to `destination`.
     ///
     /// # Errors
     /// A node with more paths than can be counted.
@@ -92,7 +95,7 @@ impl<N: Count> Row<N> {
             self.segments[destination as usize] = 0;
         }
         for &node in &self.order[1..] {
-            let (segments, count) = self.paths(fabric, rule).best_of(node);
+            let (segments, count) = self.paths(fabric, rule).best_from(node);
             self.paths[node as usize] = count.ok_or(node)?;
             if rule == Rule::FewestChanges {
                 self.segments[node as usize] = segments;
@@ -101,7 +104,7 @@ impl<N: Count> Row<N> {
         Ok(())
     }
 
-    /// Breadth first, against the links.
+    /// Search breadth first, against the direction of the links.
     fn search(&mut self, fabric: &Fabric, destination: u32) {
         self.distance.clear();
         self.distance
@@ -137,18 +140,18 @@ impl<N: Count> Row<N> {
     }
 }
 
-/// A stretch that a path may begin with: it starts with a link and ends at a node.
+/// A possible first segment of a path: it starts with a link and ends at a node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     pub first: u32,
     pub hops: u32,
-    /// The link that would go on: it stands for the interface at which the stretch ends.
+    /// The next link on the ring, which identifies the interface at the end of the segment.
     pub beyond: u32,
-    /// The node at which it ends.
+    /// Node at the end.
     pub end: u32,
 }
 
-impl<'a, N: Count> Paths<'a, N> {
+impl<'a, N: PathCount> Paths<'a, N> {
     pub fn rule(&self) -> Rule {
         self.rule
     }
@@ -157,24 +160,24 @@ impl<'a, N: Count> Paths<'a, N> {
         self.destination
     }
 
-    /// Links to go; `None` where no path leads.
+    /// Return the number of remaining links; `None` without a path.
     pub fn distance(&self, node: u32) -> Option<u32> {
         let reached = self.distance[node as usize] != UNREACHED;
         reached.then(|| self.distance[node as usize].into())
     }
 
-    /// The link if it is on a shortest path.
+    /// Return the link if it is on a shortest path.
     pub fn step(&self, link: u32) -> Option<&'a Link> {
         let link = &self.fabric.links()[link as usize];
         let (from, to) = (link.from as usize, link.to as usize);
-        // A ring in service leads from nodes that reach the destination to nodes that do, so that
-        // no "unreached" is ever counted up.
+        // A ring in service leads from nodes that reach the destination to nodes that reach it, so
+        // "unreached" is never incremented.
         (self.fabric.is_in_service(link.ring)
             && self.distance[from] == self.distance[to].wrapping_add(1))
         .then_some(link)
     }
 
-    /// All beginnings of shortest paths that start with this link and stay on its ring.
+    /// Return all beginnings of shortest paths that start with this link and stay on its ring.
     pub fn stretches(self, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let mut link = Some(first);
         let mut hops = 0;
@@ -191,16 +194,16 @@ impl<'a, N: Count> Paths<'a, N> {
         })
     }
 
-    /// Those of them after which the number of stretches to go is the lowest possible.
+    /// Return the beginnings after which the number of remaining segments is minimal.
     pub fn best_stretches(self, node: u32, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let left = self.segments[node as usize];
         self.stretches(first)
             .filter(move |stretch| self.segments[stretch.end as usize] + 1 == left)
     }
 
-    /// Fewest stretches and number of paths from a node, from those of the nodes nearer to the
-    /// destination; no number when it is too large.
-    fn best_of(&self, node: u32) -> (u16, Option<N>) {
+    /// Return the minimum number of segments and the number of paths from a node, from those of the
+    /// nodes nearer to the destination. The number of paths is `None` if it is too large.
+    fn best_from(&self, node: u32) -> (u16, Option<N>) {
         let mut fewest = u16::MAX;
         let mut count = Some(N::NONE);
         for first in self.fabric.links_from(node) {
@@ -208,7 +211,7 @@ impl<'a, N: Count> Paths<'a, N> {
                 Rule::Fixed => {}
                 Rule::Random => {
                     if let Some(link) = self.step(first) {
-                        count = count.and_then(|count| count.plus(self.count(link.to)));
+                        count = count.and_then(|count| count.checked_plus(self.count(link.to)));
                     }
                 }
                 Rule::FewestChanges => {
@@ -219,7 +222,7 @@ impl<'a, N: Count> Paths<'a, N> {
                         }
                         if segments == fewest {
                             let more = self.count(stretch.end);
-                            count = count.and_then(|count| count.plus(more));
+                            count = count.and_then(|count| count.checked_plus(more));
                         }
                     }
                 }
@@ -228,13 +231,13 @@ impl<'a, N: Count> Paths<'a, N> {
         (fewest, count)
     }
 
-    /// Number of paths that the rule draws from.
+    /// Return the number of paths that the rule selects from.
     pub fn count(&self, node: u32) -> N {
         self.paths[node as usize]
     }
 
-    /// The link that [`Rule::Fixed`] takes from a node other than the destination.
-    pub fn lowest(&self, node: u32) -> u32 {
+    /// Return the link that [`Rule::Fixed`] uses from a node other than the destination.
+    pub fn lowest_link(&self, node: u32) -> u32 {
         let mut links = self.fabric.links_from(node);
         links
             .find(|&link| self.step(link).is_some())
@@ -243,7 +246,7 @@ impl<'a, N: Count> Paths<'a, N> {
 }
 
 impl Paths<'_, f64> {
-    /// Number of paths that do not begin with this link; with [`Rule::Random`] only.
+    /// Return the number of paths that do not begin with this link; only with [`Rule::Random`].
     pub fn count_without(&self, node: u32, link: Option<u32>) -> f64 {
         let links = self.fabric.links_from(node);
         let others = links.filter(|&other| Some(other) != link);
@@ -253,12 +256,12 @@ impl Paths<'_, f64> {
 }
 
 impl Paths<'_, u64> {
-    /// Draws a path.
-    pub fn draw(&self, source: u32, choose: &mut impl FnMut(u32) -> u32, out: &mut Vec<Segment>) {
+    /// Select a path at random.
+    pub fn sample(&self, source: u32, choose: &mut impl FnMut(u32) -> u32, out: &mut Vec<Segment>) {
         let mut node = source;
         if self.rule == Rule::Fixed {
             while node != self.destination {
-                let link = &self.fabric.links()[self.lowest(node) as usize];
+                let link = &self.fabric.links()[self.lowest_link(node) as usize];
                 extend(out, link.ring, 1);
                 node = link.to;
             }
@@ -268,8 +271,8 @@ impl Paths<'_, u64> {
         let mut number = uniform(self.count(source), choose);
         while node != self.destination {
             let (segment, end) = match self.rule {
-                Rule::Random => self.link_of(node, &mut number),
-                _ => self.stretch_of(node, &mut number),
+                Rule::Random => self.numbered_link(node, &mut number),
+                _ => self.numbered_stretch(node, &mut number),
             }
             .expect("as many paths were counted as are found again");
             extend(out, segment.ring, segment.hops);
@@ -277,8 +280,9 @@ impl Paths<'_, u64> {
         }
     }
 
-    /// The first link of the path with this number, and what is its number from there on.
-    fn link_of(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
+    /// Return the first link of the path with this number, and change the number to that of the
+    /// rest of the path.
+    fn numbered_link(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
         for link in self.fabric.links_from(node) {
             if let Some(link) = self.step(link) {
                 let count = self.count(link.to);
@@ -292,8 +296,9 @@ impl Paths<'_, u64> {
         None
     }
 
-    /// The first stretch of the path with this number, and what is its number from there on.
-    fn stretch_of(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
+    /// Return the first segment of the path with this number, and change the number to that of the
+    /// rest of the path.
+    fn numbered_stretch(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
         for first in self.fabric.links_from(node) {
             for stretch in self.best_stretches(node, first) {
                 let count = self.count(stretch.end);
@@ -309,7 +314,7 @@ impl Paths<'_, u64> {
     }
 }
 
-/// A number below `limit`, uniformly distributed.
+/// Return a number below `limit`, uniformly distributed.
 fn uniform(limit: u64, choose: &mut impl FnMut(u32) -> u32) -> u64 {
     if limit == 1 {
         return 0;
@@ -317,7 +322,8 @@ fn uniform(limit: u64, choose: &mut impl FnMut(u32) -> u32) -> u64 {
     if let Ok(limit) = u32::try_from(limit) {
         return choose(limit).into();
     }
-    // Four draws of 16 bits, as many of them as the limit has, until they are below it.
+    // Combine four random numbers of 16 bits, cut them to the bits of the limit, and repeat until
+    // the result is below it.
     let mask = u64::MAX >> (limit - 1).leading_zeros();
     loop {
         let bits = (0..4).fold(0, |bits, _| bits << 16 | u64::from(choose(1 << 16)));
@@ -338,7 +344,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Finds the shortest paths between all live nodes.
+    /// Find the shortest paths between all live nodes.
     ///
     /// # Errors
     /// A pair of nodes with 2^64 or more equal paths.
@@ -356,7 +362,7 @@ impl Table {
         for &destination in fabric.live_nodes() {
             row.fill(fabric, rule, destination)
                 .map_err(|source| (source, destination))?;
-            let place = table.place(destination);
+            let place = table.row_range(destination);
             table.distance[place.clone()].copy_from_slice(&row.distance);
             if !row.segments.is_empty() {
                 table.segments[place.clone()].copy_from_slice(&row.segments);
@@ -368,13 +374,13 @@ impl Table {
         Ok(table)
     }
 
-    fn place(&self, destination: u32) -> std::ops::Range<usize> {
+    fn row_range(&self, destination: u32) -> std::ops::Range<usize> {
         let first = destination as usize * self.node_count;
         first..first + self.node_count
     }
 
     pub fn paths<'a>(&'a self, fabric: &'a Fabric, destination: u32) -> Paths<'a, u64> {
-        let place = self.place(destination);
+        let place = self.row_range(destination);
         Paths {
             fabric,
             rule: self.rule,

@@ -1,15 +1,15 @@
-//! Routes on tori by arithmetic: no table, whatever the size.
+//! Routes on tori by arithmetic: no table, for any size.
 
 use super::Segment;
 use super::grid::{Direction, Grid, Kind, Offset};
 
-/// Most dimensions of a torus: 2^16 nodes with two along each.
+/// Maximum number of dimensions of a torus: 2^16 nodes with two along each.
 const MAX_DIMENSIONS: usize = 16;
 
 impl Grid {
-    /// Dimension by dimension over rings that `works` says are in service. Of two equally long
-    /// directions one at random, or the one that is left. `None`, and a broken path in `out`, when
-    /// both are cut in some dimension.
+    /// Append the path dimension by dimension over rings for which `works` returns true. Of two
+    /// equally long directions, one is chosen at random, or the intact one. If both are broken in
+    /// some dimension, the result is `None`, with an incomplete path in `out`.
     pub fn dimension_order(
         &self,
         source: u32,
@@ -22,17 +22,17 @@ impl Grid {
         for dimension in 0..self.dimensions() {
             node = match self.kind() {
                 Kind::OneWay | Kind::TwoWay => {
-                    let Some(way) = self.way(node, destination, dimension) else {
+                    let Some(path) = self.line_path(node, destination, dimension) else {
                         continue;
                     };
-                    let intact = |direction| works(way.ring(direction));
-                    let direction = in_service(way.offset, intact, choose)?;
+                    let intact = |direction| works(path.ring(direction));
+                    let direction = intact_direction(path.offset, intact, choose)?;
                     // Lines of one dimension share no ring with those of another.
                     out.push(Segment {
-                        ring: way.ring(direction),
-                        hops: way.offset.hops,
+                        ring: path.ring(direction),
+                        hops: path.offset.hops,
                     });
-                    way.end
+                    path.end
                 }
                 Kind::Faces => {
                     let Some(offset) = self.offset(node, destination, dimension) else {
@@ -40,20 +40,20 @@ impl Grid {
                     };
                     let intact = |direction| {
                         (0..offset.hops).all(|hops| {
-                            let node = self.moved(node, dimension, direction, hops);
+                            let node = self.node_after(node, dimension, direction, hops);
                             works(self.ring(node, dimension, direction))
                         })
                     };
-                    let direction = in_service(offset, intact, choose)?;
-                    self.go(node, dimension, direction, offset.hops, out)
+                    let direction = intact_direction(offset, intact, choose)?;
+                    self.append(node, dimension, direction, offset.hops, out)
                 }
             };
         }
         Some(())
     }
 
-    /// Appends the links along one dimension; gives the node where they end.
-    fn go(
+    /// Append the links along one dimension; return the node at their end.
+    fn append(
         &self,
         node: u32,
         dimension: usize,
@@ -74,24 +74,24 @@ impl Grid {
                 }
             }
         }
-        self.moved(node, dimension, direction, hops)
+        self.node_after(node, dimension, direction, hops)
     }
 
-    /// Dimension by dimension, of two equally long directions the one with the lower ring: what
-    /// [`Routing::Fixed`](super::Routing::Fixed) says, as the rings of lower dimensions have the
-    /// lower numbers. For tori of lines only.
+    /// Append the path dimension by dimension; of two equally long directions, the one with the
+    /// lower ring. This is [`Routing::Fixed`](super::Routing::Fixed), since rings of lower
+    /// dimensions have lower numbers. Only for tori of lines.
     pub fn lowest_rings(&self, source: u32, destination: u32, out: &mut Vec<Segment>) {
         let mut node = source;
         for dimension in 0..self.dimensions() {
             if let Some(offset) = self.offset(node, destination, dimension) {
-                node = self.go(node, dimension, offset.direction, offset.hops, out);
+                node = self.append(node, dimension, offset.direction, offset.hops, out);
             }
         }
     }
 
-    /// One ring for each dimension, in any order of them: the paths with the fewest ring changes.
-    /// For tori of lines only.
-    pub fn any_dimension_order(
+    /// Append a path with the fewest ring changes: one ring for each dimension, in random order.
+    /// Only for tori of lines.
+    pub fn random_dimension_order(
         &self,
         source: u32,
         destination: u32,
@@ -106,12 +106,13 @@ impl Grid {
                 legs.legs.swap(first, first + choose(left) as usize);
             }
             let leg = legs.legs[first];
-            node = self.go(node, leg.dimension, leg.direction, leg.hops, out);
+            node = self.append(node, leg.dimension, leg.direction, leg.hops, out);
         }
     }
 
-    /// Any shortest path: the links along the dimensions in any mixture. For tori of lines only.
-    pub fn any_mixture(
+    /// Append any shortest path: the links along the dimensions in any mixture. Only for tori of
+    /// lines.
+    pub fn random_shortest_path(
         &self,
         source: u32,
         destination: u32,
@@ -122,8 +123,8 @@ impl Grid {
         let mut node = source;
         let mut left: u32 = legs.legs[..legs.count].iter().map(|leg| leg.hops).sum();
         while legs.count > 1 {
-            // The paths whose next link is along a dimension are that share of all which its links
-            // are of all links left.
+            // The probability that the next link is along a dimension is the share of that
+            // dimension in the remaining links.
             let mut drawn = choose(left);
             let mut next = 0;
             while drawn >= legs.legs[next].hops {
@@ -131,7 +132,7 @@ impl Grid {
                 next += 1;
             }
             let leg = &mut legs.legs[next];
-            node = self.go(node, leg.dimension, leg.direction, 1, out);
+            node = self.append(node, leg.dimension, leg.direction, 1, out);
             left -= 1;
             leg.hops -= 1;
             if leg.hops == 0 {
@@ -141,12 +142,12 @@ impl Grid {
         }
         if legs.count == 1 {
             let leg = legs.legs[0];
-            self.go(node, leg.dimension, leg.direction, leg.hops, out);
+            self.append(node, leg.dimension, leg.direction, leg.hops, out);
         }
     }
 }
 
-/// Adds links to a path; on the ring that it is on, they prolong the last stretch.
+/// Add links to a path. Links on the ring of the last segment extend it.
 pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     match path.last_mut() {
         Some(last) if last.ring == ring => last.hops += hops,
@@ -154,27 +155,27 @@ pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     }
 }
 
-/// The direction to take: of two equally long ones that are intact one at random, or the one that
-/// is intact.
-fn in_service(
+/// Return the direction to use: of two equally long intact ones, one at random, otherwise the
+/// intact one.
+fn intact_direction(
     offset: Offset,
     intact: impl Fn(Direction) -> bool,
     choose: &mut impl FnMut(u32) -> u32,
 ) -> Option<Direction> {
     let (first, other) = (offset.direction, offset.direction.opposite());
     match (intact(first), offset.tie && intact(other)) {
-        (true, true) => Some(pick([first, other], choose)),
+        (true, true) => Some(pick_direction([first, other], choose)),
         (true, false) => Some(first),
         (false, true) => Some(other),
         (false, false) => None,
     }
 }
 
-fn pick(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u32) -> Direction {
+fn pick_direction(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u32) -> Direction {
     directions[choose(2) as usize]
 }
 
-/// What is to go along one dimension.
+/// The remaining path along one dimension.
 #[derive(Clone, Copy)]
 struct Leg {
     dimension: usize,
@@ -207,7 +208,7 @@ impl Legs {
         for dimension in 0..grid.dimensions() {
             if let Some(offset) = grid.offset(source, destination, dimension) {
                 let direction = match offset.tie {
-                    true => pick([offset.direction, offset.direction.opposite()], choose),
+                    true => pick_direction([offset.direction, offset.direction.opposite()], choose),
                     false => offset.direction,
                 };
                 legs.legs[legs.count] = Leg {

@@ -1,4 +1,4 @@
-//! Whether the queues of a fabric can wait for one another in a circle.
+//! Check whether the queues of a fabric can wait for one another in a cycle.
 
 use super::flows::Flow;
 use super::results::WaitCycle;
@@ -6,18 +6,18 @@ use super::{Fabric, Routes};
 use crate::deadlock::Dependencies;
 
 impl Routes {
-    /// Checks that no circle of waiting queues is possible under the rule, whatever the traffic.
+    /// Check that no cycle of waiting queues is possible under the rule, for any traffic.
     ///
-    /// A packet that leaves ring r at node v for ring s, to leave that at node w, waits in the input
-    /// queue of v on r until the output queue of v on s has room; that gives up a slot only when the
-    /// input queue of w on s has taken a packet. So the former may wait for the latter. A queue
-    /// whose packets are all for the client waits for nothing, as clients always take them. When
-    /// there is no circle among these dependencies, some queue can always move on.
+    /// A packet changes from ring r to ring s at node v, and leaves s at node w. It waits in the
+    /// input queue of v on r until the output queue of v on s has room. That queue frees a slot
+    /// only after the input queue of w on s has accepted a packet. So the input queue of v on r may
+    /// wait for that of w on s. A queue with packets for the client only never waits, as clients
+    /// always accept them. Without a cycle of these dependencies, some queue can always advance.
     ///
-    /// Takes the time of [`uniform_averages`](Self::uniform_averages).
+    /// The time is that of [`uniform_averages`](Self::uniform_averages).
     ///
     /// # Errors
-    /// A shortest circle through one of the queues that are on any.
+    /// A shortest cycle through a queue that is on any cycle.
     pub fn check_waiting(&self) -> Result<(), WaitCycle> {
         match self.symmetric() {
             Some(grid) => self.check_symmetric_waiting(grid),
@@ -26,13 +26,13 @@ impl Routes {
     }
 }
 
-/// Which input queue waits for which.
-pub(super) struct Waits<'a> {
+/// The dependencies between input queues.
+pub(super) struct QueueDependencies<'a> {
     fabric: &'a Fabric,
     dependencies: Dependencies,
 }
 
-impl<'a> Waits<'a> {
+impl<'a> QueueDependencies<'a> {
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
@@ -40,7 +40,7 @@ impl<'a> Waits<'a> {
         }
     }
 
-    pub fn note(&mut self, flow: Flow) {
+    pub fn record(&mut self, flow: Flow) {
         if let Some(from) = flow.from {
             let path = [from as usize, flow.stretch.beyond as usize];
             self.dependencies.add_path(path);

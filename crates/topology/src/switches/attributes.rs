@@ -1,11 +1,11 @@
-//! Which attributes of a list describe the network, and which do not.
+//! Attributes of a list: those that describe the network, and all others.
 
 use super::{ListError, NAME_MAX};
 use crate::graph::{Graph, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Attributes, in lower case, that say how a part is called or drawn, or that a program keeps for itself. A name
-/// belongs here only if no value of it could describe a machine.
+/// Attributes, in lower case, with a name or drawing style of a part or with data of a program. A name belongs here
+/// only if no value of it could describe a machine.
 const DECORATION: &[&str] = &[
     "color",
     "colour",
@@ -39,28 +39,28 @@ const DECORATION: &[&str] = &[
     "z",
 ];
 
-/// Letters of names of which an attribute is a property of a link.
+/// Parts of names of attributes that are properties of links.
 const OF_LINKS: &[&str] = &[
     "band", "bw", "capacity", "delay", "gbps", "latency", "length", "rate", "speed",
 ];
 
-/// Bytes of all the names that a hint lists.
+/// Maximum number of bytes of the names in a hint.
 const NAMES_MAX: usize = 600;
 
-/// Attributes of a list, by name.
+/// Attributes of a list by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Those that describe the network, with what they belong to.
+    /// Attributes that describe the network, with their owners.
     pub used: BTreeSet<(Part, String)>,
-    /// Those that do not: decoration, and those that were to be ignored.
+    /// Other attributes, with their owners: decoration, and those to be ignored.
     pub not_used: BTreeSet<(Part, String)>,
 }
 
-/// Sorts the attributes of a graph and removes those to be ignored, names separated by commas.
+/// Classify the attributes of a graph, and remove those in `ignored`, names separated by commas.
 ///
 /// # Errors
 /// An attribute that is neither known nor decoration nor ignored; an ignored one that does not occur.
-pub(super) fn sorted(graph: &mut Graph, ignored: &str) -> Result<Found, ListError> {
+pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListError> {
     let mut found = Found::default();
     let names = ignored.split(',').map(str::trim);
     for name in names.filter(|name| !name.is_empty()) {
@@ -72,7 +72,7 @@ pub(super) fn sorted(graph: &mut Graph, ignored: &str) -> Result<Found, ListErro
         found.not_used.extend(parts);
     }
     let graph = &*graph;
-    // By name the first line and the owner in words.
+    // For each name the first line, and the owner as text.
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut sort =
         |part: Part, name: &str, alone: bool, line: usize, owner: &dyn Fn() -> String| {
@@ -93,7 +93,7 @@ pub(super) fn sorted(graph: &mut Graph, ignored: &str) -> Result<Found, ListErro
     for (place, (from, to, edge)) in graph.edges().enumerate() {
         let owner = || format!("the edge between {:?} and {:?}", name(from), name(to));
         for attribute in edge.attributes.keys() {
-            // A weight beside a width could be anything.
+            // A weight next to a width has no clear meaning.
             let alone = attribute != "weight" || !edge.attributes.contains_key("width");
             sort(
                 Part::Edges,
@@ -133,7 +133,7 @@ pub(super) fn sorted(graph: &mut Graph, ignored: &str) -> Result<Found, ListErro
     })
 }
 
-/// What would be right instead of attributes that mean nothing here: `name`, and others of the list.
+/// Return a suggestion for unknown attributes: `name`, and others of the list.
 pub(super) fn hint(name: &str, all: &[String]) -> String {
     let lower = name.to_lowercase();
     let like = |words: &[&str]| words.iter().any(|word| lower.contains(word));

@@ -1,73 +1,73 @@
-//! Layers of virtual channels.
+//! Layers of virtual channels that prevent deadlocks.
 
 use super::Grid;
 use super::neighbors::Neighbors;
 use super::waits::Waits;
 
-/// Layers that routes over datelines take.
+/// Number of layers for routes with datelines.
 pub(super) const DATELINE_LAYERS: u32 = 2;
 
-/// In which layer of virtual channels packets are on which links. Within a layer the links that they wait for
-/// while they hold others close no circle.
+/// The layer of virtual channels that packets use on each link. Within a layer the links that packets hold while they
+/// wait for others form no cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
-    of: Of,
-    /// How many there are.
+    of: Assignment,
+    /// Number of layers.
     pub count: u16,
-    /// The switches of a circle of waiting that one layer would have, if it would.
+    /// The switches of a cycle of waiting packets with a single layer; empty if there is none.
     pub circle: Vec<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Of {
-    /// Of all ways to each switch.
+enum Assignment {
+    /// Layer of all routes to each switch.
     Ends(Vec<u16>),
-    /// By the switch at the end and the present one, of so many: of the next link.
+    /// Layer of the next link, by destination switch and current switch. The number is that of the switches.
     Links(Change, u32, Vec<u16>),
 }
 
-/// Where packets go on in a lower layer.
+/// The places where packets change to a lower layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Where their route leads up a tree again after it led down.
+    /// Where the route leads up a tree again after it led down.
     Turn,
-    /// Behind the cable between the last and the first switch of a ring. In each ring a packet is in layer 1 until
-    /// it has crossed that cable, and in layer 0 if it does not cross it any more.
+    /// After the cable between the last and the first switch of a ring. In each ring a packet is in layer 1 until it
+    /// has crossed that cable, and in layer 0 if it will not cross it any more.
     Dateline,
 }
 
-/// Ways of which all to one switch are a tree.
+/// Routes such that all routes to one switch form a tree.
 pub(super) struct Trees<'w> {
-    /// Which switches are beside which, ascending.
-    pub beside: &'w Neighbors,
-    /// Of each switch whether ways begin and end there.
+    /// Neighbours of each switch, ascending.
+    pub neighbors: &'w Neighbors,
+    /// Whether routes begin and end at each switch.
     pub has_nodes: &'w [bool],
-    /// By the last switch and the present one the next; anything where they are the same.
+    /// Next switch, by destination switch and current switch; arbitrary if the two are equal.
     pub next: &'w [u32],
 }
 
 impl<'w> Trees<'w> {
-    fn to(&self, to: u32) -> &'w [u32] {
+    fn next_to(&self, to: u32) -> &'w [u32] {
         let switches = self.has_nodes.len();
         &self.next[to as usize * switches..][..switches]
     }
 
-    fn ends(&self) -> impl Iterator<Item = u32> {
+    fn end_switches(&self) -> impl Iterator<Item = u32> {
         let switches = 0..self.has_nodes.len() as u32;
         switches.filter(|&switch| self.has_nodes[switch as usize])
     }
 
-    /// The links that packets to a switch hold while they wait for others, with these, ascending by the
-    /// first. `crossed`: of each switch the last that this was asked about to which a way led over it.
-    fn waits(&self, to: u32, crossed: &mut [u32], waits: &mut Vec<(u32, u32)>) {
-        let next = self.to(to);
-        for from in self.ends() {
+    /// Find the pairs of links such that packets to a switch hold the first while they wait for the second, ascending
+    /// by the first. `crossed` contains for each switch the last `to` whose routes cross it.
+    fn find_waits(&self, to: u32, crossed: &mut [u32], waits: &mut Vec<(u32, u32)>) {
+        let next = self.next_to(to);
+        for from in self.end_switches() {
             let mut at = from;
             while at != to && std::mem::replace(&mut crossed[at as usize], to) != to {
                 at = next[at as usize];
             }
         }
-        let link = |at: u32| self.beside.link(at, next[at as usize]);
+        let link = |at: u32| self.neighbors.link(at, next[at as usize]);
         waits.clear();
         waits.extend((0..next.len() as u32).filter_map(|at| {
             let first = next[at as usize];
@@ -77,7 +77,7 @@ impl<'w> Trees<'w> {
     }
 }
 
-/// Why routes are free of deadlock of which each is in one of so many layers.
+/// Return why routes are free of deadlock if each is in one of `layers` layers.
 pub fn no_circle(layers: u16) -> &'static str {
     match layers {
         1 => "the links that packets wait for close no circle",
@@ -86,23 +86,23 @@ pub fn no_circle(layers: u16) -> &'static str {
 }
 
 impl Layers {
-    /// The layer of the link that packets take from a switch to come to another.
+    /// Return the layer of the link from switch `at` for packets to switch `to`.
     pub fn of(&self, at: u32, to: u32) -> u16 {
         match &self.of {
-            Of::Ends(layers) => layers[to as usize],
-            Of::Links(_, switches, layers) => layers[(to * switches + at) as usize],
+            Assignment::Ends(layers) => layers[to as usize],
+            Assignment::Links(_, switches, layers) => layers[(to * switches + at) as usize],
         }
     }
 
-    /// Where packets change from one layer to another; `None` if they never do.
+    /// Return where packets change from one layer to another; `None` if they never do.
     pub fn change(&self) -> Option<Change> {
         match self.of {
-            Of::Ends(_) => None,
-            Of::Links(change, ..) => Some(change),
+            Assignment::Ends(_) => None,
+            Assignment::Links(change, ..) => Some(change),
         }
     }
 
-    /// Why packets in these layers cannot wait for one another in a circle.
+    /// Return why packets in these layers cannot wait for one another in a cycle.
     pub fn reason(&self) -> &'static str {
         match self.change() {
             Some(Change::Turn) => {
@@ -115,28 +115,28 @@ impl Layers {
         }
     }
 
-    /// Layers of whole ways: those to each switch are a tree, so that no circle closes among them, and join the
-    /// first layer in which that stays true, after Skeie, Lysne and Theiss, *Layered shortest path (LASH) routing
-    /// in irregular system area networks*, IPDPS 2002, who do so way by way.
+    /// Assign layers to whole routes. The routes to one switch form a tree, so they form no cycle among themselves.
+    /// They join the first layer that stays free of cycles, as in Skeie, Lysne and Theiss, *Layered shortest path
+    /// (LASH) routing in irregular system area networks*, IPDPS 2002, who assign each route separately.
     ///
     /// # Errors
-    /// More than `most` are needed: the switches of a circle that one would have.
-    pub(super) fn of_ends(trees: &Trees<'_>, most: u16) -> Result<Self, Vec<u32>> {
+    /// More than `most` layers are needed: the switches of a cycle with one layer.
+    pub(super) fn by_destination(trees: &Trees<'_>, most: u16) -> Result<Self, Vec<u32>> {
         let switches = trees.has_nodes.len();
         let mut layers: Vec<Waits> = Vec::new();
         let mut of = vec![0; switches];
         let mut circle = Vec::new();
         let mut crossed = vec![u32::MAX; switches];
         let mut waits = Vec::new();
-        for to in trees.ends() {
-            trees.waits(to, &mut crossed, &mut waits);
+        for to in trees.end_switches() {
+            trees.find_waits(to, &mut crossed, &mut waits);
             let fits = layers
                 .iter_mut()
-                .position(|layer| match layer.take(&waits) {
+                .position(|layer| match layer.add_all(&waits) {
                     Ok(()) => true,
                     Err(links) => {
                         if circle.is_empty() {
-                            let from = links.into_iter().map(|link| trees.beside.from(link));
+                            let from = links.into_iter().map(|link| trees.neighbors.from(link));
                             circle = from.collect();
                         }
                         false
@@ -147,35 +147,36 @@ impl Layers {
                 return Err(circle);
             }
             if fits.is_none() {
-                let mut layer = Waits::new(trees.beside.links());
-                let alone = layer.take(&waits);
+                let mut layer = Waits::new(trees.neighbors.links());
+                let alone = layer.add_all(&waits);
                 debug_assert!(alone.is_ok(), "the ways to one switch are a tree");
                 layers.push(layer);
             }
             of[to as usize] = layer as u16;
         }
         Ok(Self {
-            of: Of::Ends(of),
+            of: Assignment::Ends(of),
             count: layers.len() as u16,
             circle,
         })
     }
 
-    /// As few layers as ways need whose packets go on in the next lower one wherever they lead up again after
-    /// they led down, by these places of the switches, of which up is towards the lower. In a layer no way does
-    /// so, and to a higher one none leads back (after Skeie, Lysne, Flich, López, Robles and Duato, *LASH-TOR: a
-    /// generic transition-oriented routing algorithm*, ICPADS 2004). If whole ways do with as few, those.
-    pub(super) fn fewest(trees: &Trees<'_>, places: &[u32]) -> Self {
+    /// Return the minimum number of layers for routes whose packets change to the next lower layer wherever they lead
+    /// up again after they led down. `places` are the positions of the switches in a tree; up is towards lower
+    /// positions. Within a layer no route does so, and none leads back to a higher layer (after Skeie, Lysne, Flich,
+    /// López, Robles and Duato, *LASH-TOR: a generic transition-oriented routing algorithm*, ICPADS 2004). Whole routes
+    /// in one layer each are preferred if they need no more layers.
+    pub(super) fn minimum_layers(trees: &Trees<'_>, places: &[u32]) -> Self {
         let switches = trees.has_nodes.len();
         let mut layers = vec![0; switches * switches];
         let mut highest = 0;
         let mut way = Vec::new();
         let mut known = vec![u32::MAX; switches];
-        for to in trees.ends() {
-            let next = trees.to(to);
+        for to in trees.end_switches() {
+            let next = trees.next_to(to);
             let layer = &mut layers[to as usize * switches..][..switches];
             known[to as usize] = to;
-            for from in trees.ends() {
+            for from in trees.end_switches() {
                 let mut at = from;
                 while std::mem::replace(&mut known[at as usize], to) != to {
                     way.push(at);
@@ -194,25 +195,25 @@ impl Layers {
             }
         }
         let count = highest + 1;
-        Self::of_ends(trees, count).unwrap_or_else(|circle| Self {
-            of: Of::Links(Change::Turn, switches as u32, layers),
+        Self::by_destination(trees, count).unwrap_or_else(|circle| Self {
+            of: Assignment::Links(Change::Turn, switches as u32, layers),
             count,
             circle,
         })
     }
 
-    /// Two layers for routes dimension by dimension on a grid, after Dally and Seitz, *Deadlock-free message routing in
-    /// multiprocessor interconnection networks*, IEEE Trans. Computers C-36(5), 1987. Packets take channels in rising
-    /// order: the dimensions in turn, in a ring layer 1 up to the dateline, then layer 0 behind it.
+    /// Return two layers for routes dimension by dimension on a grid, after Dally and Seitz, *Deadlock-free message
+    /// routing in multiprocessor interconnection networks*, IEEE Trans. Computers C-36(5), 1987. Packets use channels
+    /// in ascending order: the dimensions in turn, in a ring layer 1 up to the dateline, then layer 0 after it.
     pub(super) fn datelines(grid: &Grid, circle: Vec<u32>) -> Self {
         let mut layers = Vec::new();
         grid.pairs(|_, here, there| {
             let leg = grid.leg(here, there);
-            // A route that leads away from the place of its end reaches it over the dateline.
+            // A route that leads away from its destination position reaches it over the dateline.
             layers.push(leg.map_or(0, |leg| u16::from(leg.up != (leg.to > leg.from))));
         });
         Self {
-            of: Of::Links(Change::Dateline, grid.switch_count(), layers),
+            of: Assignment::Links(Change::Dateline, grid.switch_count(), layers),
             count: DATELINE_LAYERS as u16,
             circle,
         }
@@ -234,9 +235,9 @@ mod tests {
         Form::Torus { sizes }
     }
 
-    /// Whether packets of a layer can wait for one another in a circle: follows all routes, each link with a number
-    /// of its own in each layer.
-    fn closes_a_circle(ways: &Shortest, layers: &Layers, switches: u32) -> bool {
+    /// Return whether packets of a layer can wait for one another in a cycle: follow all routes, with a separate number
+    /// for each link in each layer.
+    fn has_cycle(ways: &Shortest, layers: &Layers, switches: u32) -> bool {
         let channel = |from: u32, to: u32, layer: u16| {
             ((u32::from(layer) * switches + from) * switches + to) as usize
         };
@@ -254,14 +255,14 @@ mod tests {
         deadlock::check(count, |held| waits[held].clone()).is_err()
     }
 
-    /// Dally and Seitz: a ring needs two, a mesh whose ways go dimension by dimension one.
+    /// Dally and Seitz: a ring needs two layers, a mesh with routes dimension by dimension one.
     #[test]
     fn rings_need_two_layers_and_meshes_one() {
         let layers = |form: Form| ways(&form).layers(16);
         let ring = layers(Form::Ring { switches: 8 });
         assert_eq!(ring.count, 2);
         assert_eq!(ring.circle.len(), 8);
-        // No way is long enough to close one of three.
+        // No route is long enough to close a cycle of three switches.
         assert_eq!(layers(Form::Ring { switches: 3 }).count, 1);
         let mesh = layers(Form::Mesh {
             sizes: vec![4, 4, 3],
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!((mesh.count, mesh.circle), (1, vec![]));
     }
 
-    /// Every torus needs at most two virtual channels, in any dimension, and no layer closes a circle.
+    /// Every torus of any dimension needs at most two virtual channels, and no layer has a cycle.
     #[test]
     fn tori_need_two_layers() {
         let squares = (2..=12).map(|size| vec![size; 2]);
@@ -292,14 +293,14 @@ mod tests {
                 let layers = ways.layers(channels);
                 let more = channels == 3 && layers.count == 3;
                 assert!(layers.count <= 2 || more, "{form}: {}", layers.count);
-                let circle = closes_a_circle(&ways, &layers, form.switch_count());
+                let circle = has_cycle(&ways, &layers, form.switch_count());
                 assert!(!circle, "{form} with {channels} channels");
             }
         }
     }
 
-    /// 9 x 9 takes three layers of whole routes. With three channels each of three layers has floor(3/3) = 1, as each
-    /// of two has floor(3/2); with four it is 1 against 2.
+    /// 9 x 9 takes three layers of whole routes. With three channels each of three layers has floor(3/3) = 1, and each
+    /// of two has floor(3/2) = 1; with four channels it is 1 against 2.
     #[test]
     fn whole_routes_stay_in_a_layer_where_that_leaves_as_many_channels() {
         let wide = ways(&torus(&[9, 9]));
@@ -309,21 +310,21 @@ mod tests {
         });
         let dateline = (2, Some(Change::Dateline));
         assert_eq!(found, [dateline, (3, None), dateline, dateline]);
-        // Routes that close no circle, or only one that two layers of whole routes open.
+        // Routes without a cycle, or with one that two layers of whole routes break.
         for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
             let layers = ways(&torus(sizes)).layers(4);
             assert_eq!((layers.count, layers.change()), (count, None));
         }
     }
 
-    /// A ring of seven has ways of three links at most, which pass its lowest switch once: two layers. Trees of
-    /// random numbers do with as few, and stay whole.
+    /// A ring of seven has routes of at most three links, which pass its lowest switch once: two layers. Trees of
+    /// random numbers need no more layers, and stay whole.
     #[test]
     fn packets_change_where_that_takes_fewer_layers() {
         let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
         let layers = ways(&ring).layers(16);
         assert_eq!((layers.count, layers.change()), (2, None));
-        // Each of 60 with three others behind it.
+        // Each of 60 switches with three neighbours.
         let steps = (0..60).flat_map(|at| [1, 7, 22].map(|step| (at, (at + step) % 60)));
         let layers = ways(&Form::of_cables(steps.collect())).layers(16);
         assert_eq!(layers.change(), Some(Change::Turn));

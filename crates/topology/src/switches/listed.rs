@@ -1,4 +1,4 @@
-//! Switches and nodes from a list of vertices and edges, as files give them.
+//! Switches and nodes from a list of vertices and edges in a file.
 
 use super::attributes::{self, Found};
 use super::{Form, NAME_MAX, Nodes};
@@ -6,44 +6,44 @@ use crate::graph::{Attributes, Graph, GraphError};
 use strum::{EnumString, VariantNames};
 use thiserror::Error;
 
-/// What vertices with one neighbour are, unless their attribute `role` says it.
+/// Role of vertices with one neighbour and without an attribute `role`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Leaves {
-    /// Switches as all others.
+    /// Switches, like all other vertices.
     Switches,
     /// Nodes.
     Nodes,
 }
 
-/// Links beside one another at most.
+/// Maximum number of parallel links.
 pub const WIDTH_MAX: u32 = 1024;
 
-/// Cables at most, those beside one another counted each.
+/// Maximum number of cables. Parallel cables count separately.
 pub const CABLES_MAX: usize = 1 << 20;
 
-/// Why a list makes no network.
+/// A reason why a list describes no network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListError {
-    /// It cannot be read.
+    /// The list cannot be read.
     #[error("{}", .0.problem)]
     Graph(#[from] GraphError),
-    /// A width that is no number of links.
+    /// An invalid width.
     #[error("a width of {width} between {from:?} and {to:?}")]
     Width {
         /// Its line, from 1.
         line: usize,
-        /// What is written.
+        /// The text in the list.
         width: String,
-        /// The one end.
+        /// The first end.
         from: String,
-        /// The other.
+        /// The second end.
         to: String,
     },
-    /// More cables than there may be.
+    /// Too many cables.
     #[error("more than {CABLES_MAX} cables")]
     Cables {
-        /// The line of the one that is too many.
+        /// The line of the first cable beyond the maximum.
         line: usize,
     },
     /// An edge with a direction.
@@ -51,40 +51,40 @@ pub enum ListError {
     Directed {
         /// Its line.
         line: usize,
-        /// Where it starts.
+        /// Its start.
         from: String,
-        /// Where it ends.
+        /// Its end.
         to: String,
     },
-    /// An attribute that means nothing here.
+    /// An unknown attribute.
     #[error("attribute {name:?} of {owner} means nothing here")]
     Attribute {
         /// Its line.
         line: usize,
         /// Its name.
         name: String,
-        /// Whose it is.
+        /// Its owner.
         owner: String,
-        /// The names of all such attributes of the list.
+        /// The names of all unknown attributes of the list.
         all: Vec<String>,
     },
-    /// An attribute to be ignored that the list does not have.
+    /// An attribute to be ignored that does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
         /// Its name.
         name: String,
     },
-    /// A role that is none.
+    /// An invalid role.
     #[error("{name:?} has the role {role:?}")]
     Role {
         /// The line of the vertex.
         line: usize,
         /// The vertex.
         name: String,
-        /// What is written.
+        /// The text in the list.
         role: String,
     },
-    /// A node that no cable joins to anything.
+    /// A node without a cable.
     #[error("nobody reaches node {name:?}: no cable leads to it")]
     Alone {
         /// Its line.
@@ -92,7 +92,7 @@ pub enum ListError {
         /// The node.
         name: String,
     },
-    /// A node that is not joined by one cable to one switch.
+    /// A node that is not joined to exactly one switch by one cable.
     #[error("node {name:?} is joined to {other:?}, and not by one cable to one switch alone")]
     Joined {
         /// The line of the edge.
@@ -102,14 +102,14 @@ pub enum ListError {
         /// The other end.
         other: String,
     },
-    /// Parts that nothing joins.
+    /// Switches that are not connected.
     #[error("no way leads from {from:?} to {to:?}")]
     Apart {
-        /// The line of the one.
+        /// The line of the first switch.
         line: usize,
-        /// A switch.
+        /// The first switch.
         from: String,
-        /// Another.
+        /// The second switch.
         to: String,
     },
     /// No switch at all.
@@ -118,7 +118,7 @@ pub enum ListError {
 }
 
 impl ListError {
-    /// The line of the list, from 1, if it is one.
+    /// Return the line of the list, from 1, if the error belongs to one.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Graph(error) => Some(error.line),
@@ -134,7 +134,7 @@ impl ListError {
         }
     }
 
-    /// What would be right.
+    /// Return a suggestion.
     pub fn hint(&self) -> String {
         match self {
             Self::Attribute { name, all, .. } => attributes::hint(name, all),
@@ -157,22 +157,22 @@ impl ListError {
     }
 }
 
-/// A network as a list gives it.
+/// A network read from a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The switches, in the order of the list.
     pub form: Form,
     /// The nodes, in the order of the list; none if all vertices are switches.
     pub nodes: Option<Nodes>,
-    /// Which attributes of the list say so, and which have no effect.
+    /// Attributes of the list, with and without effect.
     pub attributes: Found,
 }
 
-/// Reads switches, nodes and the cables between them: from GraphML if the text begins as XML does, else from
-/// a list of edges, two names a line ([`Graph::from_edge_list`]). The attribute `width` of an edge, else its
-/// `weight`, says how many cables lie beside one another, and edges of the same ends add up; the attribute
-/// `role` of a vertex (`node` or `switch`) says what it is, else `leaves` does. Attributes in `ignored`, names
-/// separated by commas, have no effect; others may say how a part is called or drawn, and nothing else.
+/// Read switches, nodes and the cables between them. The text is GraphML if it begins as XML, otherwise an edge list
+/// with two names per line ([`Graph::from_edge_list`]). The attribute `width` of an edge, or else its `weight`, is the
+/// number of parallel cables; edges with the same ends add up. The attribute `role` of a vertex (`node` or `switch`) is
+/// its role; without it, `leaves` applies. Attributes in `ignored`, names separated by commas, have no effect. All
+/// other attributes must be names or drawing styles of parts.
 ///
 /// ```
 /// use isthmus_topology::switches::{Leaves, Nodes, listed};
@@ -185,7 +185,7 @@ pub struct Listed {
 /// ```
 ///
 /// # Errors
-/// The first line that is wrong, or whose switch nothing joins to the first.
+/// The first invalid line, or one with a switch that is not connected to the first.
 pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListError> {
     let (graph, attributes) = read(text, ignored)?;
     let (form, nodes) = network(&graph, leaves)?;
@@ -196,18 +196,18 @@ pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListE
     })
 }
 
-/// The graph of a list, without the attributes to be ignored, and which others it has.
+/// Return the graph of a list without the ignored attributes, and its other attributes.
 pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut graph = match text.trim_start().starts_with('<') {
         true => Graph::from_graphml(text)?,
         false => Graph::from_edge_list(text)?,
     };
-    let found = attributes::sorted(&mut graph, ignored)?;
+    let found = attributes::classify(&mut graph, ignored)?;
     Ok((graph, found))
 }
 
-/// The switches and nodes of a graph; no nodes if all vertices are switches.
+/// Return the switches and nodes of a graph; no nodes if all vertices are switches.
 pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nodes>), ListError> {
     let name = |vertex: u32| -> String {
         let name = graph.node(vertex).name.chars();
@@ -228,7 +228,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
             }
         });
     }
-    // The number of each vertex among those like it.
+    // Number of each vertex among those with the same role.
     let mut counts = [0, 0];
     let numbers = is_node.iter().map(|&node| {
         let count = &mut counts[usize::from(node)];
@@ -304,11 +304,11 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
     Ok((form, nodes))
 }
 
-/// Cables of an edge; else what is written.
+/// Return the number of cables of an edge, or the text if it is invalid.
 fn width(attributes: &Attributes) -> Result<u32, String> {
     let written = attributes.get("width").or_else(|| attributes.get("weight"));
     let Some(written) = written else { return Ok(1) };
-    // NetworkX writes whole weights as 2.0, too.
+    // NetworkX also writes whole weights as 2.0.
     match written.trim().parse::<f64>() {
         Ok(width) if width.fract() == 0.0 && (1.0..=f64::from(WIDTH_MAX)).contains(&width) => {
             Ok(width as u32)
@@ -329,13 +329,13 @@ mod tests {
         let found = listed(text, Leaves::Nodes, "").unwrap();
         assert_eq!(found.form.cables(), [(0, 1); 3]);
         assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1, 0])));
-        // A switch with nodes and nothing else.
+        // A switch with nodes only.
         let star = listed("s a\ns b\n", Leaves::Nodes, "").unwrap();
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
     #[test]
-    fn roles_go_before_leaves() {
+    fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"
             attr.name="width"/><graph edgedefault="undirected">
             <node id="a"><data key="r">node</data></node><node id="s"/>
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_its_line() {
+    fn errors_have_a_line() {
         let cases = [
             (
                 "a b\nb c 0\n",

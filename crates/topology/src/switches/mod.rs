@@ -1,21 +1,21 @@
-//! Switches joined in any form, and ways through them that cannot wait for one another in a circle.
+//! Networks of switches in any form, and routes through them that cannot deadlock.
 
-mod account;
 mod attributes;
 mod layers;
 mod listed;
 mod neighbors;
 mod routes;
 mod shortest;
+mod summary;
 mod up_down;
 mod waits;
 
-pub use account::Account;
 pub use attributes::Found;
 pub use layers::{Change, Layers, no_circle};
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
 pub use routes::{Listing, RouteError, Routes};
 pub use shortest::{Apart, Shortest};
+pub use summary::ListSummary;
 pub use up_down::UpDown;
 
 use crate::{Graph, Wiring, distance};
@@ -24,13 +24,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Characters of a name that an error shows.
+/// Maximum characters of a name in an error.
 const NAME_MAX: usize = 60;
 
-/// How switches are joined: plain values.
+/// Form of a network of switches, as plain values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
-    /// Each with the next, and the last with the first.
+    /// Each switch is joined to the next, and the last to the first.
     Ring {
         /// Number of switches.
         switches: u32,
@@ -45,23 +45,23 @@ pub enum Form {
         /// Switches in each dimension; dimension 0 varies fastest in their numbers.
         sizes: Vec<u32>,
     },
-    /// Each of these pairs by a cable, those that are there several times by as many.
+    /// One cable for each pair; pairs may be repeated.
     Cables {
         /// Number of switches.
         switches: u32,
         /// The pairs.
         cables: Vec<(u32, u32)>,
-        /// The names of the switches; none if they are called by their numbers.
+        /// Names of the switches; empty if their names are their numbers.
         names: Vec<String>,
     },
 }
 
-/// Which nodes there are at switches.
+/// Positions of the nodes at the switches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
-    /// So many at each switch, those of a switch one after another.
+    /// The same number of nodes at each switch; the nodes of a switch have consecutive numbers.
     Each(u32),
-    /// Of each node its switch.
+    /// The switch of each node.
     At(Vec<u32>),
 }
 
@@ -72,7 +72,7 @@ impl From<u32> for Nodes {
 }
 
 impl Nodes {
-    /// How many there are at so many switches; `None` if 2^32 or more.
+    /// Return the number of nodes at `switches` switches; `None` if it is 2^32 or more.
     pub fn count(&self, switches: u32) -> Option<u32> {
         match self {
             Self::Each(each) => switches.checked_mul(*each),
@@ -80,7 +80,7 @@ impl Nodes {
         }
     }
 
-    /// The switch of each node.
+    /// Return the switch of each node.
     fn at(&self, switches: u32) -> Vec<u32> {
         match self {
             Self::Each(each) => (0..switches * each).map(|node| node / each).collect(),
@@ -90,7 +90,7 @@ impl Nodes {
 }
 
 impl Form {
-    /// These cables between the switches that they name and those with lower numbers.
+    /// Return a network with these cables. The number of switches follows from the highest number in them.
     pub fn of_cables(cables: Vec<(u32, u32)>) -> Self {
         let last = cables.iter().flat_map(|&(a, b)| [a, b]).max();
         Self::Cables {
@@ -100,7 +100,7 @@ impl Form {
         }
     }
 
-    /// The connected parts of a graph, whose nodes are the switches, in their order.
+    /// Return the connected components of a graph, whose nodes are the switches, in their order.
     pub fn of_parts(graph: &Graph) -> Vec<Self> {
         let part_of = distance::parts(graph);
         let mut names: BTreeMap<u32, Vec<String>> = BTreeMap::new();
@@ -123,7 +123,7 @@ impl Form {
         forms.collect()
     }
 
-    /// Number of switches; `u32::MAX` stands for that and for more.
+    /// Return the number of switches; `u32::MAX` for that number or more.
     pub fn switch_count(&self) -> u32 {
         match self {
             Self::Ring { switches } | Self::Cables { switches, .. } => *switches,
@@ -133,7 +133,7 @@ impl Form {
         }
     }
 
-    /// What a switch is called.
+    /// Return the name of a switch.
     pub fn name(&self, switch: u32) -> String {
         let name = match self {
             Self::Cables { names, .. } => names.get(switch as usize).cloned(),
@@ -142,17 +142,17 @@ impl Form {
         name.unwrap_or_else(|| switch.to_string())
     }
 
-    /// The same as errors say it: no more of a name than a line has room for.
-    pub fn shown(&self, switch: u32) -> String {
+    /// Return the name of a switch for errors, shortened to fit a line.
+    pub fn shortened_name(&self, switch: u32) -> String {
         self.name(switch).chars().take(NAME_MAX).collect()
     }
 
-    /// A switch that no way joins to switch 0.
+    /// Return a switch without a route to switch 0.
     pub fn apart(&self) -> Option<Apart> {
         Neighbors::new(&self.wiring(0)).apart()
     }
 
-    /// The cables between switches; those of a grid dimension by dimension.
+    /// Return the cables between switches; those of a grid dimension by dimension.
     pub fn cables(&self) -> Vec<(u32, u32)> {
         match self {
             Self::Ring { switches } => grid(&[*switches], true),
@@ -162,10 +162,10 @@ impl Form {
         }
     }
 
-    /// The network with so many nodes at each switch, or with these.
+    /// Return the network with `nodes` nodes at each switch, or with these nodes.
     ///
     /// # Panics
-    /// If a listed cable joins a switch to itself, or a node is at no switch.
+    /// If a listed cable joins a switch to itself, or a node is at a missing switch.
     pub fn wiring(&self, nodes: impl Into<Nodes>) -> Wiring {
         let switches = self.switch_count();
         let at = nodes.into().at(switches);
@@ -180,9 +180,9 @@ impl Form {
         )
     }
 
-    /// Which of equally short ways on a packet at `at` for `to` takes: its place among `ways`, switches in
-    /// the order of their cables. On grids dimension by dimension, of two directions from even places
-    /// the one, from odd places the other; elsewhere any by turns.
+    /// Select one of several equally short routes for a packet at `at` for `to`. The result is an index of `ways`, the
+    /// next switches in the order of their cables. On grids, routes go dimension by dimension; of two directions, even
+    /// positions use one and odd positions the other. Elsewhere the routes are used in turn.
     pub fn choice(&self, at: u32, to: u32, ways: &[u32]) -> usize {
         if ways.len() == 1 {
             return 0;
@@ -210,21 +210,21 @@ impl Form {
     }
 }
 
-/// A grid, by whose places a way goes dimension by dimension.
+/// A grid, on which routes go dimension by dimension.
 #[derive(Debug, Clone)]
 struct Grid {
     sizes: Vec<u32>,
     closed: bool,
 }
 
-/// What is left of a way along the first dimension that it has to change.
+/// Remaining path along the first dimension with different positions.
 struct Leg {
-    /// How far apart the numbers of neighbours are.
+    /// Difference of the numbers of neighbours.
     step: u32,
     size: u32,
     from: u32,
     to: u32,
-    /// Whether towards higher places.
+    /// Whether it leads to higher positions.
     up: bool,
 }
 
@@ -239,7 +239,7 @@ impl Grid {
         Some(Self { sizes, closed })
     }
 
-    /// Of each switch its place in each dimension.
+    /// Return the position of each switch in each dimension.
     fn places(&self) -> Vec<u32> {
         let place = |mut switch: u32| {
             self.sizes.iter().map(move |size| {
@@ -255,8 +255,8 @@ impl Grid {
         self.sizes.iter().product()
     }
 
-    /// The way between switches at these places along the first dimension in which they differ, in the direction
-    /// that [`Form::choice`] takes; `None` if they are the same.
+    /// Return the path between switches at these positions along the first dimension in which they differ, in the
+    /// direction of [`Form::choice`]; `None` if the positions are equal.
     fn leg(&self, here: &[u32], there: &[u32]) -> Option<Leg> {
         let mut step = 1;
         for (&size, (&from, &to)) in self.sizes.iter().zip(here.iter().zip(there)) {
@@ -285,7 +285,7 @@ impl Grid {
         None
     }
 
-    /// The next switch of the way from one to another, at these places.
+    /// Return the next switch on the route between two switches at these positions.
     fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
         let Some(leg) = self.leg(here, there) else {
             return at;
@@ -298,7 +298,7 @@ impl Grid {
         }
     }
 
-    /// Calls `each` with every switch to come to, every present one, and their places.
+    /// Call `each` with every destination switch, every current switch, and their positions.
     fn pairs(&self, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let places = self.places();
         let dimensions = self.sizes.len();
@@ -310,7 +310,7 @@ impl Grid {
     }
 }
 
-/// The cables of a grid. Two switches that are the whole of a dimension have one.
+/// Return the cables of a grid. Two switches that fill a dimension have one cable.
 fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
     let switches: u32 = sizes.iter().product();
     let mut cables = Vec::new();
@@ -351,7 +351,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Of each switch whether there are nodes at it.
+/// Return for each switch whether it has nodes.
 fn has_nodes(wiring: &Wiring) -> Vec<bool> {
     let nodes = wiring.node_count();
     let out = (0..wiring.switch_count()).map(|switch| wiring.out_of(nodes + switch));

@@ -1,19 +1,19 @@
-//! Switches beside one another.
+//! Neighbours of switches.
 
 use super::Apart;
 use crate::{Adjacency, Wiring, distance};
 
-/// Of each switch those beside it, and the links to them, numbered by the switch that they leave; those of
-/// several cables count as one.
+/// The neighbours of each switch, and the links to them, numbered by the switch that they leave. Parallel cables count
+/// as one link.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbors {
-    /// Where those of each switch start; one entry more than switches.
+    /// Index of each switch's first neighbour, and the number of links at the end.
     first: Vec<u32>,
     to: Vec<u32>,
 }
 
 impl Neighbors {
-    /// Those of each switch in the order of their cables.
+    /// Return the neighbours of each switch in the order of their cables.
     pub fn new(wiring: &Wiring) -> Self {
         let nodes = wiring.node_count();
         let mut found = Self {
@@ -23,7 +23,7 @@ impl Neighbors {
         for switch in 0..wiring.switch_count() {
             let start = found.to.len();
             for link in wiring.out_of(nodes + switch) {
-                // Parallel links stand beside one another.
+                // Parallel links are adjacent in the list.
                 match wiring.target(link).checked_sub(nodes) {
                     Some(there) if found.to[start..].last() != Some(&there) => found.to.push(there),
                     _ => {}
@@ -34,7 +34,7 @@ impl Neighbors {
         found
     }
 
-    /// Those of each switch ascending.
+    /// Sort the neighbours of each switch in ascending order.
     pub fn sorted(mut self) -> Self {
         for ends in self.first.windows(2) {
             self.to[ends[0] as usize..ends[1] as usize].sort_unstable();
@@ -42,34 +42,34 @@ impl Neighbors {
         self
     }
 
-    /// Number of switches.
+    /// Return the number of switches.
     pub fn switches(&self) -> u32 {
         self.first.len() as u32 - 1
     }
 
-    /// Number of links.
+    /// Return the number of links.
     pub fn links(&self) -> usize {
         self.to.len()
     }
 
-    /// The switches beside one.
+    /// Return the neighbours of a switch.
     pub fn of(&self, switch: u32) -> &[u32] {
         let [start, end] = [switch, switch + 1].map(|at| self.first[at as usize] as usize);
         &self.to[start..end]
     }
 
-    /// The link from a switch to one beside it; of sorted ones.
+    /// Return the link from a switch to a neighbour. The neighbours must be sorted.
     pub fn link(&self, from: u32, to: u32) -> Option<u32> {
         let place = self.of(from).binary_search(&to).ok()?;
         Some(self.first[from as usize] + place as u32)
     }
 
-    /// The switch that a link leaves.
+    /// Return the switch that a link leaves.
     pub fn from(&self, link: u32) -> u32 {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// The first switch that no way joins to switch 0.
+    /// Return the first switch without a route to switch 0.
     pub fn apart(&self) -> Option<Apart> {
         let parts = distance::parts(self);
         let from = parts.iter().position(|&lowest| lowest != 0)? as u32;

@@ -1,22 +1,21 @@
-//! One of the shortest ways from every switch to every other.
+//! One of the shortest routes from every switch to every other.
 
 use super::layers::{DATELINE_LAYERS, Trees};
 use super::neighbors::Neighbors;
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
 
-/// Two switches without a way from one to the other.
+/// Two switches without a route from one to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// The one.
+    /// The first switch.
     pub from: u32,
-    /// The other.
+    /// The second switch.
     pub to: u32,
 }
 
-/// The next switch of one of the shortest ways from every switch to every other; all ways to a switch are
-/// a tree.
+/// The next switch of one of the shortest routes from every switch to every other. All routes to a switch form a tree.
 ///
 /// ```
 /// use isthmus_topology::switches::{Form, Shortest};
@@ -30,60 +29,60 @@ pub struct Apart {
 #[derive(Debug, Clone)]
 pub struct Shortest {
     switches: u32,
-    /// By the last switch and the present one; the last itself at itself.
+    /// Next switch, by destination switch and current switch; at the destination the switch itself.
     next: Vec<u32>,
-    /// Whether packets come from and go to a switch.
+    /// Whether each switch has nodes.
     has_nodes: Vec<bool>,
-    /// Which switches are beside which, ascending.
-    beside: Neighbors,
-    found: Found,
+    /// Neighbours of each switch, ascending.
+    neighbors: Neighbors,
+    found: Source,
 }
 
-/// Where the ways come from.
+/// Source of the routes.
 #[derive(Debug, Clone)]
-enum Found {
-    /// They go dimension by dimension.
+enum Source {
+    /// Routes go dimension by dimension.
     Grid(Grid),
-    /// A search; the places of all switches in a tree, of which up is towards the lower.
+    /// Search; with the ranks of all switches in a tree, in which up is towards lower ranks.
     Search(Vec<u32>),
 }
 
 impl Shortest {
-    /// What results call it.
+    /// Name of the routing in results.
     pub const NAME: &str = "one of the shortest ways";
 
-    /// The ways of a form with its wiring.
+    /// Return the routes of a form with its wiring.
     ///
     /// # Errors
-    /// The first two switches that no way joins.
+    /// The first two switches without a route.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
-        let beside = Neighbors::new(wiring);
-        let switches = beside.switches();
+        let neighbors = Neighbors::new(wiring);
+        let switches = neighbors.switches();
         let mut ways = Self {
             switches,
             next: vec![u32::MAX; (switches as usize).pow(2)],
             has_nodes: super::has_nodes(wiring),
-            beside: beside.clone().sorted(),
-            found: Found::Search(Vec::new()),
+            neighbors: neighbors.clone().sorted(),
+            found: Source::Search(Vec::new()),
         };
         ways.found = match Grid::of(form) {
             Some(grid) => {
                 ways.follow(&grid);
-                Found::Grid(grid)
+                Source::Grid(grid)
             }
-            None => Found::Search(ways.search(form, &beside)?),
+            None => Source::Search(ways.search(form, &neighbors)?),
         };
         Ok(ways)
     }
 
-    /// The ways of any form; the places of its switches in a tree.
-    fn search(&mut self, form: &Form, beside: &Neighbors) -> Result<Vec<u32>, Apart> {
+    /// Find the routes of any form; return the ranks of its switches in a tree.
+    fn search(&mut self, form: &Form, neighbors: &Neighbors) -> Result<Vec<u32>, Apart> {
         let switches = self.switches;
-        if let Some(apart) = beside.apart() {
+        if let Some(apart) = neighbors.apart() {
             return Err(apart);
         }
         let mut distance = vec![u32::MAX; switches as usize];
-        // Without branches: one more place, which is written but not counted.
+        // No branches: an additional entry is written, but not counted.
         let mut queue = vec![0; switches as usize + 1];
         let mut nearer = vec![0; switches as usize + 1];
         for to in 0..switches {
@@ -95,7 +94,7 @@ impl Shortest {
                 let at = queue[done];
                 let far = distance[at as usize] + 1;
                 done += 1;
-                for &other in beside.of(at) {
+                for &other in neighbors.of(at) {
                     let known = &mut distance[other as usize];
                     queue[found] = other;
                     found += usize::from(*known == u32::MAX);
@@ -106,17 +105,17 @@ impl Shortest {
             for at in (0..switches).filter(|&at| at != to) {
                 let here = distance[at as usize];
                 let mut count = 0;
-                for &other in beside.of(at) {
+                for &other in neighbors.of(at) {
                     nearer[count] = other;
                     count += usize::from(distance[other as usize] < here);
                 }
                 self.next[row + at as usize] = nearer[form.choice(at, to, &nearer[..count])];
             }
         }
-        Ok(up_down::ranks(beside).places().to_vec())
+        Ok(up_down::ranks(neighbors).places().to_vec())
     }
 
-    /// The ways of a grid, which need no search.
+    /// Compute the routes of a grid without a search.
     fn follow(&mut self, grid: &Grid) {
         let mut next = self.next.iter_mut();
         grid.pairs(|at, here, there| {
@@ -126,26 +125,26 @@ impl Shortest {
         });
     }
 
-    /// The switch to go to at `at` on the way to `to`; `None` there.
+    /// Return the next switch after `at` for destination `to`; `None` at the destination.
     pub fn next(&self, at: u32, to: u32) -> Option<u32> {
         (at != to).then(|| self.next[(to * self.switches + at) as usize])
     }
 
-    /// Layers of virtual channels such that packets of a layer cannot wait for one another in a circle.
-    /// `channels`: virtual channels of a link. On grids all routes to a switch are in one layer, unless that takes
-    /// more layers than there are channels, or leaves fewer channels to each layer than the two of
-    /// [datelines](super::Change::Dateline) do. Elsewhere packets change layers where that takes fewer.
+    /// Return layers of virtual channels such that packets of a layer cannot deadlock. `channels` is the number of
+    /// virtual channels per link. On grids all routes to a switch are in one layer, unless there are more such layers
+    /// than channels, or fewer channels per layer than with the two layers of [datelines](super::Change::Dateline).
+    /// Elsewhere packets change layers if that takes fewer layers.
     pub fn layers(&self, channels: u32) -> Layers {
         let trees = Trees {
-            beside: &self.beside,
+            neighbors: &self.neighbors,
             has_nodes: &self.has_nodes,
             next: &self.next,
         };
         let grid = match &self.found {
-            Found::Search(places) => return Layers::fewest(&trees, places),
-            Found::Grid(grid) => grid,
+            Source::Search(places) => return Layers::minimum_layers(&trees, places),
+            Source::Grid(grid) => grid,
         };
-        let whole = Layers::of_ends(&trees, u16::MAX).unwrap_or_else(|_| unreachable!());
+        let whole = Layers::by_destination(&trees, u16::MAX).unwrap_or_else(|_| unreachable!());
         let count = u32::from(whole.count);
         match channels < count || channels / count < channels / DATELINE_LAYERS {
             true if count > DATELINE_LAYERS => Layers::datelines(grid, whole.circle),
@@ -158,9 +157,9 @@ impl Shortest {
 mod tests {
     use super::*;
 
-    /// The mean distance in a ring of n is n/4 for even n, self included; in a torus the sum.
+    /// The mean distance in a ring of n is n/4 for even n, with the node itself; in a torus the sum.
     #[test]
-    fn ways_are_as_long_as_rings_say() {
+    fn routes_have_the_mean_length_of_rings() {
         let form = Form::Torus { sizes: vec![6, 4] };
         let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
         let mut links = 0;
@@ -175,9 +174,9 @@ mod tests {
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
     }
 
-    /// Nearest first, and of several what the form chooses.
+    /// Nearest first; of several, the choice of the form.
     #[test]
-    fn ways_of_grids_are_those_that_a_search_finds() {
+    fn routes_of_grids_equal_those_of_a_search() {
         for sizes in [
             vec![2],
             vec![7],
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_nothing_joins_are_named() {
+    fn disconnected_parts_are_refused() {
         let form = Form::of_cables(vec![(0, 1), (2, 3)]);
         let apart = Shortest::new(&form, &form.wiring(1)).unwrap_err();
         assert_eq!(apart, Apart { from: 2, to: 0 });

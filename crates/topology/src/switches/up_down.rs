@@ -1,29 +1,29 @@
-//! Ways that lead up a tree, then down.
+//! Routes that lead up a tree, then down.
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
 use crate::ranks::Ranks;
 use crate::{Wiring, distance};
 
-/// The next switch of one of the shortest ways that lead upwards first and downwards then, from every switch
-/// to every other; they need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring
-/// local area network using point-to-point links*, IEEE J. Sel. Areas Commun. 9, 1991).
+/// The next switch of one of the shortest routes that first lead up and then down, from every switch to every other.
+/// They need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring local area network using
+/// point-to-point links*, IEEE J. Sel. Areas Commun. 9, 1991).
 ///
-/// Up is towards the switch with most neighbours, the lowest of several, and of equally far ones to that of
-/// the lower number.
+/// Up is towards the switch with the most neighbours (the lowest of several). Between equally distant switches, up is
+/// towards the lower number.
 #[derive(Debug, Clone)]
 pub struct UpDown {
     switches: u32,
-    /// By whether it has gone down, the last switch and the present one: the next, and whether that
-    /// is down.
+    /// Next switch, and whether the hop leads down. The index consists of whether the packet has gone down, the
+    /// destination switch, and the current switch.
     next: Vec<(u32, bool)>,
-    /// Ordered pairs of switches by the links between them.
+    /// Ordered pairs of switches by the number of links between them.
     hops: Vec<u64>,
 }
 
-const NOWHERE: (u32, bool) = (u32::MAX, false);
+const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
-/// Switches ranked from the one with most neighbours, the lowest of several.
+/// Rank the switches by their distance from the one with the most neighbours, the lowest of several.
 pub(super) fn ranks(beside: &Neighbors) -> Ranks {
     let switches = beside.switches();
     let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
@@ -31,27 +31,27 @@ pub(super) fn ranks(beside: &Neighbors) -> Ranks {
 }
 
 impl UpDown {
-    /// What results call it.
+    /// Name of the routing in results.
     pub const NAME: &str = "one of the shortest ways up a tree, then down";
-    /// Why packets cannot wait for one another in a circle.
+    /// The reason why packets cannot deadlock.
     pub const REASON: &str = "no way leads up after it has led down";
 
-    /// The ways of a form with its wiring.
+    /// Return the routes of a form with its wiring.
     ///
     /// # Errors
-    /// The first two switches that no way joins.
+    /// The first two switches without a route.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
         let beside = Neighbors::new(wiring);
         let switches = beside.switches();
         let ranks = ranks(&beside);
-        if let Some(from) = ranks.places().iter().position(|&place| place == u32::MAX) {
+        if let Some(from) = ranks.places().iter().position(|&index| index == u32::MAX) {
             let (from, to) = (from as u32, ranks.order()[0]);
             return Err(Apart { from, to });
         }
         let is_up = |at: u32, there: u32| ranks.is_up(at, there);
         let mut ways = Self {
             switches,
-            next: vec![NOWHERE; 2 * (switches as usize).pow(2)],
+            next: vec![NO_ROUTE; 2 * (switches as usize).pow(2)],
             hops: Vec::new(),
         };
         let mut nearer = Vec::new();
@@ -61,7 +61,7 @@ impl UpDown {
             down.fill(u32::MAX);
             any.fill(u32::MAX);
             down[to as usize] = 0;
-            // Downwards a way leads to later places: those behind are known first.
+            // Going down, a route leads to higher ranks: these are computed first.
             for &at in ranks.order().iter().rev() {
                 let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
@@ -73,7 +73,7 @@ impl UpDown {
                 any[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
             }
             for &hops in &any {
-                distance::count(&mut ways.hops, hops);
+                distance::count_pair(&mut ways.hops, hops);
             }
             for at in (0..switches).filter(|&at| at != to) {
                 for gone_down in [false, true] {
@@ -88,27 +88,27 @@ impl UpDown {
                         false => down[n as usize].saturating_add(1) == here,
                     }));
                     let next = nearer[form.choice(at, to, &nearer)];
-                    let place = ways.place(gone_down, at, to);
-                    ways.next[place] = (next, !is_up(at, next));
+                    let index = ways.index(gone_down, at, to);
+                    ways.next[index] = (next, !is_up(at, next));
                 }
             }
         }
         Ok(ways)
     }
 
-    fn place(&self, gone_down: bool, at: u32, to: u32) -> usize {
+    fn index(&self, gone_down: bool, at: u32, to: u32) -> usize {
         let switches = self.switches as usize;
         (usize::from(gone_down) * switches + to as usize) * switches + at as usize
     }
 
-    /// The switch to go to at `at` on the way to `to`, and whether that is down; `None` there.
-    /// `gone_down`: whether the packet has gone down before.
+    /// Return the next switch after `at` for destination `to`, and whether the hop leads down; `None` at the
+    /// destination. `gone_down` is whether the packet has gone down before.
     pub fn next(&self, gone_down: bool, at: u32, to: u32) -> Option<(u32, bool)> {
-        let next = self.next[self.place(gone_down, at, to)];
-        (next != NOWHERE).then_some(next)
+        let next = self.next[self.index(gone_down, at, to)];
+        (next != NO_ROUTE).then_some(next)
     }
 
-    /// Number of ordered pairs of switches by links of their route, a switch and itself included.
+    /// Return the number of ordered pairs of switches by the links of their route, a switch and itself included.
     pub fn hops(&self) -> &[u64] {
         &self.hops
     }
@@ -118,10 +118,10 @@ impl UpDown {
 mod tests {
     use super::*;
 
-    /// In a ring of six with its root at 0 nobody passes the link opposite to it upwards after going down:
-    /// 3 is the lowest, and a way from 2 to 4 leads by 0 if it is not the shorter one down to 3.
+    /// In a ring of six with its root at 0, no packet crosses the link opposite to the root upwards after a hop down: 3
+    /// is the lowest, and a route from 2 to 4 leads over 0 unless the route down to 3 is shorter.
     #[test]
-    fn nobody_goes_up_after_down() {
+    fn no_route_goes_up_after_down() {
         for form in [
             Form::Ring { switches: 6 },
             Form::Torus { sizes: vec![4, 3] },
@@ -143,7 +143,7 @@ mod tests {
         }
         let ring = Form::Ring { switches: 6 };
         let ways = UpDown::new(&ring, &ring.wiring(1)).unwrap();
-        // Place 5 of the order is switch 3: 2 to 4 could pass it, but not upwards to 4.
+        // Position 5 of the order is switch 3: a route from 2 to 4 could pass it, but not upwards to 4.
         assert_eq!(ways.next(false, 2, 4), Some((1, false)));
     }
 }

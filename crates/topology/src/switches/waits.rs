@@ -1,82 +1,85 @@
 //! Links that packets wait for while they hold others.
 
-/// Waits that close no circle: of each link those that packets wait for while they hold it, and the other way
-/// around; and places of all links that rise along every wait. A new wait moves only the links between its ends, after
-/// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp.
-/// Algorithmics 11, 2007.
+/// Waits without a cycle: for each link the links that packets wait for while they hold it, and the reverse; and
+/// positions of all links that increase along every wait. A new wait moves only the links between its ends, after
+/// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp. Algorithmics 11,
+/// 2007.
 pub(super) struct Waits {
-    wanted: Vec<Vec<u32>>,
+    requested: Vec<Vec<u32>>,
     held: Vec<Vec<u32>>,
-    place: Vec<u32>,
-    /// Whether a search has been at a link.
+    position: Vec<u32>,
+    /// Whether the current search has visited each link.
     seen: Vec<bool>,
 }
 
 impl Waits {
-    /// None among so many links.
+    /// Return no waits among `links` links.
     pub fn new(links: usize) -> Self {
         Self {
-            wanted: vec![Vec::new(); links],
+            requested: vec![Vec::new(); links],
             held: vec![Vec::new(); links],
-            place: (0..links as u32).collect(),
+            position: (0..links as u32).collect(),
             seen: vec![false; links],
         }
     }
 
-    /// Adds waits, or none of them if they would close a circle: the links of that.
-    pub fn take(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
+    /// Add all waits, or none if they would close a cycle: the error is the links of the cycle.
+    pub fn add_all(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
         let mut added = Vec::new();
-        for &(held, wanted) in waits {
-            if self.wanted[held as usize].contains(&wanted) {
+        for &(held, requested) in waits {
+            if self.requested[held as usize].contains(&requested) {
                 continue;
             }
-            if let Err(circle) = self.add(held, wanted) {
-                for (held, wanted) in added.into_iter().rev() {
-                    // The places still rise along the others.
-                    self.wanted[held as usize].pop();
-                    self.held[wanted as usize].pop();
+            if let Err(circle) = self.add(held, requested) {
+                for (held, requested) in added.into_iter().rev() {
+                    // The positions still increase along the other waits.
+                    self.requested[held as usize].pop();
+                    self.held[requested as usize].pop();
                 }
                 return Err(circle);
             }
-            added.push((held, wanted));
+            added.push((held, requested));
         }
         Ok(())
     }
 
-    fn add(&mut self, held: u32, wanted: u32) -> Result<(), Vec<u32>> {
-        let (upper, lower) = (self.place[held as usize], self.place[wanted as usize]);
+    fn add(&mut self, held: u32, requested: u32) -> Result<(), Vec<u32>> {
+        let (upper, lower) = (
+            self.position[held as usize],
+            self.position[requested as usize],
+        );
         if upper >= lower {
-            let after = Self::search(&self.wanted, &mut self.seen, wanted, |link| {
-                self.place[link as usize] <= upper
+            let after = Self::search(&self.requested, &mut self.seen, requested, |link| {
+                self.position[link as usize] <= upper
             });
             if let Some(end) = after.iter().position(|&(link, _)| link == held) {
-                return Err(trace(&after, end));
+                return Err(trace_path(&after, end));
             }
             let before = Self::search(&self.held, &mut self.seen, held, |link| {
-                self.place[link as usize] >= lower
+                self.position[link as usize] >= lower
             });
             let sorted = |found: Vec<(u32, usize)>| {
                 let mut links: Vec<u32> = found.into_iter().map(|(link, _)| link).collect();
-                links.sort_unstable_by_key(|&link| self.place[link as usize]);
+                links.sort_unstable_by_key(|&link| self.position[link as usize]);
                 links
             };
             let links: Vec<u32> = [sorted(before), sorted(after)].concat();
             let mut places: Vec<u32> = links
                 .iter()
-                .map(|&link| self.place[link as usize])
+                .map(|&link| self.position[link as usize])
                 .collect();
             places.sort_unstable();
-            for (link, place) in links.into_iter().zip(places) {
-                self.place[link as usize] = place;
+            for (link, position) in links.into_iter().zip(places) {
+                self.position[link as usize] = position;
             }
         }
-        self.wanted[held as usize].push(wanted);
-        self.held[wanted as usize].push(held);
+        self.requested[held as usize].push(requested);
+        self.held[requested as usize].push(held);
         Ok(())
     }
 
-    /// What can be reached from a link over links within bounds, each with the place in the list of the one
-    /// that it was reached from.
+    /// Return the links reached from a link over links within bounds, each with the list index of the link that it was
+    /// reached from.
     fn search(
         next: &[Vec<u32>],
         seen: &mut [bool],
@@ -102,8 +105,8 @@ impl Waits {
     }
 }
 
-/// The links from the first that was found to one of the others.
-fn trace(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
+/// Return the links from the first one found to the one at index `at`.
+fn trace_path(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
     let mut links = vec![found[at].0];
     while at > 0 {
         at = found[at].1;

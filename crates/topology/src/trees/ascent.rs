@@ -1,9 +1,9 @@
-//! What the deterministic rules choose, and what is left of them on the way down.
+//! The choices of deterministic routing rules, on the way up and on the way down.
 
 use super::{Ascent, Tree, Vertex};
 
 impl Ascent {
-    /// The number that decides the way of a packet, if one does.
+    /// Return the number that determines the route of a packet, if the rule is deterministic.
     pub(super) fn key(self, source: u32, destination: u32) -> Option<u32> {
         match self {
             Self::Adaptive | Self::Random => None,
@@ -12,13 +12,13 @@ impl Ascent {
         }
     }
 
-    /// Whether packets are spread evenly over links that do as well as one another, so that all links between a
-    /// subtree and the rest carry the same.
+    /// Return whether packets are spread evenly over equivalent links, so that all links between a subtree and the rest
+    /// carry the same load.
     pub fn is_spread(self) -> bool {
         self.key(0, 0).is_none()
     }
 
-    /// In words.
+    /// Return a description.
     pub fn description(self) -> &'static str {
         match self {
             Self::Adaptive => "the least loaded link up, as each switch sees it",
@@ -30,16 +30,15 @@ impl Ascent {
 }
 
 impl Tree {
-    /// The link up that a packet takes from a node or switch by a deterministic rule: on level i
-    /// port floor(key / W_i) mod (w p), the key being the number of the destination or of the
-    /// source, W_i the number of switches over a subtree of this level, w and p the parents and the
-    /// parallel links to each (d-mod-k in the form of Zahavi, 2012, Eq. 1). The numbers of the keys
-    /// thus count through all switches of the top before they come back to the first.
+    /// Return the link up that a packet uses from a node or switch by a deterministic rule: on level i port floor(key /
+    /// W_i) mod (w p). The key is the number of the destination or of the source, W_i the number of switches over a
+    /// subtree of this level, w the number of parents and p that of parallel links to each (d-mod-k in the form of
+    /// Zahavi, 2012, Eq. 1). Consecutive keys thus use all switches of the top before they repeat one.
     ///
-    /// `None` when the rule is not deterministic, and at the top.
+    /// The result is `None` if the rule is not deterministic, and at the top.
     ///
     /// # Panics
-    /// When there is no such node or switch.
+    /// The node or switch does not exist.
     pub fn chosen(
         &self,
         ascent: Ascent,
@@ -53,15 +52,14 @@ impl Tree {
         (!ascents.is_empty()).then(|| ascents.start + self.port(level, key))
     }
 
-    /// The link down that a packet takes from a switch to a node below it: the only one, or of
-    /// parallel ones that beside which a packet of the same key would ascend by a deterministic
-    /// rule.
+    /// Return the link down that a packet uses from a switch to a node below it. It is the only link, or the one
+    /// parallel to the link that a packet of the same key would ascend by a deterministic rule.
     ///
-    /// `None` when the node is not below the switch, and when there are parallel links and the rule
-    /// does not say which.
+    /// The result is `None` if the node is not below the switch, or if there are parallel links and the rule does not
+    /// choose among them.
     ///
     /// # Panics
-    /// When there is no such node or switch.
+    /// The node or switch does not exist.
     pub fn chosen_descent(
         &self,
         ascent: Ascent,
@@ -79,7 +77,7 @@ impl Tree {
         Some(descents.start + self.port(level - 1, key) / parents)
     }
 
-    /// Port up that a key gives on a level.
+    /// Return the port up of a key on a level.
     pub(super) fn port(&self, level: usize, key: u32) -> u32 {
         let level = &self.levels[level];
         key / level.lanes % level.up_ports

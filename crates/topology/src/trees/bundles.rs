@@ -1,7 +1,7 @@
 //! Bundles: all links of one direction between a subtree and the rest of the tree.
 //!
-//! As packets may go over any of them, an adaptive ascent sees a tree whose links are the bundles,
-//! each as wide as its links together (the fat tree of C. E. Leiserson, *Fat-trees: universal
+//! Packets may use any of these links, so with adaptive ascent the bundles are the links of the
+//! tree, each as wide as its links together (the fat tree of C. E. Leiserson, *Fat-trees: universal
 //! networks for hardware-efficient supercomputing*, IEEE Trans. Comput. C-34(10), 1985).
 
 use std::collections::BTreeMap;
@@ -11,17 +11,18 @@ use super::links::Crossing;
 use super::tree::Level;
 
 impl Tree {
-    /// Number of bundles: two for each subtree with links up, node by node first, each time that up
-    /// first, then that down.
+    /// Return the number of bundles: two for each subtree with links up, those of nodes first; for
+    /// each subtree the bundle up, then the bundle down.
     pub fn bundle_count(&self) -> u32 {
         let top = self.levels.len() - 1;
         self.first_bundle(top)
     }
 
-    /// The links of a bundle, in the order of the vertices over its subtree and their ports up.
+    /// Return the links of a bundle, in the order of the vertices over its subtree and their ports
+    /// up.
     ///
     /// # Panics
-    /// When there is no such bundle.
+    /// The bundle does not exist.
     pub fn bundle_links(&self, bundle: u32) -> impl Iterator<Item = u32> + '_ {
         let (level, subtree, up) = self.subtree_of(bundle);
         let Level {
@@ -37,12 +38,12 @@ impl Tree {
         })
     }
 
-    /// What one unit of traffic from a node asks of each bundle, if it goes to these destinations in
-    /// equal parts, the node itself left out. Ascending by bundle, without zeros; nothing when no
-    /// other destination is left.
+    /// Return the load of each bundle by one unit of traffic from a node to these destinations in
+    /// equal parts, without the node itself. The result is ascending by bundle, without zeros. It
+    /// is empty if no other destination is left.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// The node does not exist.
     pub fn bundle_shares(&self, source: u32, destinations: &[u32]) -> Vec<(u32, f64)> {
         let mut shares = BTreeMap::new();
         let share = share_of_each(source, destinations);

@@ -1,22 +1,22 @@
-//! What can be wrong with the description of a tree.
+//! Errors in the description of a tree.
 
 use std::fmt;
 
-/// Most nodes of a tree.
+/// Maximum number of nodes of a tree.
 pub const MAX_NODES: u32 = 65_536;
 
-/// Most ports of a switch, up and down together, and of a node.
+/// Maximum number of ports, up and down together, of a switch or node.
 pub const MAX_PORTS: u32 = 4_096;
 
-/// Most directed links of a tree.
+/// Maximum number of directed links of a tree.
 pub const MAX_LINKS: u32 = 1 << 22;
 
-/// What is wrong with the description of a tree.
+/// An error in the description of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreesError {
     /// A tree without switches.
     NoLevels,
-    /// Lists that do not speak of the same levels.
+    /// Lists of different lengths.
     Lengths {
         /// Entries for the links down.
         down: usize,
@@ -27,59 +27,59 @@ pub enum TreesError {
     },
     /// A k-ary tree of k below 2.
     SmallArity {
-        /// The arity asked for.
+        /// The requested arity.
         arity: u32,
     },
     /// A number of links that is zero.
     NoLinks {
         /// The level of switches, from 1 (leaf switches).
         level: u32,
-        /// Which links.
+        /// The kind of links.
         what: &'static str,
     },
     /// A tree of one node.
     OneNode,
-    /// More nodes than can be handled.
+    /// Too many nodes.
     TooManyNodes {
-        /// Nodes asked for; `u64::MAX` when that many or more.
+        /// Requested nodes; `u64::MAX` if there are more.
         nodes: u64,
     },
-    /// More ports than a switch can have.
+    /// Too many ports of a switch.
     TooManyPorts {
         /// The level of switches, from 1 (leaf switches); 0 for nodes.
         level: u32,
-        /// Ports that it would have; `u64::MAX` when that many or more.
+        /// Requested ports; `u64::MAX` if there are more.
         ports: u64,
     },
-    /// More links than can be handled.
+    /// Too many links.
     TooManyLinks {
-        /// Links asked for; `u64::MAX` when that many or more.
+        /// Requested links; `u64::MAX` if there are more.
         links: u64,
     },
     /// Leaf switches whose links up cannot be tapered evenly.
     Taper {
         /// Links down of a leaf switch.
         arity: u32,
-        /// Links down for each link up.
+        /// Ratio of links down to links up.
         taper: u32,
     },
-    /// Links up from the top.
+    /// Links up at the top level.
     PortsAtTop {
         /// The level of switches, from 1 (leaf switches).
         level: u32,
         /// Ports up.
         ports: u32,
     },
-    /// Ports that no number of switches joins.
+    /// Ports that no number of switches can connect.
     Nodes {
-        /// Nodes asked for.
+        /// Requested nodes.
         nodes: u32,
         /// Ports down, level by level, as a list.
         ports: String,
     },
-    /// Parallel links to the top that cannot be shared out.
+    /// Parallel links to the top that cannot be divided evenly.
     Parallel {
-        /// Nodes asked for.
+        /// Requested nodes.
         nodes: u32,
         /// Parallel links.
         parallel: u64,
@@ -91,7 +91,7 @@ pub enum TreesError {
 }
 
 impl TreesError {
-    /// What is wrong.
+    /// Return the problem.
     pub fn problem(&self) -> String {
         match self {
             Self::NoLevels => "no level of switches".to_owned(),
@@ -129,7 +129,7 @@ impl TreesError {
         }
     }
 
-    /// What would be right.
+    /// Return a suggestion.
     pub fn hint(&self) -> String {
         match self {
             Self::NoLevels => "a tree has at least one".to_owned(),

@@ -6,14 +6,14 @@ use std::ops::Range;
 use super::tree::Level;
 use super::{Tree, Vertex};
 
-/// What a link is for.
+/// Kind of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// From a node to a leaf switch.
     Inject,
-    /// From a switch to one of the level above.
+    /// From a switch to one on the level above.
     Up,
-    /// From a switch to one of the level below.
+    /// From a switch to one on the level below.
     Down,
     /// From a leaf switch to a node.
     Eject,
@@ -22,19 +22,19 @@ pub enum LinkKind {
 /// A directed link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// What it is for.
+    /// Its kind.
     pub kind: LinkKind,
-    /// The level of its lower end: 0 for links of nodes, 1 for those between leaf switches and the
-    /// level above them, either way.
+    /// Level of its lower end: 0 for links of nodes, 1 for those between leaf switches and the
+    /// level above them, in either direction.
     pub level: u32,
-    /// Where it begins.
+    /// Its start.
     pub from: Vertex,
-    /// Where it ends.
+    /// Its end.
     pub to: Vertex,
 }
 
 impl fmt::Display for Link {
-    /// The name of all links of its kind and level.
+    /// Write the name of all links of its kind and level.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             LinkKind::Inject => f.write_str("inject"),
@@ -45,24 +45,24 @@ impl fmt::Display for Link {
     }
 }
 
-/// A link seen from the subtree whose nodes it joins to the rest: one of the links up of a vertex
-/// over the subtree, or the link down beside it.
+/// A link between a subtree and the rest of the tree: one of the links up of a vertex over the
+/// subtree, or the parallel link down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Crossing {
     pub up: bool,
     /// Level of the vertex.
     pub level: usize,
-    /// Its position within the level.
+    /// Position of the vertex within the level.
     pub index: u32,
-    /// Port up of it.
+    /// Port up of the vertex.
     pub port: u32,
 }
 
 impl Tree {
-    /// The link of this number.
+    /// Return the link with this number.
     ///
     /// # Panics
-    /// When there is no such link.
+    /// The link does not exist.
     pub fn link(&self, number: u32) -> Link {
         let crossing = self.crossing(number);
         let Crossing { up, level, .. } = crossing;
@@ -83,18 +83,18 @@ impl Tree {
         }
     }
 
-    /// Where a link leads.
+    /// Return the end of a link.
     ///
     /// # Panics
-    /// When there is no such link.
+    /// The link does not exist.
     pub fn target(&self, link: u32) -> Vertex {
         self.link(link).to
     }
 
-    /// The link beside it that leads back.
+    /// Return the link in the opposite direction.
     ///
     /// # Panics
-    /// When there is no such link.
+    /// The link does not exist.
     pub fn reverse(&self, link: u32) -> u32 {
         let crossing = self.crossing(link);
         self.number(Crossing {
@@ -103,10 +103,10 @@ impl Tree {
         })
     }
 
-    /// The links up of a node or switch, port by port; none of the top.
+    /// Return the links up of a node or switch, by port; none at the top.
     ///
     /// # Panics
-    /// When there is no such node or switch.
+    /// The node or switch does not exist.
     pub fn ascents(&self, vertex: Vertex) -> Range<u32> {
         let (level, index) = self.place(vertex);
         let Level {
@@ -116,10 +116,10 @@ impl Tree {
         first..first + up_ports
     }
 
-    /// All links down of a switch, child by child; none of a node.
+    /// Return all links down of a switch, by child; none for a node.
     ///
     /// # Panics
-    /// When there is no such node or switch.
+    /// The node or switch does not exist.
     pub fn all_descents(&self, vertex: Vertex) -> Range<u32> {
         let (level, index) = self.place(vertex);
         let Level {
@@ -131,11 +131,11 @@ impl Tree {
         first..first + down_ports
     }
 
-    /// The links down of a switch that lead on to a node: one, or as many as there are parallel
-    /// ones. `None` when the node is not below the switch.
+    /// Return the links down of a switch that lead to a node: one, or as many as there are parallel
+    /// links. `None` if the node is not below the switch.
     ///
     /// # Panics
-    /// When there is no such switch or node.
+    /// The switch or node does not exist.
     pub fn descents(&self, switch: u32, destination: u32) -> Option<Range<u32>> {
         let (level, index) = self.place(Vertex::Switch(switch));
         assert!(destination < self.node_count(), "node {destination}");
@@ -149,7 +149,7 @@ impl Tree {
         Some(first..first + level.down.parallel)
     }
 
-    /// From the number of a link.
+    /// Return the crossing of a link number.
     pub(super) fn crossing(&self, link: u32) -> Crossing {
         let count = self.link_count();
         assert!(
@@ -193,7 +193,7 @@ impl Tree {
         }
     }
 
-    /// To the number of a link.
+    /// Return the link number of a crossing.
     pub(super) fn number(&self, crossing: Crossing) -> u32 {
         let Crossing {
             up,
@@ -212,7 +212,7 @@ impl Tree {
             + port / above.down.parents
     }
 
-    /// Position, within its level, of the upper end.
+    /// Return the position, within its level, of the upper end.
     fn parent(&self, crossing: Crossing) -> u32 {
         let Crossing {
             level, index, port, ..

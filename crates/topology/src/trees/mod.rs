@@ -1,4 +1,4 @@
-//! Fat trees: nodes below levels of switches, with several ways up and one way down.
+//! Fat trees: nodes below levels of switches, with several routes up and one route down.
 //!
 //! S. Coll, F. Petrini, E. Frachtenberg, A. Hoisie, *Performance evaluation of I/O traffic and
 //! placement of I/O nodes on a high performance network*, called the QsNET paper below, describes a
@@ -10,7 +10,7 @@
 //! 2012).
 //!
 //! A packet ascends to one of the nearest common ancestors of its two nodes, over any links up, and
-//! descends from there; whichever switch it has reached, only one child leads on.
+//! descends from there. On the way down only one child of each switch leads to the destination.
 
 mod ascent;
 mod bundles;

@@ -5,11 +5,11 @@ use super::tree::Level;
 use crate::deadlock::{self, DependencyCycle, Numbering};
 
 impl Tree {
-    /// The level of the nearest common ancestors of two nodes, to which a packet between them
-    /// ascends; 0 for a node and itself.
+    /// Return the level of the nearest common ancestors of two nodes, to which a packet between
+    /// them ascends; 0 for a node and itself.
     ///
     /// # Panics
-    /// When there is no such node.
+    /// The node does not exist.
     pub fn level_between(&self, source: u32, destination: u32) -> u32 {
         let count = self.node_count();
         assert!(
@@ -21,11 +21,12 @@ impl Tree {
         level.expect("the top is above all nodes") as u32
     }
 
-    /// The links that a packet may ask for next while it holds this one: after a link up, those up
-    /// from there, and those down to the other children; after a link down, those further down.
+    /// Return the links that a packet may request next while it holds this one: after a link up,
+    /// the links up from there and those down to the other children; after a link down, the links
+    /// further down.
     ///
     /// # Panics
-    /// When there is no such link.
+    /// The link does not exist.
     pub fn successors(&self, link: u32) -> impl Iterator<Item = u32> + use<> {
         let crossing = self.crossing(link);
         let to = self.target(link);
@@ -44,12 +45,12 @@ impl Tree {
         )
     }
 
-    /// Proof that packets cannot wait for one another in a circle, whichever links they choose: a
-    /// numbering of the links that rises along every route. (The numbers of the links themselves are
-    /// another.) It holds for every rule of ascent, as all of them choose among the same links.
+    /// Prove that packets cannot deadlock, whichever links they choose: return a numbering of the
+    /// links that increases along every route. (The numbers of the links themselves also do so.) It
+    /// holds for every rule of ascent, as all of them choose among the same links.
     ///
     /// # Errors
-    /// The circle; there is none in any tree.
+    /// The cycle; no tree has one.
     pub fn check_deadlock(&self) -> Result<Numbering, DependencyCycle> {
         deadlock::check(self.link_count() as usize, |link| {
             self.successors(link as u32).map(|next| next as usize)

@@ -1,4 +1,4 @@
-//! How a tree is described: plain values.
+//! Descriptions of trees as plain values.
 
 use std::fmt;
 
@@ -6,44 +6,45 @@ use super::{MAX_LINKS, MAX_NODES, MAX_PORTS, TreesError};
 
 /// A fat tree.
 ///
-/// Its switches are on levels 1 (leaf switches) to h (the top, without links up); its nodes are
-/// level 0.
+/// Its nodes are on level 0, its switches on levels 1 (leaf switches) to h (the top, without links
+/// up).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// A k-ary n-tree: each switch has `arity` links down and, but for the top, as many up (section
-    /// 2.2 of the QsNET paper: 4-ary, of dimension 3). The same as XGFT(n; k, .. k; 1, k, .. k).
+    /// A k-ary n-tree: each switch has `arity` links down and, except at the top, as many up
+    /// (section 2.2 of the QsNET paper: 4-ary, of dimension 3). It equals XGFT(n; k, .. k; 1, k, ..
+    /// k).
     KAry {
-        /// k: links down, and up, of a switch; 2 or more.
+        /// k: links down and links up of a switch, 2 or more.
         arity: u32,
-        /// n: levels of switches; there are k^n nodes.
+        /// n: levels of switches. The tree has k^n nodes.
         levels: u32,
     },
-    /// An extended generalised fat tree XGFT(h; m; w), with `parallel` other than 1 a parallel
-    /// ports generalised fat tree PGFT(h; m; w; p). One entry of each list for each level of
-    /// switches, that of the leaf switches first. The nodes are the product of `down`.
+    /// An extended generalised fat tree XGFT(h; m; w), or, if `parallel` differs from 1, a parallel
+    /// ports generalised fat tree PGFT(h; m; w; p). Each list has one entry for each level of
+    /// switches, that of the leaf switches first. The number of nodes is the product of `down`.
     Generalised {
         /// m: children of a switch of this level.
         down: Vec<u32>,
-        /// w: parents that each child has on this level. The first entry is for nodes, the next for
-        /// leaf switches. A next entry below an entry of `down` tapers the tree.
+        /// w: parents of each child on this level. The first entry is for nodes, the next for leaf
+        /// switches. An entry below the previous entry of `down` tapers the tree.
         up: Vec<u32>,
         /// p: links between a child and each of its parents on this level.
         parallel: Vec<u32>,
     },
 }
 
-/// Which of its links up a packet takes that has to go higher.
+/// Selection of a link up for packets that have to ascend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ascent {
-    /// The least loaded, as switches see it.
+    /// The least loaded link, as seen by the switch.
     Adaptive,
-    /// The one that the number of the destination gives (d-mod-k): all packets to a node meet at
-    /// one switch of each level.
+    /// The link determined by the number of the destination (d-mod-k): all packets to a node meet
+    /// at one switch of each level.
     Destination,
-    /// The one that the number of the source gives (s-mod-k): all packets of a node part from one
+    /// The link determined by the number of the source (s-mod-k): all packets of a node use one
     /// switch of each level.
     Source,
-    /// Any, with the same probability, drawn for each packet.
+    /// Any link, at random for each packet, all with the same probability.
     Random,
 }
 
@@ -56,7 +57,7 @@ pub struct Ports {
     pub up: u32,
 }
 
-/// One level of switches: how they are joined to the level below.
+/// Connection of one level of switches to the level below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Joint {
     pub children: u32,
@@ -65,11 +66,11 @@ pub(super) struct Joint {
 }
 
 impl Shape {
-    /// A k-ary n-tree but for its leaf switches, which have only one link up for every `taper` links
-    /// down, so that there are as many times fewer switches above them.
+    /// Return a k-ary n-tree whose leaf switches have only one link up for every `taper` links
+    /// down. The number of switches above them is smaller by the same factor.
     ///
     /// # Errors
-    /// When `taper` does not divide `arity`, and those of [`check`](Self::check).
+    /// `taper` does not divide `arity`; and those of [`check`](Self::check).
     pub fn tapered(arity: u32, levels: u32, taper: u32) -> Result<Self, TreesError> {
         let k_ary = Self::KAry { arity, levels };
         k_ary.check()?;
@@ -88,9 +89,10 @@ impl Shape {
         })
     }
 
-    /// The tree of so many nodes, each with one link, that switches with these ports make, leaf
-    /// switches first. Switches have one link to each of their parents; only between the two topmost
-    /// levels there may be more, as when a top with ports to spare joins few switches.
+    /// Return the tree with `nodes` nodes of one link each, whose switches have these ports, leaf
+    /// switches first. Switches have one link to each of their parents. Only between the two
+    /// topmost levels there may be several, for example if a top with many ports joins few
+    /// switches.
     ///
     /// ```
     /// use isthmus_topology::trees::{Ports, Shape};
@@ -105,8 +107,8 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// When ports are left over, or missing, whatever the number of switches: the tree does not
-    /// close. Those of [`check`](Self::check).
+    /// Ports are left over or missing for any number of switches, so the tree does not close; and
+    /// those of [`check`](Self::check).
     pub fn from_ports(nodes: u32, ports: &[Ports]) -> Result<Self, TreesError> {
         let Some((top, lower)) = ports.split_last() else {
             return Err(TreesError::NoLevels);
@@ -145,7 +147,7 @@ impl Shape {
                 });
             }
             let last = ports.len() - 1;
-            // It divides a `u32`.
+            // It divides a `u32`, so it fits.
             parallel[last] = spare as u32;
             down[last] /= parallel[last];
             up[last] /= parallel[last];
@@ -155,7 +157,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     ///
     /// # Errors
     /// Those of [`check`](Self::check).
@@ -165,11 +167,11 @@ impl Shape {
         Ok(nodes)
     }
 
-    /// Whether there is such a tree.
+    /// Check that the tree is possible.
     ///
     /// # Errors
-    /// When the lists are of different lengths, a number of links is zero, or there are too many
-    /// nodes, ports or links.
+    /// The lists have different lengths, a number of links is zero, or there are too many nodes,
+    /// ports or links.
     pub fn check(&self) -> Result<(), TreesError> {
         let joints = self.joints()?;
         for (level, joint) in (1..).zip(&joints) {
@@ -205,14 +207,15 @@ impl Shape {
                 return Err(TreesError::TooManyLinks { links });
             }
             if let Some(joint) = joints.get(level) {
-                // Exact: the next level has as many times the parents as it has fewer subtrees.
+                // The division is exact: the next level has `parents` times the vertices per
+                // subtree and 1 / `children` of the subtrees.
                 vertices = vertices / u64::from(joint.children) * u64::from(joint.parents);
             }
         }
         Ok(())
     }
 
-    /// The levels of switches, not checked but for their number.
+    /// Return the levels of switches. Only their number is checked.
     pub(super) fn joints(&self) -> Result<Vec<Joint>, TreesError> {
         match self {
             Self::KAry { levels: 0, .. } => Err(TreesError::NoLevels),

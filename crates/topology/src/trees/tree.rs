@@ -8,20 +8,20 @@ use super::{Shape, TreesError};
 /// A fat tree of nodes and switches joined by directed links.
 ///
 /// Nodes are `0..node_count`, switches `0..switch_count`, those of level 1 (leaf switches) first.
-/// The nodes below a switch of level i are one of the aligned runs of M_i nodes, M_i the product of
-/// the children on levels 1 to i; over each of these *subtrees* there are W_i such switches, W_i the
-/// product of the parents on these levels. The position of a switch within its level is
-/// subtree * W_i + *lane*; the lane in turn is the sequence of the parents, first to last, that a
-/// packet has chosen from any node of the subtree on its way to the switch.
+/// The nodes below a switch of level i are an aligned range of M_i nodes, with M_i the product of
+/// the children on levels 1 to i. Over each of these *subtrees* there are W_i such switches, with
+/// W_i the product of the parents on these levels. The position of a switch within its level is
+/// subtree * W_i + *lane*. The lane encodes the parents, first to last, that a packet chooses from
+/// any node of the subtree on its way to the switch.
 ///
 /// In the tree of the QsNET paper, leaf switch = node / 4 and group = node / 16: port j up of a leaf
 /// switch leads to switch (group, j) of level 2, at group * 4 + j; port k of that leads to switch
 /// (j, k) of level 3, at j * 4 + k.
 ///
-/// Ports up of a vertex are numbered so that port q leads to parent q mod w of w, over the parallel
-/// link q / w; ports down child by child, parallel links of a child next to one another. Links are
-/// numbered such that numbers rise along every route: first those up, level by level, vertex by
-/// vertex, port by port; then those down from the top level to the leaf switches, likewise.
+/// Port q up of a vertex leads to parent q mod w of w, over parallel link q / w. Ports down are
+/// numbered child by child, with parallel links of a child next to one another. Link numbers
+/// increase along every route: first the links up, by level, vertex and port; then those down from
+/// the top level to the leaf switches, likewise.
 ///
 /// ```
 /// use isthmus_topology::trees::{Shape, Tree, Vertex};
@@ -38,30 +38,30 @@ use super::{Shape, TreesError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     shape: Shape,
-    /// From level 0 (nodes) to the top.
+    /// Levels from 0 (nodes) to the top.
     pub(super) levels: Vec<Level>,
 }
 
 /// The vertices of one level, and their links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level {
-    /// Nodes below one of its vertices: M_i.
+    /// M_i: nodes below one of its vertices.
     pub subtree: u32,
-    /// Vertices over one subtree: W_i.
+    /// W_i: vertices over one subtree.
     pub lanes: u32,
-    /// How many vertices.
+    /// Number of vertices.
     pub count: u32,
     /// Number of its first switch; 0 for nodes.
     pub first_switch: u32,
-    /// How it is joined to the level below; for nodes, to nothing.
+    /// Connection to the level below; none for nodes.
     pub down: Joint,
-    /// Ports down of each.
+    /// Ports down of each vertex.
     pub down_ports: u32,
     /// Number of its first link down.
     pub first_down: u32,
-    /// How it is joined to the level above; for the top, to nothing.
+    /// Connection to the level above; none for the top.
     pub up: Joint,
-    /// Ports up of each.
+    /// Ports up of each vertex.
     pub up_ports: u32,
     /// Number of its first link up.
     pub first_up: u32,
@@ -70,20 +70,20 @@ pub(super) struct Level {
 /// A node or a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vertex {
-    /// The node of this number.
+    /// The node with this number.
     Node(u32),
-    /// The switch of this number.
+    /// The switch with this number.
     Switch(u32),
 }
 
-const NOTHING: Joint = Joint {
+const NO_JOINT: Joint = Joint {
     children: 1,
     parents: 1,
     parallel: 0,
 };
 
 impl Tree {
-    /// The tree of this shape.
+    /// Return the tree of this shape.
     ///
     /// # Errors
     /// Those of [`Shape::check`].
@@ -95,10 +95,10 @@ impl Tree {
         let (mut subtree, mut lanes, mut switches, mut links) = (1, 1, 0, 0);
         for level in 0..=joints.len() {
             let down = match level {
-                0 => NOTHING,
+                0 => NO_JOINT,
                 _ => joints[level - 1],
             };
-            let up = joints.get(level).copied().unwrap_or(NOTHING);
+            let up = joints.get(level).copied().unwrap_or(NO_JOINT);
             subtree *= down.children;
             lanes *= down.parents;
             let count = node_count / subtree * lanes;
@@ -130,59 +130,59 @@ impl Tree {
         })
     }
 
-    /// Name for people, such as "4-ary 3-tree".
+    /// Return a readable name, such as "4-ary 3-tree".
     pub fn name(&self) -> String {
         self.shape.to_string()
     }
 
-    /// The shape that it is of.
+    /// Return the shape.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub fn node_count(&self) -> u32 {
         self.levels[0].count
     }
 
-    /// Levels of switches; the top is the one of this number.
+    /// Return the number of levels of switches, which is also the number of the top level.
     pub fn level_count(&self) -> u32 {
         self.levels.len() as u32 - 1
     }
 
-    /// Number of switches.
+    /// Return the number of switches.
     pub fn switch_count(&self) -> u32 {
         let top = self.top();
         top.first_switch + top.count
     }
 
-    /// Number of directed links; as many lead up as down.
+    /// Return the number of directed links, half of them up and half down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Nodes have no links down; their links would have the last numbers.
+        // Nodes have no links down, but these would have the last numbers.
         nodes.first_down
     }
 
-    /// The switches of a level, 1 (leaf switches) to [`level_count`](Self::level_count).
+    /// Return the switches of a level, 1 (leaf switches) to [`level_count`](Self::level_count).
     ///
     /// # Panics
-    /// When there is no such level of switches.
+    /// The level of switches does not exist.
     pub fn switches_of(&self, level: u32) -> Range<u32> {
         assert!(level > 0, "level 0 has nodes");
         let level = &self.levels[level as usize];
         level.first_switch..level.first_switch + level.count
     }
 
-    /// The level of a switch, or 0 for a node.
+    /// Return the level of a switch, or 0 for a node.
     ///
     /// # Panics
-    /// When there is no such switch.
+    /// The switch does not exist.
     pub fn level_of(&self, vertex: Vertex) -> u32 {
         self.place(vertex).0 as u32
     }
 
-    /// How many nodes are below a switch of this level; they have consecutive numbers, the first of
-    /// which is a multiple of this.
+    /// Return the number of nodes below a switch of this level. Their numbers are consecutive, and
+    /// the first is a multiple of this number.
     pub fn subtree_size(&self, level: u32) -> u32 {
         self.levels[level as usize].subtree
     }
@@ -191,7 +191,7 @@ impl Tree {
         self.levels.last().expect("a tree has levels")
     }
 
-    /// Level and position within it.
+    /// Return the level and the position within it.
     pub(super) fn place(&self, vertex: Vertex) -> (usize, u32) {
         match vertex {
             Vertex::Node(node) => {

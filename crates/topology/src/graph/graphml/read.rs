@@ -51,7 +51,7 @@ pub(in crate::graph) fn read(text: &str) -> Result<Graph, GraphError> {
     parser.finish()
 }
 
-/// Line numbers of rising byte offsets.
+/// Line numbers of ascending byte offsets.
 struct Lines<'a> {
     text: &'a [u8],
     offset: usize,
@@ -94,11 +94,11 @@ struct ReadEdge {
 struct Data {
     name: String,
     value: String,
-    /// Whether there are elements inside, as drawing programs put them.
+    /// Whether the data contain elements, as those of drawing programs do.
     nested: bool,
 }
 
-/// What an open element is to the parser.
+/// An open element, as the parser sees it.
 enum Open {
     Root,
     Key(String),
@@ -109,7 +109,7 @@ enum Open {
     /// A port of a node or an edge, to which its data belong.
     Port,
     Data(Data),
-    /// Anything that carries nothing for us: descriptions, elements of other vocabularies.
+    /// An element without relevant content: descriptions, elements of other vocabularies.
     Other,
 }
 
@@ -142,8 +142,8 @@ impl Parser {
             (None, _) => return refuse("cannot be the outermost; it must be \"graphml\""),
             (Some(Open::Root), "key") => {
                 let mut attributes = attributes(start)?;
-                let id = take(&mut attributes, "key", "id")?;
-                // What drawing programs keep for themselves has no name but a type.
+                let id = take_attribute(&mut attributes, "key", "id")?;
+                // Private keys of drawing programs have a type instead of a name.
                 let name = attributes.remove("attr.name");
                 let key = Key {
                     name: name
@@ -177,7 +177,7 @@ impl Parser {
             }
             (Some(Open::Graph), "node") => {
                 let mut attributes = attributes(start)?;
-                let id = take(&mut attributes, "node", "id")?;
+                let id = take_attribute(&mut attributes, "node", "id")?;
                 Open::Node(id, self.with_defaults("node", attributes))
             }
             (Some(Open::Graph), "edge") => Open::Edge(self.edge(start)?),
@@ -193,7 +193,7 @@ impl Parser {
                 "data",
             ) => {
                 let mut attributes = attributes(start)?;
-                let key = take(&mut attributes, "data", "key")?;
+                let key = take_attribute(&mut attributes, "data", "key")?;
                 let Some(declared) = self.keys.get(&key) else {
                     return Err(GraphProblem::UnknownKey { key });
                 };
@@ -215,8 +215,8 @@ impl Parser {
     fn edge(&self, start: &BytesStart) -> Result<ReadEdge, GraphProblem> {
         let mut attributes = attributes(start)?;
         let ends = [
-            take(&mut attributes, "edge", "source")?,
-            take(&mut attributes, "edge", "target")?,
+            take_attribute(&mut attributes, "edge", "source")?,
+            take_attribute(&mut attributes, "edge", "target")?,
         ];
         let directed = match attributes.remove("directed").as_deref() {
             None => self.directed,
@@ -230,7 +230,7 @@ impl Parser {
                 });
             }
         };
-        // GraphML defines these; they only name the edge and its plugs.
+        // GraphML defines these attributes. They only identify the edge and its ports.
         for defined in ["id", "sourceport", "targetport"] {
             attributes.remove(defined);
         }
@@ -244,8 +244,8 @@ impl Parser {
         })
     }
 
-    /// Defaults, and the XML attributes that are left of an element. Those with a dot (`yfiles.foldertype`,
-    /// `parse.indegree`) are notes of programs to themselves.
+    /// Return the defaults and the remaining XML attributes of an element. Attributes with a dot (`yfiles.foldertype`,
+    /// `parse.indegree`) are internal to other programs and ignored.
     fn with_defaults(&self, domain: &str, written: HashMap<String, String>) -> Attributes {
         let defaults = self
             .keys
@@ -295,7 +295,7 @@ impl Parser {
     }
 
     fn text(&mut self, text: &str) {
-        // Text of elements inside data (labels of drawing programs) counts as the data's own.
+        // Text of elements inside data (labels of drawing programs) belongs to the data.
         for (_, open) in self.open.iter_mut().rev() {
             match open {
                 Open::Data(data) => return data.value.push_str(text),
@@ -323,7 +323,7 @@ impl Parser {
         }
         let mut edges = Vec::with_capacity(self.edges.len());
         for ReadEdge { ends, edge, line } in self.edges {
-            // Edges may come before the nodes they name.
+            // Edges may precede their nodes.
             let find = |name: &String| {
                 self.graph.find(name).ok_or_else(|| {
                     let name = name.clone();
@@ -343,7 +343,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
         if attribute.key.prefix().is_some() || attribute.key.as_ref() == "xmlns" {
-            // Of another vocabulary.
+            // The attribute belongs to another vocabulary.
             continue;
         }
         let value = attribute
@@ -355,7 +355,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     Ok(attributes)
 }
 
-fn take(
+fn take_attribute(
     attributes: &mut HashMap<String, String>,
     element: &'static str,
     attribute: &'static str,

@@ -2,20 +2,21 @@
 
 use super::Neighborhoods;
 
-/// The best of two bounds, both from the dual of covering: give every node a share such that no
-/// closed neighbourhood holds more than 1; then no dominating set is smaller than the sum.
+/// Return the best of two bounds, both from the dual of covering. Give every node a share such that
+/// no closed neighbourhood contains more than 1; then no dominating set is smaller than the sum.
 pub(super) fn lower(neighborhoods: &Neighborhoods) -> u32 {
-    packing(neighborhoods).max(fractional(neighborhoods))
+    packing_bound(neighborhoods).max(fractional_bound(neighborhoods))
 }
 
-/// Shares of 1 for nodes more than two hops apart, taken where neighbourhoods are small first.
-fn packing(neighborhoods: &Neighborhoods) -> u32 {
+/// Return the bound from shares of 1 for nodes more than two hops apart, small neighbourhoods
+/// first.
+fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     let mut nodes: Vec<u32> = (0..neighborhoods.node_count()).collect();
-    nodes.sort_by_key(|&node| (neighborhoods.of(node).len(), node));
+    nodes.sort_by_key(|&node| (neighborhoods.closed(node).len(), node));
     let mut taken = vec![false; nodes.len()];
     let mut count = 0;
     for node in nodes {
-        let neighborhood = neighborhoods.of(node);
+        let neighborhood = neighborhoods.closed(node);
         if neighborhood.iter().all(|&member| !taken[member as usize]) {
             for &member in neighborhood {
                 taken[member as usize] = true;
@@ -26,16 +27,16 @@ fn packing(neighborhoods: &Neighborhoods) -> u32 {
     count
 }
 
-/// Each node has the share 1 / (the largest neighbourhood that it is in); for a regular network
-/// this is the sphere-covering bound.
-fn fractional(neighborhoods: &Neighborhoods) -> u32 {
-    // Shares are counted by size, so that sums of equal fractions stay exact.
+/// Return the bound from the share 1 / (size of the largest neighbourhood that contains the node)
+/// for each node. For a regular network this is the sphere-covering bound.
+fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
+    // Shares are counted by size, so sums of equal fractions stay exact.
     let mut nodes_by_size: Vec<u64> = Vec::new();
     for node in 0..neighborhoods.node_count() {
         let sizes = neighborhoods
-            .of(node)
+            .closed(node)
             .iter()
-            .map(|&member| neighborhoods.of(member).len());
+            .map(|&member| neighborhoods.closed(member).len());
         let largest = sizes.max().unwrap_or(1);
         if nodes_by_size.len() <= largest {
             nodes_by_size.resize(largest + 1, 0);
@@ -48,7 +49,7 @@ fn fractional(neighborhoods: &Neighborhoods) -> u32 {
         .skip(1)
         .map(|(size, &nodes)| nodes as f64 / size as f64)
         .sum();
-    // Errs low by more than the rounding of the sum, never high.
+    // The result is lower than the sum by more than its rounding error, never higher.
     (sum * (1.0 - 1e-9)).ceil() as u32
 }
 
@@ -68,7 +69,8 @@ mod tests {
 
     #[test]
     fn leaves_far_apart_need_a_node_each() {
-        // Three stars in a row, joined at their hubs: small shares at the hubs, but three leaves.
+        // Three stars in a row, joined at their hubs: the shares at the hubs are small, but three
+        // leaves are far apart.
         let text = "h i\ni j\nh a\nh b\nh c\ni d\ni e\ni f\nj k\nj l\nj m";
         let graph = Graph::from_edge_list(text).unwrap();
         assert_eq!(lower(&Neighborhoods::new(&graph)), 3);

@@ -1,25 +1,25 @@
-//! The exact minimum, as a 0-1 program for the solver library.
+//! The exact minimum by a 0-1 program for the solver library.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOptions, SolveOutcome, Variable};
 
 use super::Neighborhoods;
 
 pub(super) struct Solved {
-    /// The best set that the solver found, if any; to be checked by the caller.
+    /// Best set of the solver, if any. The caller must check it.
     pub pes: Option<Vec<u32>>,
-    /// What the solver proved, 0 if nothing.
+    /// Proven lower bound, 0 if nothing was proven.
     pub lower_bound: u32,
 }
 
-/// Minimises the number of nodes chosen, such that each closed neighbourhood has one; begins with
-/// the set `start` and opens at most `nodes_max` nodes of the search tree.
+/// Minimise the number of chosen nodes such that each closed neighbourhood has one. Start with the
+/// set `start`, and open at most `nodes_max` nodes of the search tree.
 pub(super) fn solve(neighborhoods: &Neighborhoods, start: &[u32], nodes_max: u64) -> Solved {
     let mut problem = Problem::new(OptimizationDirection::Minimize);
     let chosen: Vec<Variable> = (0..neighborhoods.node_count())
         .map(|_| problem.add_binary_var(1.0))
         .collect();
     for node in 0..neighborhoods.node_count() {
-        let members = neighborhoods.of(node).iter();
+        let members = neighborhoods.closed(node).iter();
         let terms: Vec<_> = members
             .map(|&member| (chosen[member as usize], 1.0))
             .collect();
@@ -32,14 +32,15 @@ pub(super) fn solve(neighborhoods: &Neighborhoods, start: &[u32], nodes_max: u64
         hint[pe as usize] = 1.0;
     }
     options.warm_start = Some(chosen.iter().copied().zip(hint).collect());
-    // Choosing all nodes is feasible, so an error can only be numerical trouble: nothing is proven.
+    // The set of all nodes is feasible, so an error can only be a numerical problem: nothing is
+    // proven.
     let Ok(outcome) = problem.solve_with(options) else {
         return Solved {
             pes: None,
             lower_bound: 0,
         };
     };
-    // The optimum is an integer, and far fewer than 10^6 nodes make rounding errors this small.
+    // The optimum is an integer, and far fewer than 10^6 nodes keep rounding errors this small.
     let bound = outcome.stats().best_bound.unwrap_or(0.0);
     let lower_bound = (bound - 1e-6).ceil().max(0.0) as u32;
     let pes = match outcome {

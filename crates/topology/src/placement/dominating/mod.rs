@@ -1,7 +1,7 @@
-//! Minimum dominating sets: the fewest I/O nodes that leave every PE within one hop of one.
+//! Minimum dominating sets: the smallest number of I/O nodes with every PE within one hop of one.
 //!
-//! Finding one is NP-complete (section 3.2 of the hypercube paper), so there is a budget: small
-//! networks are solved exactly, larger ones get a good set and a lower bound on the best.
+//! This is NP-complete (section 3.2 of the hypercube paper), so the work has a limit. Small
+//! networks are solved exactly; for larger ones the result is a good set and a lower bound.
 
 mod bound;
 mod exact;
@@ -9,20 +9,20 @@ mod search;
 
 use crate::Adjacency;
 
-/// How much work goes into a dominating set. The limits count work, not time, so that the result
-/// is the same on every machine.
+/// Limits of the work for a dominating set. They count steps, not time, so the result is the same
+/// on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Largest number of PEs that the exact solver is asked about; 0 never asks it.
+    /// Largest number of PEs for the exact solver; 0 for no solver.
     pub solver_pes_max: u32,
     /// Branch-and-bound nodes that the solver may open.
     pub solver_nodes_max: u64,
-    /// Elementary steps of local search.
+    /// Maximum steps of the local search.
     pub search_steps_max: u64,
 }
 
 impl Default for Budget {
-    /// A few seconds at most.
+    /// Limits for a few seconds at most.
     fn default() -> Self {
         Self {
             solver_pes_max: 128,
@@ -32,7 +32,7 @@ impl Default for Budget {
     }
 }
 
-/// A dominating set and what is known of the smallest.
+/// A dominating set and a lower bound of the minimum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DominatingSet {
     pes: Vec<u32>,
@@ -40,11 +40,11 @@ pub struct DominatingSet {
 }
 
 impl DominatingSet {
-    /// Looks for a smallest dominating set of `network`: greedy, then local search, then, where the
-    /// budget allows, an exact solver that starts from what these found.
+    /// Search a smallest dominating set of `network`: greedy, then local search, then, if the
+    /// budget permits, an exact solver that starts from the best set.
     ///
-    /// `start` may offer a set to begin with; it is used if it dominates and is smaller than what
-    /// greedy finds.
+    /// `start` may provide an initial set. It is used if it dominates and is smaller than the
+    /// greedy set.
     pub fn find(network: &impl Adjacency, start: Option<&[u32]>, budget: Budget) -> Self {
         let neighborhoods = Neighborhoods::new(network);
         let mut lower_bound = bound::lower(&neighborhoods);
@@ -77,26 +77,26 @@ impl DominatingSet {
         Self { pes, lower_bound }
     }
 
-    /// The PEs of the set, ascending.
+    /// Return the PEs of the set, ascending.
     pub fn pes(&self) -> &[u32] {
         &self.pes
     }
 
-    /// No dominating set is smaller than this.
+    /// Return the lower bound: no dominating set is smaller.
     pub fn lower_bound(&self) -> u32 {
         self.lower_bound
     }
 
-    /// Whether the set is proven to be a smallest one.
+    /// Return whether the set is proven to be a smallest one.
     pub fn is_optimal(&self) -> bool {
         self.pes.len() as u32 <= self.lower_bound
     }
 }
 
-/// The closed neighbourhood of every node, itself included, in one block of memory.
+/// The closed neighbourhood of every node (the node and its neighbours), in one block of memory.
 struct Neighborhoods {
     members: Vec<u32>,
-    /// Where each node's members start; one entry more than nodes.
+    /// Index of each node's first member, and the length of `members` at the end.
     start: Vec<usize>,
 }
 
@@ -116,8 +116,8 @@ impl Neighborhoods {
         self.start.len() as u32 - 1
     }
 
-    /// `node` and its neighbours.
-    fn of(&self, node: u32) -> &[u32] {
+    /// Return `node` and its neighbours.
+    fn closed(&self, node: u32) -> &[u32] {
         &self.members[self.start[node as usize]..self.start[node as usize + 1]]
     }
 
@@ -127,7 +127,7 @@ impl Neighborhoods {
             if pe >= self.node_count() {
                 return false;
             }
-            for &node in self.of(pe) {
+            for &node in self.closed(pe) {
                 covered[node as usize] = true;
             }
         }
@@ -145,7 +145,7 @@ mod tests {
         DominatingSet::find(network, None, Budget::default())
     }
 
-    /// Size of the smallest dominating set by trying all sets.
+    /// Return the size of the smallest dominating set by trying all sets.
     fn smallest(network: &impl Adjacency) -> u32 {
         let count = network.node_count();
         let masks: Vec<u32> = (0..count)
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_offered_is_used_only_if_it_dominates() {
+    fn an_initial_set_is_used_only_if_it_dominates() {
         let cube = Hypercube::new(4).unwrap();
         let budget = Budget {
             solver_pes_max: 0,

@@ -2,16 +2,16 @@
 
 use super::Neighborhoods;
 
-/// Takes the node that covers the most nodes not covered yet, the lowest of equals, until all are;
-/// then drops nodes, last taken first, that are not needed after all.
+/// Return a dominating set by greedy choice: add the node that covers the most uncovered nodes, the
+/// lowest of equal ones, until all are covered. Then drop unnecessary nodes, the last added first.
 pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     let count = neighborhoods.node_count() as usize;
     let mut covers = vec![0u32; count];
     let mut gain: Vec<u32> = (0..count as u32)
-        .map(|node| neighborhoods.of(node).len() as u32)
+        .map(|node| neighborhoods.closed(node).len() as u32)
         .collect();
-    // Nodes by the gain they had when they were put there. Gains only fall, so once a level is
-    // reached nothing is added to it.
+    // Nodes by their gain at the time of insertion. Gains only decrease, so a level stays unchanged
+    // once it is reached.
     let mut by_gain: Vec<Vec<u32>> = Vec::new();
     for (node, &gain) in gain.iter().enumerate() {
         if by_gain.len() <= gain as usize {
@@ -30,10 +30,10 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
                 continue;
             }
             pes.push(pe);
-            for &node in neighborhoods.of(pe) {
+            for &node in neighborhoods.closed(pe) {
                 covers[node as usize] += 1;
                 if covers[node as usize] == 1 {
-                    for &other in neighborhoods.of(node) {
+                    for &other in neighborhoods.closed(node) {
                         gain[other as usize] -= 1;
                     }
                 }
@@ -42,7 +42,7 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     }
     let mut kept = Vec::with_capacity(pes.len());
     while let Some(pe) = pes.pop() {
-        let neighborhood = neighborhoods.of(pe);
+        let neighborhood = neighborhoods.closed(pe);
         if neighborhood.iter().all(|&node| covers[node as usize] > 1) {
             for &node in neighborhood {
                 covers[node as usize] -= 1;
@@ -54,10 +54,10 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     kept
 }
 
-/// Looks for smaller sets by local search with weights on uncovered nodes: drop a node from a
-/// dominating set, then exchange nodes until all are covered again; nodes that stay uncovered grow
-/// in weight until something gives way. Stops at `size_min` nodes or after `steps_max` elementary
-/// steps (weight changes and comparisons).
+/// Search smaller sets by local search with weights on uncovered nodes. Drop a node from a
+/// dominating set, then exchange nodes until all are covered again. The weights of uncovered nodes
+/// increase until an exchange helps. Stop at `size_min` nodes or after `steps_max` elementary steps
+/// (weight changes and comparisons).
 pub(super) fn improve(
     neighborhoods: &Neighborhoods,
     pes: Vec<u32>,
@@ -85,17 +85,17 @@ pub(super) fn improve(
 struct Search<'a> {
     neighborhoods: &'a Neighborhoods,
     chosen: Vec<u32>,
-    /// Place in `chosen`, `u32::MAX` outside.
+    /// Index in `chosen`, or `u32::MAX`.
     place: Vec<u32>,
-    /// How many chosen nodes cover each node.
+    /// Number of chosen nodes that cover each node.
     covers: Vec<u32>,
     weight: Vec<u64>,
-    /// For a chosen node the weight that it alone covers, for others the weight that they would
+    /// For a chosen node the weight that only it covers; for other nodes the weight that they would
     /// newly cover.
     score: Vec<u64>,
-    /// When a node was last added or dropped.
-    touched: Vec<u64>,
-    /// Whether anything around a node has changed since it was dropped; else adding it back would
+    /// Move in which the node was last added or dropped.
+    last_move: Vec<u64>,
+    /// Whether anything around a node has changed since it was dropped; otherwise adding it would
     /// undo a step.
     may_return: Vec<bool>,
     uncovered: Vec<u32>,
@@ -104,7 +104,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-const NOWHERE: u32 = u32::MAX;
+const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
     fn new(neighborhoods: &'a Neighborhoods, pes: &[u32]) -> Self {
@@ -112,13 +112,13 @@ impl<'a> Search<'a> {
         let mut search = Self {
             neighborhoods,
             chosen: Vec::new(),
-            place: vec![NOWHERE; count],
+            place: vec![ABSENT; count],
             covers: vec![0; count],
             weight: vec![1; count],
             score: (0..count as u32)
-                .map(|node| neighborhoods.of(node).len() as u64)
+                .map(|node| neighborhoods.closed(node).len() as u64)
                 .collect(),
-            touched: vec![0; count],
+            last_move: vec![0; count],
             may_return: vec![true; count],
             uncovered: (0..count as u32).collect(),
             uncovered_place: (0..count as u32).collect(),
@@ -134,8 +134,9 @@ impl<'a> Search<'a> {
     fn add(&mut self, pe: u32) {
         self.place[pe as usize] = self.chosen.len() as u32;
         self.chosen.push(pe);
-        // What it would newly cover is what it alone covers, so its score stays.
-        for &node in self.neighborhoods.of(pe) {
+        // The weight that it would newly cover is the weight that only it covers, so its score
+        // stays.
+        for &node in self.neighborhoods.closed(pe) {
             let weight = self.weight[node as usize];
             let covers = &mut self.covers[node as usize];
             *covers += 1;
@@ -156,7 +157,7 @@ impl<'a> Search<'a> {
 
     fn drop(&mut self, pe: u32) {
         remove(&mut self.chosen, &mut self.place, pe);
-        for &node in self.neighborhoods.of(pe) {
+        for &node in self.neighborhoods.closed(pe) {
             let weight = self.weight[node as usize];
             let covers = &mut self.covers[node as usize];
             *covers -= 1;
@@ -177,9 +178,9 @@ impl<'a> Search<'a> {
         self.may_return[pe as usize] = false;
     }
 
-    /// Changes the scores of all that could cover `node` but `except`.
+    /// Change the scores of all nodes that could cover `node`, except `except`.
     fn shift_scores(&mut self, node: u32, except: u32, change: impl Fn(u64) -> u64) {
-        let around = self.neighborhoods.of(node);
+        let around = self.neighborhoods.closed(node);
         self.steps += around.len() as u64;
         for &other in around {
             if other != except {
@@ -188,22 +189,22 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The chosen node that covers `node`, other than `except`; there is exactly one.
+    /// Return the chosen node that covers `node`, other than `except`; there is exactly one.
     fn chosen_neighbor(&mut self, node: u32, except: u32) -> u32 {
-        let around = self.neighborhoods.of(node);
+        let around = self.neighborhoods.closed(node);
         self.steps += around.len() as u64;
         around
             .iter()
             .copied()
-            .find(|&other| other != except && self.place[other as usize] != NOWHERE)
+            .find(|&other| other != except && self.place[other as usize] != ABSENT)
             .expect("the count of covering nodes says that there is one")
     }
 
     fn touch(&mut self, pe: u32) {
         self.moves += 1;
-        self.touched[pe as usize] = self.moves;
-        for &node in self.neighborhoods.of(pe) {
-            let around = self.neighborhoods.of(node);
+        self.last_move[pe as usize] = self.moves;
+        for &node in self.neighborhoods.closed(pe) {
+            let around = self.neighborhoods.closed(node);
             self.steps += around.len() as u64;
             for &other in around {
                 self.may_return[other as usize] = true;
@@ -211,21 +212,21 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds the best node that covers some uncovered node, and gives it.
+    /// Add the best node that covers some uncovered node, and return it.
     fn cover_one(&mut self) -> u32 {
-        // Uncovered nodes take turns at random, by a generator that counts moves.
+        // Uncovered nodes are selected pseudo-randomly from the number of moves.
         let turn = splitmix(self.moves) % self.uncovered.len() as u64;
         let node = self.uncovered[turn as usize];
-        let around = self.neighborhoods.of(node);
+        let around = self.neighborhoods.closed(node);
         self.steps += around.len() as u64;
         let best = around.iter().copied().max_by_key(|&other| {
-            let untouched = u64::MAX - self.touched[other as usize];
+            let untouched = u64::MAX - self.last_move[other as usize];
             let may_return = self.may_return[other as usize];
             (
                 may_return,
                 self.score[other as usize],
                 untouched,
-                NOWHERE - other,
+                ABSENT - other,
             )
         });
         let best = best.expect("a closed neighbourhood has its node");
@@ -233,8 +234,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Drops the chosen node, other than `except`, that leaves the least weight uncovered, the one
-    /// longest untouched of equals.
+    /// Drop the chosen node, other than `except`, that leaves the least weight uncovered. Of equal
+    /// nodes it is the one untouched for longest.
     fn drop_lightest(&mut self, except: Option<u32>) {
         self.steps += self.chosen.len() as u64;
         let lightest = self
@@ -242,7 +243,7 @@ impl<'a> Search<'a> {
             .iter()
             .copied()
             .filter(|&pe| Some(pe) != except)
-            .min_by_key(|&pe| (self.score[pe as usize], self.touched[pe as usize], pe));
+            .min_by_key(|&pe| (self.score[pe as usize], self.last_move[pe as usize], pe));
         if let Some(pe) = lightest {
             self.drop(pe);
         }
@@ -252,21 +253,21 @@ impl<'a> Search<'a> {
         for index in 0..self.uncovered.len() {
             let node = self.uncovered[index];
             self.weight[node as usize] += 1;
-            self.shift_scores(node, NOWHERE, |score| score + 1);
+            self.shift_scores(node, ABSENT, |score| score + 1);
         }
     }
 }
 
-/// Takes `node` out of `list` in constant time.
+/// Remove `node` from `list` in constant time.
 fn remove(list: &mut Vec<u32>, place: &mut [u32], node: u32) {
-    let at = std::mem::replace(&mut place[node as usize], NOWHERE);
+    let at = std::mem::replace(&mut place[node as usize], ABSENT);
     list.swap_remove(at as usize);
     if let Some(&moved) = list.get(at as usize) {
         place[moved as usize] = at;
     }
 }
 
-/// Output `index` of SplitMix64 from seed 0 (Steele, Lea and Flood, OOPSLA 2014).
+/// Return output `index` of SplitMix64 from seed 0 (Steele, Lea and Flood, OOPSLA 2014).
 fn splitmix(index: u64) -> u64 {
     let mut mixed = index.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_stay_what_they_say() {
+    fn scores_stay_consistent() {
         let cube = Hypercube::new(5).unwrap();
         let neighborhoods = Neighborhoods::new(&cube);
         let mut search = Search::new(&neighborhoods, &greedy(&neighborhoods));
@@ -310,7 +311,7 @@ mod tests {
             for pe in cube.nodes() {
                 let alone = u32::from(search.chosen.contains(&pe));
                 let expected: u64 = neighborhoods
-                    .of(pe)
+                    .closed(pe)
                     .iter()
                     .filter(|&&node| search.covers[node as usize] == alone)
                     .map(|&node| search.weight[node as usize])

@@ -1,13 +1,13 @@
-//! What can be wrong with a list of routes.
+//! Errors in a list of routes.
 
 use super::route::LAYERS_MAX;
 use crate::graph::GraphProblem;
 use thiserror::Error;
 
-/// Most switches that an error names.
+/// Maximum number of switches in an error.
 pub(super) const NAMED_MAX: usize = 12;
 
-/// Why a list makes no routes.
+/// A reason why a list describes no valid routes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RouteError {
     /// A line that cannot be read.
@@ -15,28 +15,28 @@ pub enum RouteError {
     Line {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem.
         problem: GraphProblem,
     },
-    /// A line of another form.
+    /// A line with a wrong number of words.
     #[error("{found} words; a route has three and perhaps a layer")]
     Words {
         /// The line.
         line: usize,
-        /// How many there are.
+        /// Number of words.
         found: usize,
     },
-    /// A switch that there is not.
+    /// An unknown switch.
     #[error("no switch is called {name:?}")]
     Unknown {
         /// The line.
         line: usize,
-        /// What is written.
+        /// The text in the list.
         name: String,
-        /// A switch that there is.
+        /// A switch of the network, as an example.
         first: String,
     },
-    /// Destinations of which the last comes before the first.
+    /// A range of destinations whose last number is below its first.
     #[error("\"{first}-{last}\" runs backwards")]
     Backwards {
         /// The line.
@@ -46,15 +46,15 @@ pub enum RouteError {
         /// The last.
         last: u32,
     },
-    /// A layer that is none.
+    /// An invalid layer.
     #[error("a layer of {word:?}")]
     Layer {
         /// The line.
         line: usize,
-        /// What is written.
+        /// The text in the list.
         word: String,
     },
-    /// A route that leads nowhere.
+    /// A route to its own switch.
     #[error("a route from {name:?} to itself")]
     Itself {
         /// The line.
@@ -62,38 +62,38 @@ pub enum RouteError {
         /// The switch.
         name: String,
     },
-    /// Two switches that are not beside one another.
+    /// Two switches that are no neighbours.
     #[error("no cable leads from {from:?} to {next:?}")]
     NoCable {
         /// The line.
         line: usize,
-        /// The one.
+        /// The first switch.
         from: String,
-        /// The other.
+        /// The second switch.
         next: String,
-        /// Those beside the one.
+        /// The neighbours of the first switch.
         beside: Vec<String>,
     },
-    /// A destination that a switch has two routes to.
+    /// A second route from a switch to a destination.
     #[error("the route from {from:?} to {to:?} is given twice")]
     Twice {
-        /// The line of the second.
+        /// The line of the second route.
         line: usize,
         /// The switch.
         from: String,
         /// The destination.
         to: String,
     },
-    /// A switch where packets are lost.
+    /// A switch without a route to a destination.
     #[error("switch {at:?} has no route to {to:?}: nobody reaches that from {from:?}")]
     Missing {
-        /// The line of the route that leads there, if one does.
+        /// The line of the route that leads there, if there is one.
         line: Option<usize>,
         /// The switch.
         at: String,
         /// The destination.
         to: String,
-        /// A switch with nodes whose packets come there.
+        /// A switch with nodes whose packets arrive there.
         from: String,
     },
     /// Routes that never arrive.
@@ -106,12 +106,12 @@ pub enum RouteError {
         /// The switches, in the order of the routes.
         circle: Vec<String>,
     },
-    /// Packets that hold channels could wait for one another.
+    /// A possible deadlock of packets that hold channels.
     #[error("packets could wait for one another in a circle, at switches {}", named(.circle))]
     Deadlock {
         /// The line of one of the routes.
         line: usize,
-        /// The switches, in the order of the circle.
+        /// The switches, in the order of the cycle.
         circle: Vec<String>,
     },
 }
@@ -125,7 +125,7 @@ fn named(switches: &[String]) -> String {
 }
 
 impl RouteError {
-    /// The line of the list, from 1, if it is one.
+    /// Return the line of the list, from 1, if the error belongs to one.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Line { line, .. }
@@ -142,7 +142,7 @@ impl RouteError {
         }
     }
 
-    /// What would be right.
+    /// Return a suggestion.
     pub fn hint(&self) -> String {
         match self {
             Self::Line { .. } | Self::Words { .. } => {
@@ -170,7 +170,7 @@ impl RouteError {
     }
 }
 
-/// A name as a list has it.
+/// Return a name as written in a list.
 fn written(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_.:/".contains(c);
     match name.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! The ways of packets by a list of routes.
+//! The routes of packets according to a list.
 
 use super::error::RouteError;
 use super::route::{Listing, Route};
@@ -7,61 +7,61 @@ use crate::deadlock;
 use crate::switches::Form;
 use crate::switches::neighbors::Neighbors;
 
-/// Where packets do not arrive.
-pub(super) enum Lost {
-    /// From one switch they come to another without a route, from the third.
+/// A reason why packets do not arrive.
+pub(super) enum Undelivered {
+    /// From the first switch they come to the second, which has no route, from the third.
     Missing(u32, u32, Option<u32>),
-    /// They come by these again and again.
+    /// They pass these switches again and again.
     Circle(Vec<u32>),
 }
 
-impl Lost {
+impl Undelivered {
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {
             Self::Missing(from, at, before) => RouteError::Missing {
                 line: before.map(line),
-                at: form.shown(at),
-                to: form.shown(to),
-                from: form.shown(from),
+                at: form.shortened_name(at),
+                to: form.shortened_name(to),
+                from: form.shortened_name(from),
             },
             Self::Circle(circle) => RouteError::Loop {
                 line: circle.iter().map(|&at| line(at)).min().unwrap_or(0),
-                to: form.shown(to),
-                circle: circle.iter().map(|&at| form.shown(at)).collect(),
+                to: form.shortened_name(to),
+                circle: circle.iter().map(|&at| form.shortened_name(at)).collect(),
             },
         }
     }
 }
 
-/// Channels that packets take, a layer of a link each, numbered as they come.
-pub(super) struct Used {
+/// Used channels, one for each layer of a link, numbered in the order of their use.
+pub(super) struct UsedChannels {
     beside: Neighbors,
-    /// Of each link the layers that packets are in there, each with the number of the channel.
+    /// For each link the used layers, each with the number of its channel.
     numbers: Vec<Vec<(u16, u32)>>,
-    /// Of each channel the switch that it leaves.
+    /// For each channel the switch that it leaves.
     from: Vec<u32>,
-    /// Of each channel those that packets want while they hold it.
-    wanted: Vec<Vec<u32>>,
-    /// Of each switch the last destination that a way over it led to.
+    /// For each channel the channels that packets request while they hold it.
+    requested: Vec<Vec<u32>>,
+    /// For each switch the last destination whose routes cross it.
     crossed: Vec<u32>,
     way: Vec<u32>,
 }
 
-impl Used {
+impl UsedChannels {
     pub fn new(wiring: &Wiring) -> Self {
         let beside = Neighbors::new(wiring).sorted();
         Self {
             numbers: vec![Vec::new(); beside.links()],
             from: Vec::new(),
-            wanted: Vec::new(),
+            requested: Vec::new(),
             crossed: vec![u32::MAX; beside.switches() as usize],
             beside,
             way: Vec::new(),
         }
     }
 
-    /// The channel from a switch by a route.
+    /// Return the channel of a route from its switch.
     fn channel(&mut self, route: &Route) -> u32 {
         let link = self.beside.link(route.at, route.next).unwrap_or(0);
         let numbers = &mut self.numbers[link as usize];
@@ -72,12 +72,17 @@ impl Used {
         let number = self.from.len() as u32;
         numbers.push((route.layer, number));
         self.from.push(route.at);
-        self.wanted.push(Vec::new());
+        self.requested.push(Vec::new());
         number
     }
 
-    /// Follows the ways from these switches to one; the layers that packets are in on them.
-    pub fn follow(&mut self, ways: &Listing<'_>, ends: &[u32], to: u32) -> Result<u16, Lost> {
+    /// Follow the routes from the switches `ends` to `to`; return the number of layers in use.
+    pub fn follow(
+        &mut self,
+        ways: &Listing<'_>,
+        ends: &[u32],
+        to: u32,
+    ) -> Result<u16, Undelivered> {
         let mut layers = 1;
         self.crossed[to as usize] = to;
         for &from in ends {
@@ -85,20 +90,22 @@ impl Used {
             self.way.clear();
             while std::mem::replace(&mut self.crossed[at as usize], to) != to {
                 let before = self.way.last().copied();
-                let route = ways.route(at, to).ok_or(Lost::Missing(from, at, before))?;
+                let route = ways
+                    .route(at, to)
+                    .ok_or(Undelivered::Missing(from, at, before))?;
                 layers = layers.max(route.layer + 1);
                 self.way.push(at);
                 at = route.next;
             }
             if let Some(start) = self.way.iter().position(|&crossed| crossed == at) {
-                return Err(Lost::Circle(self.way.split_off(start)));
+                return Err(Undelivered::Circle(self.way.split_off(start)));
             }
             while let Some(at) = self.way.pop() {
-                if let Some((first, second)) = ways.pair(at, to) {
-                    let [held, wanted] = [first, second].map(|route| self.channel(route));
-                    let known = &mut self.wanted[held as usize];
-                    if !known.contains(&wanted) {
-                        known.push(wanted);
+                if let Some((first, second)) = ways.consecutive_routes(at, to) {
+                    let [held, requested] = [first, second].map(|route| self.channel(route));
+                    let known = &mut self.requested[held as usize];
+                    if !known.contains(&requested) {
+                        known.push(requested);
                     }
                 }
             }
@@ -106,10 +113,14 @@ impl Used {
         Ok(layers)
     }
 
-    /// A circle of waiting: the line of a route, and the switches.
+    /// Check for deadlock. The error is the line of a route and the switches of a cycle.
     pub fn check(&mut self, ways: &Listing<'_>, ends: &[u32]) -> Result<(), (usize, Vec<u32>)> {
-        let after = |held: usize| self.wanted[held].iter().map(|&wanted| wanted as usize);
-        let Err(circle) = deadlock::check(self.wanted.len(), after) else {
+        let after = |held: usize| {
+            self.requested[held]
+                .iter()
+                .map(|&requested| requested as usize)
+        };
+        let Err(circle) = deadlock::check(self.requested.len(), after) else {
             return Ok(());
         };
         let from = circle
@@ -121,7 +132,7 @@ impl Used {
         let pairs = ends
             .iter()
             .flat_map(|&to| (0..ways.switches).map(move |at| (at, to)));
-        let mut pairs = pairs.filter_map(|(at, to)| ways.pair(at, to));
+        let mut pairs = pairs.filter_map(|(at, to)| ways.consecutive_routes(at, to));
         let waits = |(first, second): &(&Route, &Route)| {
             [*first, *second].map(|route| self.channel(route)) == two
         };

@@ -1,4 +1,4 @@
-//! Routes as a text lists them.
+//! Routes listed as text.
 
 mod error;
 mod follow;
@@ -10,18 +10,18 @@ pub use route::Listing;
 
 use super::{Form, has_nodes};
 use crate::Wiring;
-use follow::Used;
+use follow::UsedChannels;
 use read::Reader;
 use route::Route;
 
-/// A list of routes, as it stands: at a switch, for destinations, the next switch, and the layer of virtual
-/// channels on the link to that. Packets wait for all links between the two switches together.
+/// A list of routes. An entry has a switch, destinations, the next switch, and the layer of virtual channels on the
+/// link to it. Packets wait for all links between the two switches together.
 ///
 /// ```
 /// use isthmus_topology::switches::{Form, Routes};
 ///
 /// let ring = Form::Ring { switches: 4 };
-/// // Around one way, in layer 1 as long as the link from 3 to 0 is still to come.
+/// Around the ring in one direction, in layer 1 until the link from 3 to 0.
 /// let text = "0 * 1\n1 0 2 1\n1 * 2\n2 0-1 3 layer=1\n2 3 3\n3 * 0 1\n";
 /// let routes = Routes::read(text, &ring)?;
 /// let ways = routes.ways(&ring, &ring.wiring(1))?;
@@ -31,18 +31,18 @@ use route::Route;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routes {
-    /// By the switch and the first destination, what is for all others last.
+    /// Ordered by switch and first destination; the route for all other destinations is the last.
     routes: Vec<Route>,
 }
 
 impl Routes {
-    /// Reads routes, one or a run of them a line: a switch, a destination, the next switch, and perhaps a layer,
-    /// separated as in a list of edges ([`Graph::from_edge_list`](crate::graph::Graph::from_edge_list)), comments
-    /// likewise. A destination is a switch, a run of numbers that are names (`3-7`, without the switch itself),
-    /// or `*`, all that the switch has no other route to.
+    /// Read one or several routes per line: a switch, a destination, the next switch, and optionally a layer.
+    /// Separators and comments are those of edge lists
+    /// ([`Graph::from_edge_list`](crate::graph::Graph::from_edge_list)). A destination is a switch, a range of numbers
+    /// that are names (`3-7`, without the switch itself), or `*` for all destinations without another route.
     ///
     /// # Errors
-    /// The first line that is wrong.
+    /// The first invalid line.
     ///
     /// # Panics
     /// If the form has a cable from a switch to itself.
@@ -50,20 +50,20 @@ impl Routes {
         let mut reader = Reader::new(form);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (line, text) in (1..).zip(text.lines()) {
-            reader.line(line, text)?;
+            reader.read_line(line, text)?;
         }
         let mut routes = reader.routes;
-        // By first destination; what is for all others last.
+        // By first destination; the route for all other destinations is the last.
         routes.sort_by_key(|route| (route.at, route.to.is_none(), route.to));
         Ok(Self { routes })
     }
 
-    /// Follows the routes from every switch with nodes to every other, through this wiring of the form that they
-    /// were read for.
+    /// Follow the routes from every switch with nodes to every other one, through `wiring`, which must belong to the
+    /// form they were read for.
     ///
     /// # Errors
-    /// The first switch from which they do not lead on, a circle of routes, packets that could wait for one
-    /// another in a circle (the first theorem of Dally and Seitz, over the layers of all links).
+    /// The first switch without a next one, a cycle of routes, or packets that could deadlock (the first theorem of
+    /// Dally and Seitz, over the layers of all links).
     pub fn ways(&self, form: &Form, wiring: &Wiring) -> Result<Listing<'_>, RouteError> {
         let switches = wiring.switch_count();
         let mut ways = Listing {
@@ -83,7 +83,7 @@ impl Routes {
         }
         let has_nodes = has_nodes(wiring);
         let ends: Vec<u32> = (0..switches).filter(|&at| has_nodes[at as usize]).collect();
-        let mut used = Used::new(wiring);
+        let mut used = UsedChannels::new(wiring);
         for &to in &ends {
             let layers = used.follow(&ways, &ends, to);
             ways.layers = ways
@@ -93,7 +93,7 @@ impl Routes {
         used.check(&ways, &ends)
             .map_err(|(line, circle)| RouteError::Deadlock {
                 line,
-                circle: circle.iter().map(|&at| form.shown(at)).collect(),
+                circle: circle.iter().map(|&at| form.shortened_name(at)).collect(),
             })?;
         Ok(ways)
     }

@@ -7,14 +7,14 @@ use crate::switches::Form;
 use crate::switches::neighbors::Neighbors;
 use std::collections::HashMap;
 
-/// Characters of a word that an error shows.
+/// Maximum characters of a word in an error.
 const WORD_MAX: usize = 60;
 
-/// The switches of a form by their names.
+/// The switches of a form by name.
 struct Names<'f> {
     form: &'f Form,
     switches: u32,
-    /// None if each is called by its number.
+    /// `None` if the name of each switch is its number.
     numbers: Option<HashMap<String, u32>>,
 }
 
@@ -33,7 +33,7 @@ impl<'f> Names<'f> {
     fn of(&self, name: &str) -> Option<u32> {
         match &self.numbers {
             Some(numbers) => numbers.get(name).copied(),
-            // "01" is no name of switch 1.
+            // "01" is not the name of switch 1.
             None => {
                 let number = name.parse().ok().filter(|&number| number < self.switches);
                 number.filter(|number: &u32| number.to_string() == name)
@@ -41,36 +41,37 @@ impl<'f> Names<'f> {
         }
     }
 
-    fn find(&self, name: &str, line: usize) -> Result<u32, RouteError> {
+    fn find_switch(&self, name: &str, line: usize) -> Result<u32, RouteError> {
         self.of(name).ok_or_else(|| RouteError::Unknown {
             line,
             name: name.chars().take(WORD_MAX).collect(),
-            first: self.form.shown(0),
+            first: self.form.shortened_name(0),
         })
     }
 
-    fn number(&self, number: u32, line: usize) -> Result<u32, RouteError> {
+    fn check_number(&self, number: u32, line: usize) -> Result<u32, RouteError> {
         match self.numbers {
             None if number < self.switches => Ok(number),
-            _ => self.find(&number.to_string(), line),
+            _ => self.find_switch(&number.to_string(), line),
         }
     }
 
-    /// The first and the last number of a word that is a run of them and no name.
-    fn run(&self, word: &Word) -> Option<(u32, u32)> {
+    /// Return the first and last number of a word that is a range and not a name.
+    fn range(&self, word: &Word) -> Option<(u32, u32)> {
         let (first, last) = word.text.split_once('-').filter(|_| !word.quoted)?;
         let ends = first.parse().ok().zip(last.parse().ok())?;
         self.of(&word.text).is_none().then_some(ends)
     }
 }
 
-/// A list as it is read.
+/// Reader of a list.
 pub(super) struct Reader<'f> {
     names: Names<'f>,
     beside: Neighbors,
     pub routes: Vec<Route>,
-    /// By the switch and the destination whether there is a route; by itself, one for all others.
-    given: Vec<bool>,
+    /// Whether a route exists, by switch and destination. At equal numbers: the route for all
+    /// others.
+    has_route: Vec<bool>,
 }
 
 impl<'f> Reader<'f> {
@@ -79,12 +80,12 @@ impl<'f> Reader<'f> {
         Self {
             beside: Neighbors::new(&form.wiring(0)).sorted(),
             routes: Vec::new(),
-            given: vec![false; (names.switches as usize).pow(2)],
+            has_route: vec![false; (names.switches as usize).pow(2)],
             names,
         }
     }
 
-    pub fn line(&mut self, line: usize, text: &str) -> Result<(), RouteError> {
+    pub fn read_line(&mut self, line: usize, text: &str) -> Result<(), RouteError> {
         let (words, rest) = words(text).map_err(|problem| RouteError::Line { line, problem })?;
         let found = words.len() + usize::from(rest.is_some());
         let (at, to, next, layer) = match &words[..] {
@@ -93,7 +94,7 @@ impl<'f> Reader<'f> {
             [at, to, next, layer] if found == 4 => (at, to, next, layer_of(layer, line)?),
             _ => return Err(RouteError::Words { line, found }),
         };
-        let at = self.names.find(&at.text, line)?;
+        let at = self.names.find_switch(&at.text, line)?;
         let mut route = Route {
             at,
             to: None,
@@ -101,22 +102,22 @@ impl<'f> Reader<'f> {
             layer,
             line: line as u32,
         };
-        let run = match (to.quoted, to.text.as_str()) {
+        let range = match (to.quoted, to.text.as_str()) {
             (false, "*") => None,
-            _ => Some(self.names.run(to)),
+            _ => Some(self.names.range(to)),
         };
-        let one = match run {
-            Some(None) => Some(self.names.find(&to.text, line)?),
+        let one = match range {
+            Some(None) => Some(self.names.find_switch(&to.text, line)?),
             _ => None,
         };
-        let name = |switch: u32| self.names.form.shown(switch);
+        let name = |switch: u32| self.names.form.shortened_name(switch);
         if one == Some(at) {
             return Err(RouteError::Itself {
                 line,
                 name: name(at),
             });
         }
-        route.next = self.names.find(&next.text, line)?;
+        route.next = self.names.find_switch(&next.text, line)?;
         if self.beside.link(at, route.next).is_none() {
             let beside = self.beside.of(at);
             return Err(RouteError::NoCable {
@@ -130,19 +131,19 @@ impl<'f> Reader<'f> {
                     .collect(),
             });
         }
-        match (run.flatten(), one) {
+        match (range.flatten(), one) {
             (Some((first, last)), _) if first > last => {
                 return Err(RouteError::Backwards { line, first, last });
             }
             (Some((first, last)), _) => {
-                if first == last && self.names.number(first, line)? == at {
+                if first == last && self.names.check_number(first, line)? == at {
                     return Err(RouteError::Itself {
                         line,
                         name: name(at),
                     });
                 }
                 for number in first..=last {
-                    let to = self.names.number(number, line)?;
+                    let to = self.names.check_number(number, line)?;
                     if to != at {
                         self.add(&route, Some(to))?;
                     }
@@ -153,14 +154,15 @@ impl<'f> Reader<'f> {
         Ok(())
     }
 
-    /// Adds a route to a destination, to the last one if that goes on with it.
+    /// Add a route to a destination, or extend the last route if the destination continues its
+    /// range.
     fn add(&mut self, route: &Route, to: Option<u32>) -> Result<(), RouteError> {
         let place = route.at * self.names.switches + to.unwrap_or(route.at);
-        if std::mem::replace(&mut self.given[place as usize], true) {
+        if std::mem::replace(&mut self.has_route[place as usize], true) {
             return Err(RouteError::Twice {
                 line: route.line as usize,
-                from: self.names.form.shown(route.at),
-                to: to.map_or("*".to_owned(), |to| self.names.form.shown(to)),
+                from: self.names.form.shortened_name(route.at),
+                to: to.map_or("*".to_owned(), |to| self.names.form.shortened_name(to)),
             });
         }
         let last = self
@@ -178,7 +180,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// A layer, as a number or as `layer=1`.
+/// Return a layer, written as a number or as `layer=1`.
 fn layer_of(word: &Word, line: usize) -> Result<u16, RouteError> {
     let number = word.text.strip_prefix("layer=").unwrap_or(&word.text);
     let layer = number.parse().ok().filter(|&layer| layer < LAYERS_MAX);

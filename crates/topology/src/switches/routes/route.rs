@@ -1,22 +1,22 @@
-//! One route, and the routes from every switch to every other.
+//! A route, and the routes from every switch to every other.
 
 use std::fmt;
 
-/// Layers of virtual channels that a list may name: as many as links may have channels.
+/// Maximum number of layers of virtual channels in a list: that of channels per link.
 pub(super) const LAYERS_MAX: u16 = 16;
 
-/// Where packets at a switch go on to a run of destinations.
+/// The next switch for a range of destinations.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub at: u32,
-    /// `None`: all destinations that no other route of the switch is for.
+    /// `None` for all destinations without another route from the switch.
     pub to: Option<(u32, u32)>,
     pub next: u32,
     pub layer: u16,
     pub line: u32,
 }
 
-/// Short, for lists of millions.
+/// A short form, for lists of millions of routes.
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = self.to.unwrap_or((u32::MAX, 0));
@@ -24,13 +24,12 @@ impl fmt::Debug for Route {
     }
 }
 
-/// What routes are there from every switch to every other, of which those that packets take arrive and close no
-/// circle of waiting.
+/// The routes from every switch to every other. Those that packets use arrive and cannot deadlock.
 #[derive(Debug)]
 pub struct Listing<'r> {
     pub(super) routes: &'r [Route],
     pub(super) switches: u32,
-    /// By the last switch and the present one the place of the route; none: `u32::MAX`.
+    /// Index of the route, by destination switch and current switch; `u32::MAX` if there is none.
     pub(super) of: Vec<u32>,
     pub(super) layers: u16,
 }
@@ -41,18 +40,18 @@ impl Listing<'_> {
         self.routes.get(place as usize).filter(|_| at != to)
     }
 
-    /// The routes at a switch and at the next on the way to another that is not that.
-    pub(super) fn pair(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
+    /// Return the routes at a switch and at the next switch, for a destination that is neither.
+    pub(super) fn consecutive_routes(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
         let first = self.route(at, to)?;
         Some((first, self.route(first.next, to)?))
     }
 
-    /// The switch to go to at `at` on the way to `to`, and the layer of the link; `None` there.
+    /// Return the next switch after `at` for destination `to`, and the layer of the link; `None` at the destination.
     pub fn next(&self, at: u32, to: u32) -> Option<(u32, u16)> {
         self.route(at, to).map(|route| (route.next, route.layer))
     }
 
-    /// Layers of virtual channels, those below the highest that packets are in included.
+    /// Return the number of layers of virtual channels: the highest used layer plus one.
     pub fn layers(&self) -> u16 {
         self.layers
     }

@@ -1,16 +1,16 @@
-//! Clients and parts that are alike: the coarsest partition in which clients of one class use as many
-//! parts of each class in the same way, and parts are used so by as many clients of each class. What
-//! holds for one of a class then holds for all of it.
+//! Classes of equivalent clients and parts: the coarsest partition in which clients of one class use equally many parts
+//! of each class in the same manner, and parts are used in the same manner by equally many clients of each class. A
+//! result for one member of a class then holds for all of it.
 
 use super::loops::Client;
 use std::collections::HashMap;
 
-/// How a class of clients uses a class of parts.
-pub(super) struct Joint {
+/// Use of a class of parts by a class of clients.
+pub(super) struct ClassUse {
     pub part_class: usize,
-    /// Parts of that class that each client uses in this way.
+    /// Parts of the class that each client uses in this manner.
     pub parts: f64,
-    /// Clients of the class that use each part so.
+    /// Clients of the class that use each part in this manner.
     pub clients: f64,
     pub probability: f64,
     pub busy: f64,
@@ -18,25 +18,25 @@ pub(super) struct Joint {
 }
 
 pub(super) struct Class {
-    /// One of them.
+    /// A representative of the class.
     pub client: usize,
-    pub uses: Vec<Joint>,
+    pub uses: Vec<ClassUse>,
 }
 
-pub(super) struct Lumps {
+pub(super) struct Equivalence {
     pub classes: Vec<Class>,
     pub part_classes: usize,
     /// The class of each client.
     pub of_client: Vec<usize>,
 }
 
-/// Equal but for what rounding does to sums in another order.
-fn rounded(value: f64) -> u64 {
+/// Return the bits of a value without the last ones, in which sums of another order may differ.
+fn rounded_bits(value: f64) -> u64 {
     (value.to_bits() + (1 << 15)) >> 16
 }
 
-/// Numbers keys in the order in which they come.
-fn number<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> (Vec<usize>, usize) {
+/// Number keys in the order of their first occurrence. Return their numbers and the count of different keys.
+fn number_keys<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> (Vec<usize>, usize) {
     let mut seen = HashMap::new();
     let numbers = keys
         .map(|key| {
@@ -47,30 +47,30 @@ fn number<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> (Vec<usize>
     (numbers, seen.len())
 }
 
-/// Times that each of a list occurs, in order.
-fn counted<T: Ord + Copy>(mut list: Vec<T>) -> Vec<(T, usize)> {
+/// Return the sorted values of a list, with the number of occurrences of each.
+fn occurrences<T: Ord + Copy>(mut list: Vec<T>) -> Vec<(T, usize)> {
     list.sort_unstable();
     let runs = list.chunk_by(|a, b| a == b);
     runs.map(|run| (run[0], run.len())).collect()
 }
 
-pub(super) fn lumps(clients: &[Client]) -> Lumps {
-    let edges = Edges::new(clients);
-    let (of_client, of_part) = refined(clients, &edges);
+pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
+    let edges = Uses::new(clients);
+    let (of_client, of_part) = refine(clients, &edges);
     let part_classes = of_part.iter().max().map_or(0, |most| most + 1);
-    // Clients of each class and way at one part of each class.
+    // Clients of each class and manner of use at one part of each class.
     let mut users = vec![HashMap::new(); part_classes];
     let mut seen = vec![false; part_classes];
     for (part, &class) in of_part.iter().enumerate() {
         if !std::mem::replace(&mut seen[class], true) {
             let here = edges.of_part[part].iter();
             let here = here.map(|&(client, way)| (of_client[client], way));
-            users[class] = counted(here.collect()).into_iter().collect();
+            users[class] = occurrences(here.collect()).into_iter().collect();
         }
     }
     let mut classes: Vec<Class> = Vec::new();
     for (client, &class) in of_client.iter().enumerate() {
-        // They are numbered in the order in which they come.
+        // Classes are numbered in the order of their first clients.
         if class < classes.len() {
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) fn lumps(clients: &[Client]) -> Lumps {
                 .iter()
                 .position(|&(part, of)| (of_part[part], of) == (part_class, way));
             let like = &clients[client].uses[like.expect("it was counted")];
-            Joint {
+            ClassUse {
                 part_class,
                 parts: parts as f64,
                 clients: users[part_class][&(class, way)] as f64,
@@ -90,30 +90,35 @@ pub(super) fn lumps(clients: &[Client]) -> Lumps {
                 is_stream: like.is_stream,
             }
         };
-        let uses = counted(seen.collect()).into_iter().map(joint).collect();
+        let uses = occurrences(seen.collect()).into_iter().map(joint).collect();
         classes.push(Class { client, uses });
     }
-    Lumps {
+    Equivalence {
         classes,
         part_classes,
         of_client,
     }
 }
 
-/// Who uses what, and in which way: parts and ways of using them are numbered as they come.
-struct Edges {
-    /// Of each client part and way of each of its uses.
+/// The uses of parts by clients. Parts and manners of use are numbered in the order of occurrence.
+struct Uses {
+    /// For each client, the part and manner of each of its uses.
     of_client: Vec<Vec<(usize, usize)>>,
-    /// Of each part clients and ways.
+    /// For each part, its clients and their manners of use.
     of_part: Vec<Vec<(usize, usize)>>,
 }
 
-impl Edges {
+impl Uses {
     fn new(clients: &[Client]) -> Self {
         let uses = || clients.iter().flat_map(|client| &client.uses);
-        let (parts, part_count) = number(uses().map(|of| of.part));
-        let (ways, _) =
-            number(uses().map(|of| (rounded(of.probability), rounded(of.busy), of.is_stream)));
+        let (parts, part_count) = number_keys(uses().map(|of| of.part));
+        let (ways, _) = number_keys(uses().map(|of| {
+            (
+                rounded_bits(of.probability),
+                rounded_bits(of.busy),
+                of.is_stream,
+            )
+        }));
         let mut all = parts.into_iter().zip(ways);
         let mut of_part = vec![Vec::new(); part_count];
         let of_client = clients.iter().enumerate().map(|(number, client)| {
@@ -130,23 +135,23 @@ impl Edges {
     }
 }
 
-/// The class of each client and of each part: split by what is seen from one side, then from the other,
-/// until nothing is split any more.
-fn refined(clients: &[Client], edges: &Edges) -> (Vec<usize>, Vec<usize>) {
-    let (mut of_client, mut client_classes) = number(clients.iter().map(|client| {
+/// Return the class of each client and of each part. Classes are split by the classes on the other side, in turns,
+/// until no class is split any more.
+fn refine(clients: &[Client], edges: &Uses) -> (Vec<usize>, Vec<usize>) {
+    let (mut of_client, mut client_classes) = number_keys(clients.iter().map(|client| {
         let times = [
             client.pause,
             client.transfer,
             client.offered,
             client.at_once,
         ];
-        (client.under_way, times.map(rounded))
+        (client.under_way, times.map(rounded_bits))
     }));
     let (mut of_part, mut part_classes) = (vec![0; edges.of_part.len()], 1);
     let split = |own: &[usize], other: &[usize], edges: &[Vec<(usize, usize)>]| {
-        number(own.iter().zip(edges).map(|(&class, edges)| {
+        number_keys(own.iter().zip(edges).map(|(&class, edges)| {
             let seen = edges.iter().map(|&(to, way)| (other[to], way));
-            (class, counted(seen.collect()))
+            (class, occurrences(seen.collect()))
         }))
     };
     loop {

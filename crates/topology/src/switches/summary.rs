@@ -1,35 +1,35 @@
-//! What a list comes to, and what its leaves most likely are.
+//! Summary of a list, with the likely role of its leaves.
 
 use super::attributes::Found;
 use super::listed::{network, read};
 use super::{Leaves, ListError};
 
-/// What a list of vertices and edges comes to as a network.
+/// Summary of a list of vertices and edges as a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// Vertices of the list.
+pub struct ListSummary {
+    /// Number of vertices.
     pub vertices: u32,
-    /// Those with one neighbour and without a role.
+    /// Number of vertices with one neighbour and without a role.
     pub leaves: u32,
-    /// What those are taken for: nodes if they are most of the vertices and can be nodes.
+    /// Assumed role of these leaves: nodes if they are most of the vertices and can be nodes.
     pub leaves_are: Leaves,
-    /// Why they cannot be nodes although they are most of the vertices.
+    /// Reason why they cannot be nodes although they are most of the vertices.
     pub obstacle: Option<ListError>,
-    /// Switches.
+    /// Number of switches.
     pub switches: u32,
-    /// Nodes of the list.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Cables between switches, those beside one another counted each.
+    /// Number of cables between switches. Parallel cables count separately.
     pub cables: usize,
-    /// Its attributes.
+    /// Attributes of the list.
     pub attributes: Found,
 }
 
-impl Account {
-    /// Reads a list as [`listed`](super::listed()) does and chooses what leaves are.
+impl ListSummary {
+    /// Read a list as [`listed`](super::listed()) does, and choose the role of its leaves.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`listed`](super::listed()).
     pub fn of(text: &str, ignored: &str) -> Result<Self, ListError> {
         let (graph, attributes) = read(text, ignored)?;
         let is_leaf = |&vertex: &u32| {
@@ -70,14 +70,15 @@ mod tests {
         let ring = (0..5).map(|at| format!("s{at} s{} 4\n", (at + 1) % 5));
         let hosts = (0..535).map(|at| format!("h{at} s{}\n", at % 5));
         let text: String = ring.chain(hosts).collect();
-        let account = Account::of(&text, "").unwrap();
+        let account = ListSummary::of(&text, "").unwrap();
         assert_eq!((account.vertices, account.leaves), (540, 535));
         assert_eq!(account.leaves_are, Leaves::Nodes);
         let parts = (account.switches, account.nodes, account.cables);
         assert_eq!(parts, (5, 535, 5 * 4));
     }
 
-    /// Half of the vertices are not most of them; a host with two cables is no node, and neither are both of two.
+    /// Half of the vertices are not most of them. A host with two cables is no node, and neither are two hosts joined
+    /// to each other.
     #[test]
     fn leaves_stay_switches_where_they_are_few_or_cannot_be_nodes() {
         for (text, obstacle) in [
@@ -85,7 +86,7 @@ mod tests {
             ("s a 2\ns b\n", true),
             ("a b\n", true),
         ] {
-            let account = Account::of(text, "").unwrap();
+            let account = ListSummary::of(text, "").unwrap();
             assert_eq!(account.leaves_are, Leaves::Switches, "{text}");
             assert_eq!(account.obstacle.is_some(), obstacle, "{text}");
             assert_eq!(account.switches, account.vertices);
