@@ -515,8 +515,8 @@ def peak(spec_json: str) -> str:
     (Eq. 2 with their mean distances) | "4" (square tori) | "table 4" (Eq. 4 with the rounded figure
     of one ring), "nodes": 36 (of the whole fabric)}``.
 
-    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together, in the 64-byte moves of
-    Table 1).
+    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together, in the 64-byte moves
+    of Table 1).
 
     Raises:
         ValueError: the question makes no sense, or the nodes make no square torus.
