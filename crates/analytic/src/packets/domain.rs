@@ -185,15 +185,15 @@ mod tests {
             let load = Load { stretch, ..LOAD };
             load.reason_short_outside(response, pause, is_equal)
         };
-        assert_eq!(reason_outside(9.0, 2.0, 2.0, true), None);
+        assert_eq!(outside(9.0, 2.0, 2.0, true), None);
         assert!(
-            reason_outside(1.0, 2.0, 2.1, true)
+            outside(1.0, 2.0, 2.1, true)
                 .unwrap()
                 .contains("equal")
         );
-        assert_eq!(reason_outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
+        assert_eq!(outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
         assert!(
-            reason_outside(1.21, 2.0, 2.1, false)
+            outside(1.21, 2.0, 2.1, false)
                 .unwrap()
                 .contains("wait")
         );
@@ -237,10 +237,10 @@ mod tests {
             ..LOAD
         };
         let outside = |load: Load| load.reason_graph_outside(Some(1.0)).is_some();
-        assert!(!reason_outside(load(STRETCH_MAX, 0.8, 0.8)));
+        assert!(!outside(load(STRETCH_MAX, 0.8, 0.8)));
         let reason = |load: Load| load.reason_graph_outside(Some(1.0)).unwrap();
         assert!(reason(load(1.6, 0.8, 0.5)).contains("not full"));
-        assert!(!reason_outside(load(9.0, FULL, FREE)));
+        assert!(!outside(load(9.0, FULL, FREE)));
         assert!(reason(load(9.0, 1.0, 0.8)).contains("between switches"));
         let buffers = LOAD.reason_graph_outside(Some(0.29)).unwrap();
         assert!(buffers.contains("30%"), "{buffers}");

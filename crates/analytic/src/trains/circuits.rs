@@ -182,7 +182,7 @@ mod tests {
         };
         let mut network = Network::new(1);
         for node in 0..2 {
-            network.add(0, rate, node, &[inputs(node), inputs(9)]);
+            network.add(0, rate, node, &[held(node), held(9)]);
         }
         let classes = [class(1.0)];
         let wait = |channels: f64| {

@@ -342,10 +342,10 @@ mod tests {
     #[test]
     fn numbers_from_0_up_name_their_index() {
         let graph = Graph::from_edge_list("2 1\n0 2\n").unwrap();
-        assert_eq!(graph.node_number(0).name, "0");
+        assert_eq!(graph.node(0).name, "0");
         assert_eq!(graph.neighbors(2), [0, 1]);
         let gap = Graph::from_edge_list("2 1\n3 2\n").unwrap();
-        assert_eq!(gap.node_number(0).name, "2");
+        assert_eq!(gap.node(0).name, "2");
     }
 
     /// One by one, each edge of a star in descending order would move all previous neighbours, 8 * 10^10 moves in
