@@ -1,4 +1,4 @@
-//! From the description of switches to what a simulation runs on.
+//! Construction of a network of switches from its description.
 
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
@@ -8,43 +8,43 @@ use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a network of switches cannot be built.
+/// Reason why a network of switches cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// Parts of it that nothing joins.
+    /// The network has disconnected parts.
     #[error(transparent)]
     Apart(#[from] Apart),
-    /// Its numbers make no dragonfly.
+    /// The parameters do not form a dragonfly.
     #[error(transparent)]
     Dragonfly(#[from] DragonflyError),
-    /// Routes of a list that do not arrive, or deadlock.
+    /// Listed routes do not reach their destination, or can deadlock.
     #[error(transparent)]
     Routes(#[from] RouteError),
-    /// Ways that cannot be kept.
+    /// The routes do not fit into a table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Fewer virtual channels than layers.
+    /// The links have fewer virtual channels than the routes need layers.
     #[error(
         "routes take {layers} layers of virtual channels and links have {channels}, so that packets could wait \
          for one another in a circle{}", through(.circle)
     )]
     Layers {
-        /// Virtual channels that there are.
+        /// Number of virtual channels of a link.
         channels: u32,
-        /// How many there must be.
+        /// Number of layers of virtual channels that the routes need.
         layers: u32,
-        /// The switches of a circle that a single layer would have, where it is known.
+        /// The switches of a dependency cycle in a single layer, if one is known.
         circle: Vec<String>,
     },
-    /// Its links, switches or interfaces cannot be.
+    /// The links, switches or interfaces are invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// Its ways and these do not go together.
+    /// The routes do not suit the links, switches and interfaces.
     #[error(transparent)]
     Routed(RoutedError),
 }
 
-/// Most switches of a circle that are named.
+/// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
 fn through(circle: &[String]) -> String {
@@ -56,7 +56,7 @@ fn through(circle: &[String]) -> String {
     }
 }
 
-/// A network of switches, with ways of one type.
+/// A network of switches with routes of type `W`.
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
@@ -64,20 +64,21 @@ pub struct Machine<W> {
     deadlock: String,
 }
 
-/// A network of switches.
+/// A network of switches, ready for simulations.
 #[derive(Debug, Clone)]
 pub enum Built {
-    /// Of any form.
+    /// A network of any form.
     Switches(Arc<Machine<Table>>),
     /// A dragonfly.
     Dragonfly(Arc<Machine<Dragonfly>>),
 }
 
 impl Built {
-    /// Builds what `spec` describes.
+    /// Build the network that `spec` describes.
     ///
     /// # Errors
-    /// Switches that nothing joins, fewer virtual channels than layers, rules that contradict one another.
+    /// If the network is disconnected, links have fewer virtual channels than layers are needed, or
+    /// rules contradict one another.
     pub fn new(spec: &GraphSpec) -> Result<Self, MachineError> {
         let network = Network::with_delays(&spec.network, &spec.shape.delays())?;
         match &spec.shape {
@@ -131,7 +132,7 @@ impl Built {
     }
 }
 
-/// A table, and the reason why it is free of deadlock.
+/// A routing table and the reason why it is free of deadlock.
 type Proven = (Table, String);
 
 fn minimal(
@@ -208,7 +209,7 @@ fn listed(
     Ok((table, free(ways.layers(), no_circle(ways.layers()))))
 }
 
-/// That ways in so many layers are free of deadlock, and why.
+/// Return the statement that routes in `layers` layers are free of deadlock, with the reason.
 fn free(layers: u16, reason: &str) -> String {
     match layers {
         1 => format!("free of deadlock: {reason}"),
@@ -241,32 +242,32 @@ impl<W: Ways> Machine<W> {
 }
 
 impl<W> Machine<W> {
-    /// The description it was built from.
+    /// Return the description of the network.
     pub fn spec(&self) -> &GraphSpec {
         &self.spec
     }
 
-    /// Its network and the ways through it.
+    /// Return the network together with its routes.
     pub fn routed(&self) -> &Routed<W> {
         &self.routed
     }
 
-    /// Nodes, switches and links.
+    /// Return the nodes, switches and links.
     pub fn wiring(&self) -> &Wiring {
         self.routed.wiring()
     }
 
-    /// Where packets may go.
+    /// Return the routes of packets.
     pub fn ways(&self) -> &Arc<W> {
         self.routed.ways()
     }
 
-    /// Its links, switches and interfaces.
+    /// Return the properties of its links, switches and interfaces.
     pub fn network(&self) -> &Network {
         self.routed.network()
     }
 
-    /// Why its routes are free of deadlock.
+    /// Return the reason why its routes are free of deadlock.
     pub fn deadlock(&self) -> &str {
         &self.deadlock
     }

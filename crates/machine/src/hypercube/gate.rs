@@ -1,4 +1,4 @@
-//! Demands that wait at their PE while as many as may be are under way.
+//! Limit on the demands under way per PE; further demands wait at their PE.
 
 use isthmus_kernel::Cycles;
 use isthmus_workload::{Demand, Outstanding};
@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Default)]
 struct Door {
     under_way: u32,
-    /// When each was there, and what.
+    /// Waiting demands, each with its arrival time.
     waiting: VecDeque<(Cycles, Demand)>,
 }
 
-/// What stands between what PEs ask for and the network.
+/// Gate between the demands of PEs and the network.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     outstanding: Outstanding,
-    /// By PE; empty without a limit.
+    /// State of each PE; empty without a limit.
     doors: Vec<Door>,
 }
 
@@ -38,22 +38,23 @@ impl Gate {
         !self.doors.is_empty()
     }
 
-    /// Whether a demand that is there `now` may go at once; else it waits for its turn.
+    /// Return whether a demand that arrives `now` may start at once. Else it waits in order.
     #[inline]
     pub fn admits(&mut self, pe: u32, now: Cycles, demand: Demand) -> bool {
         let Some(door) = self.doors.get_mut(pe as usize) else {
             return true;
         };
-        let goes = self.outstanding.admits(door.under_way);
-        if goes {
+        let admitted = self.outstanding.admits(door.under_way);
+        if admitted {
             door.under_way += 1;
         } else {
             door.waiting.push_back((now, demand));
         }
-        goes
+        admitted
     }
 
-    /// A demand of a PE has ended: the one that goes now, and when it was there.
+    /// Record that a demand of a PE has ended. Return the demand that starts now, with its arrival
+    /// time.
     pub fn end(&mut self, pe: u32) -> Option<(Cycles, Demand)> {
         let door = &mut self.doors[pe as usize];
         let next = door.waiting.pop_front();
