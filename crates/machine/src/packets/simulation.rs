@@ -24,7 +24,7 @@ struct State {
     /// Queue of each process in the interface of its node.
     queues: Vec<u32>,
     /// Storage devices of the servers.
-    behind: Option<Behind>,
+    devices: Option<ServerDevices>,
     /// Queues of servers that serve one request at a time.
     turns: Option<Turns>,
     /// Number of incomplete messages that the engine does not hold: messages that wait for their server,
@@ -37,7 +37,7 @@ struct State {
 
 /// Storage devices of servers, and the servers' answers when a device has stored a write.
 #[derive(Debug)]
-struct Behind {
+struct ServerDevices {
     stores: JobStores,
     /// The queue of a server's interface for answers.
     queue: u32,
@@ -45,7 +45,7 @@ struct Behind {
     bytes: u64,
 }
 
-impl Behind {
+impl ServerDevices {
     /// Return the server's answer to the client of a write.
     fn answer(&self, demand: Demand) -> Message<Demand> {
         Message {
@@ -88,12 +88,12 @@ impl<W: Ways> Simulation<W> {
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let cycle_us = network.tick_us();
         let stores = JobStores::new(traffic, layout, cycle_us, ways.node_count(), streams);
-        let behind = stores.map(|stores| Behind {
+        let devices = stores.map(|stores| ServerDevices {
             stores,
             queue: most,
             bytes: network.spec().nic.request.get(),
         });
-        let queues_of_node = most + u32::from(behind.is_some());
+        let queues_of_node = most + u32::from(devices.is_some());
         let rules = network.rules(queues_of_node, ways.classes());
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
@@ -101,7 +101,7 @@ impl<W: Ways> Simulation<W> {
             state: State {
                 jobs,
                 queues,
-                behind,
+                devices,
                 turns: Turns::new(traffic, layout, ways.node_count()),
                 outside_engine: 0,
                 acknowledged: matches!(network.spec().switching, Switching::Circuit { .. }),
@@ -147,15 +147,15 @@ impl<W: Ways> Replication for Simulation<W> {
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
-        if let Some(behind) = &mut self.state.behind {
-            behind.stores.restart_counts(now);
+        if let Some(devices) = &mut self.state.devices {
+            devices.stores.restart_counts(now);
         }
     }
 
     fn counted_behind(&self) -> Vec<StationCount> {
-        let behind = self.state.behind.as_ref();
+        let devices = self.state.devices.as_ref();
         let now = self.engine.now();
-        behind.map_or_else(Vec::new, |behind| behind.stores.counted(now))
+        devices.map_or_else(Vec::new, |devices| devices.stores.counted(now))
     }
 }
 
@@ -181,14 +181,14 @@ struct Driver<'a, O> {
 impl<O: Observer> Driver<'_, O> {
     /// Handle an arrived message if it is a write for a device, or the answer to such a write. Return whether
     /// it is. Such a write is complete when the answer arrives at its client.
-    fn is_taken_behind(
+    fn handle_device_write(
         &mut self,
         delivery: &Delivery<Demand>,
         offers: &mut Offers<Demand>,
     ) -> bool {
         let demand = delivery.message.tag;
         let (state, now) = (&mut *self.state, delivery.arrived);
-        let Some(behind) = state.behind.as_mut() else {
+        let Some(devices) = state.devices.as_mut() else {
             return false;
         };
         if is_answer(delivery.message.from, &demand) {
@@ -209,10 +209,10 @@ impl<O: Observer> Driver<'_, O> {
         if demand.operation == Operation::Read {
             return false;
         }
-        let Some(done) = behind.stores.done(now, &demand) else {
+        let Some(done) = devices.stores.done(now, &demand) else {
             return false;
         };
-        offers.offer(done, behind.answer(demand));
+        offers.offer(done, devices.answer(demand));
         true
     }
 
@@ -341,14 +341,14 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     /// Return the time at which the device has read the requested data.
     fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
-        let behind = self.state.behind.as_mut();
-        let done = behind.and_then(|behind| behind.stores.done(time, &message.tag));
+        let devices = self.state.devices.as_mut();
+        let done = devices.and_then(|devices| devices.stores.done(time, &message.tag));
         done.unwrap_or(time)
     }
 
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
-        if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
+        if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
             return;
         }
         let waits = self.state.is_in_turn(demand);

@@ -1,4 +1,4 @@
-//! Packets with the routes that they take.
+//! Choice of the routes of packets.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Stream, Streams, Uniform};
@@ -6,17 +6,17 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Chooses the routes of packets.
+/// Chooser of the routes of packets.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,
-    /// One for each node: which of its equal routes a packet takes.
+    /// Random stream of each node for the choice among equal routes.
     choices: Vec<Stream>,
     route: Vec<Segment>,
 }
 
 impl Router {
-    /// With the stream "route" of each node.
+    /// Return a router that uses the stream "route" of each node.
     pub fn new(machine: Arc<Machine>, streams: Streams) -> Self {
         Self {
             choices: (0..machine.fabric().node_count())
@@ -27,6 +27,7 @@ impl Router {
         }
     }
 
+    /// Return the fabric.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
