@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_are_uniform_but_for_the_hot_one() {
+    fn receivers_are_uniform_except_the_hot_one() {
         let spec = TrafficSpec {
             io_probability: 0.0,
             hot_pe: Some(HotSpot {

@@ -101,9 +101,9 @@ impl Built {
                 let lengths: Vec<_> = lengths.collect();
                 let channels = spec.network.virtual_channels;
                 let (table, deadlock) = match routing {
-                    Routing::Minimal => minimal(form, &wiring, lengths, channels)?,
-                    Routing::UpDown => up_down(form, &wiring, lengths)?,
-                    Routing::Table(routes) => listed(routes, form, &wiring, lengths)?,
+                    Routing::Minimal => minimal_table(form, &wiring, lengths, channels)?,
+                    Routing::UpDown => up_down_table(form, &wiring, lengths)?,
+                    Routing::Table(routes) => listed_table(routes, form, &wiring, lengths)?,
                 };
                 let machine = Machine::new(spec, wiring, table, network, deadlock)?;
                 Ok(Self::Switches(Arc::new(machine)))
@@ -120,12 +120,12 @@ impl Built {
                 let shape = topology::Dragonfly::new(*nodes, *routers, *groups, *links)?;
                 let (local, global) = (network.ticks(*delay), network.ticks(*global_delay));
                 let ways = Dragonfly::new(&shape, *routing, local, global);
-                let said = format!(
+                let reason = format!(
                     "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
                     ways.classes()
                 );
                 let wiring = Arc::clone(ways.wiring());
-                let machine = Machine::new(spec, wiring, ways, network, said)?;
+                let machine = Machine::new(spec, wiring, ways, network, reason)?;
                 Ok(Self::Dragonfly(Arc::new(machine)))
             }
         }
@@ -133,14 +133,14 @@ impl Built {
 }
 
 /// A routing table and the reason why it is free of deadlock.
-type Proven = (Table, String);
+type TableWithReason = (Table, String);
 
-fn minimal(
+fn minimal_table(
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
     channels: u32,
-) -> Result<Proven, MachineError> {
+) -> Result<TableWithReason, MachineError> {
     let ways = Shortest::new(form, wiring)?;
     let layers = ways.layers(channels);
     if channels < u32::from(layers.count) {
@@ -163,10 +163,14 @@ fn minimal(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(layers.count, layers.reason())))
+    Ok((table, deadlock_statement(layers.count, layers.reason())))
 }
 
-fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Proven, MachineError> {
+fn up_down_table(
+    form: &Form,
+    wiring: &Arc<Wiring>,
+    lengths: Vec<u64>,
+) -> Result<TableWithReason, MachineError> {
     let ways = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
@@ -182,15 +186,15 @@ fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Prove
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(1, UpDown::REASON)))
+    Ok((table, deadlock_statement(1, UpDown::REASON)))
 }
 
-fn listed(
+fn listed_table(
     routes: &Routes,
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
-) -> Result<Proven, MachineError> {
+) -> Result<TableWithReason, MachineError> {
     let ways = routes.ways(form, wiring)?;
     let rule = Rule {
         classes: ways.layers(),
@@ -206,11 +210,14 @@ fn listed(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(ways.layers(), no_circle(ways.layers()))))
+    Ok((
+        table,
+        deadlock_statement(ways.layers(), no_circle(ways.layers())),
+    ))
 }
 
 /// Return the statement that routes in `layers` layers are free of deadlock, with the reason.
-fn free(layers: u16, reason: &str) -> String {
+fn deadlock_statement(layers: u16, reason: &str) -> String {
     match layers {
         1 => format!("free of deadlock: {reason}"),
         _ => format!("free of deadlock in {layers} layers of virtual channels: {reason}"),

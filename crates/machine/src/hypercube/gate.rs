@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The demands of one PE.
 #[derive(Debug, Clone, Default)]
-struct Door {
+struct PeGate {
     under_way: u32,
     /// Waiting demands, each with its arrival time.
     waiting: VecDeque<(Cycles, Demand)>,
@@ -17,38 +17,38 @@ struct Door {
 pub(crate) struct Gate {
     outstanding: Outstanding,
     /// State of each PE; empty without a limit.
-    doors: Vec<Door>,
+    pe_gates: Vec<PeGate>,
 }
 
 impl Gate {
     pub fn new(outstanding: Outstanding, pes: u32) -> Self {
-        let doors = match outstanding {
+        let pe_gates = match outstanding {
             Outstanding::AtMost(_) => pes as usize,
             Outstanding::Unlimited => 0,
         };
         Self {
             outstanding,
-            doors: vec![Door::default(); doors],
+            pe_gates: vec![PeGate::default(); pe_gates],
         }
     }
 
     /// Return whether the gate needs a call of [`end`](Self::end) for every demand that ends.
     #[inline]
     pub fn counts(&self) -> bool {
-        !self.doors.is_empty()
+        !self.pe_gates.is_empty()
     }
 
     /// Return whether a demand that arrives `now` may start at once. Else it waits in order.
     #[inline]
     pub fn admits(&mut self, pe: u32, now: Cycles, demand: Demand) -> bool {
-        let Some(door) = self.doors.get_mut(pe as usize) else {
+        let Some(pe_gate) = self.pe_gates.get_mut(pe as usize) else {
             return true;
         };
-        let admitted = self.outstanding.admits(door.under_way);
+        let admitted = self.outstanding.admits(pe_gate.under_way);
         if admitted {
-            door.under_way += 1;
+            pe_gate.under_way += 1;
         } else {
-            door.waiting.push_back((now, demand));
+            pe_gate.waiting.push_back((now, demand));
         }
         admitted
     }
@@ -56,9 +56,9 @@ impl Gate {
     /// Record that a demand of a PE has ended. Return the demand that starts now, with its arrival
     /// time.
     pub fn end(&mut self, pe: u32) -> Option<(Cycles, Demand)> {
-        let door = &mut self.doors[pe as usize];
-        let next = door.waiting.pop_front();
-        door.under_way -= u32::from(next.is_none());
+        let pe_gate = &mut self.pe_gates[pe as usize];
+        let next = pe_gate.waiting.pop_front();
+        pe_gate.under_way -= u32::from(next.is_none());
         next
     }
 }

@@ -222,7 +222,7 @@ impl State {
                     Errand {
                         message,
                         stage: Stage::Hand,
-                        leg: self.first(&demand),
+                        leg: self.first_leg(&demand),
                         bytes: 0,
                         started: 0,
                     },
@@ -236,7 +236,7 @@ impl State {
     }
 
     /// Return sender and receiver of the first worm for a message.
-    fn first(&self, demand: &Demand) -> Leg {
+    fn first_leg(&self, demand: &Demand) -> Leg {
         let (from, to) = (demand.from, demand.to);
         if to < self.machine.cube().node_count() {
             Leg::Between { from, to }
@@ -253,7 +253,7 @@ impl State {
         message.unsent_bytes -= bytes;
         let demand = message.demand;
         let started = time + self.machine.startup();
-        let leg = self.first(&demand);
+        let leg = self.first_leg(&demand);
         let errand = Errand {
             message: number,
             stage: Stage::Send,

@@ -154,7 +154,7 @@ impl<O: Observer> Driver<'_, O> {
                 let asked = machine.asks(pe);
                 let attends = machine.attends(asked);
                 if attends == asked {
-                    self.asked(engine, errand, asked);
+                    self.at_io_node(engine, errand, asked);
                 } else {
                     let step = Step::Redirect {
                         failed: asked,
@@ -164,7 +164,7 @@ impl<O: Observer> Driver<'_, O> {
                     self.follow(engine, Errand { step, ..errand }, at);
                 }
             }
-            Step::Redirect { to, .. } => self.asked(engine, errand, to),
+            Step::Redirect { to, .. } => self.at_io_node(engine, errand, to),
             Step::Forward { to, .. } if errand.data => self.store(engine, errand, to),
             Step::Forward { from, to } => self.provide(engine, errand, to, from),
             Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, engine.now()),
@@ -175,7 +175,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle a request or a write at the I/O node `node`.
-    fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    fn at_io_node(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let operation = state.open[errand.open].operation;
         match operation {
@@ -191,10 +191,10 @@ impl<O: Observer> Driver<'_, O> {
                         blocks: errand.blocks / pieces,
                         ..errand
                     };
-                    self.find(engine, piece, node);
+                    self.locate_data(engine, piece, node);
                 }
             }
-            Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node),
+            Operation::Broadcast | Operation::Scatter => self.locate_data(engine, errand, node),
             Operation::Gather => {
                 // Blocks are collected at the I/O node that serves the PE of the demand.
                 let pe = state.open[errand.open].pe;
@@ -217,7 +217,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Locate the data and send the request there.
-    fn find(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    fn locate_data(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let count = state.machine.placement().io_node_count();
         let stream = state.io_nodes[node as usize].stream();

@@ -22,7 +22,7 @@ pub enum RoutedError {
         classes: u32,
     },
     /// The routes can deadlock: channel dependencies form a cycle.
-    #[error("packets could wait for one another in a circle, at switches {}", named(.switches))]
+    #[error("packets could wait for one another in a circle, at switches {}", list_switches(.switches))]
     Circle {
         /// The switches of the cycle, in order.
         switches: Vec<u32>,
@@ -43,7 +43,7 @@ pub enum RoutedError {
 /// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
-fn named(switches: &[u32]) -> String {
+fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
     let more = if switches.len() > NAMED_MAX {

@@ -65,9 +65,9 @@ struct Message {
     /// Data of the transactions that have not started, in bytes.
     unsent_bytes: u64,
     /// Number of transactions whose requests have not arrived.
-    unasked: u64,
+    requests_pending: u64,
     /// Number of transactions whose responses have not arrived.
-    unanswered: u64,
+    responses_pending: u64,
     /// Arrival of the tail of the last request.
     arrived: Cycles,
     /// Arrival of the tail of the last response.
@@ -236,8 +236,8 @@ impl State {
                 demand,
                 unsent: parts,
                 unsent_bytes: demand.bytes,
-                unasked: parts,
-                unanswered: parts,
+                requests_pending: parts,
+                responses_pending: parts,
                 arrived: 0,
                 completed: 0,
                 ready: None,
@@ -315,7 +315,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle the arrival of a request: respond to it, or wait for the server's device.
-    fn asked(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+    fn request_arrived(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         let message = &mut state.messages[delivery.tag.message];
         let demand = message.demand;
@@ -335,9 +335,9 @@ impl<O: Observer> Driver<'_, O> {
             }
             return;
         }
-        message.unasked -= 1;
+        message.requests_pending -= 1;
         message.arrived = message.arrived.max(delivery.tail);
-        let arrived = (message.unasked == 0).then_some(message.arrived);
+        let arrived = (message.requests_pending == 0).then_some(message.arrived);
         let time = delivery.tail + state.turnaround;
         offers.offer(time, state.response(delivery.tag));
         if demand.operation == Operation::Read {
@@ -383,7 +383,7 @@ impl<O: Observer> Driver<'_, O> {
         for tag in here {
             let message = &mut state.messages[tag.message];
             let demand = message.demand;
-            message.unasked -= 1;
+            message.requests_pending -= 1;
             let stores = &mut state.stores;
             let mut done = || {
                 let done = stores
@@ -392,7 +392,7 @@ impl<O: Observer> Driver<'_, O> {
                 done.unwrap_or(time)
             };
             let ready = match demand.operation {
-                Operation::Write if message.unasked > 0 => time,
+                Operation::Write if message.requests_pending > 0 => time,
                 Operation::Write => done(),
                 Operation::Read => *message.ready.get_or_insert_with(done),
             };
@@ -402,15 +402,15 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle the arrival of a response.
-    fn answered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+    fn response_arrived(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         let message = &mut state.messages[delivery.tag.message];
-        message.unanswered -= 1;
+        message.responses_pending -= 1;
         message.completed = message.completed.max(delivery.tail);
         let Message {
             demand,
             unsent,
-            unanswered,
+            responses_pending,
             completed,
             ..
         } = *message;
@@ -421,7 +421,7 @@ impl<O: Observer> Driver<'_, O> {
         if demand.operation == Operation::Read {
             self.report_packet(delivery, demand.to);
         }
-        if unanswered > 0 {
+        if responses_pending > 0 {
             return;
         }
         let stores = self.state.stores.as_ref();
@@ -471,8 +471,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         match delivery.tag.kind {
-            TagKind::First | TagKind::Request => self.asked(delivery, offers),
-            _ => self.answered(delivery, offers),
+            TagKind::First | TagKind::Request => self.request_arrived(delivery, offers),
+            _ => self.response_arrived(delivery, offers),
         }
     }
 

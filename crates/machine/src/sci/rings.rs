@@ -49,13 +49,13 @@ impl<T: Copy> Rings<T> {
     pub fn new(machine: &Machine, symbols_max: u32, by_symbol: bool) -> Self {
         let rules = machine.rules(symbols_max);
         let interfaces = machine.interfaces();
-        let carries = "the machine was built with these rules";
+        let valid_rules = "the machine was built with these rules";
         let engine = if by_symbol {
             let engine = symbol::Engine::new(interfaces, rules);
-            AnyEngine::Symbol(Box::new(engine.expect(carries)))
+            AnyEngine::Symbol(Box::new(engine.expect(valid_rules)))
         } else {
             let engine = event::Engine::new(interfaces, rules);
-            AnyEngine::Event(Box::new(engine.expect(carries)))
+            AnyEngine::Event(Box::new(engine.expect(valid_rules)))
         };
         let patience = machine.cycles(machine.spec().patience);
         Self {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(super) struct Router {
     machine: Arc<Machine>,
     /// Random stream of each node for the choice among equal routes.
-    choices: Vec<Stream>,
+    route_streams: Vec<Stream>,
     route: Vec<Segment>,
 }
 
@@ -19,7 +19,7 @@ impl Router {
     /// Return a router that uses the stream "route" of each node.
     pub fn new(machine: Arc<Machine>, streams: Streams) -> Self {
         Self {
-            choices: (0..machine.fabric().node_count())
+            route_streams: (0..machine.fabric().node_count())
                 .map(|node| streams.stream("route", node.into()))
                 .collect(),
             route: Vec::new(),
@@ -41,7 +41,7 @@ impl Router {
         symbols: u32,
         tag: T,
     ) -> Packet<'_, T> {
-        let stream = &mut self.choices[from as usize];
+        let stream = &mut self.route_streams[from as usize];
         self.route.clear();
         let choose = &mut |below| Uniform::below(below).draw(stream);
         (self.machine.routes()).route(from, to, choose, &mut self.route);

@@ -14,7 +14,7 @@ impl Formats {
             let named = schema.with_names(vec!["b".to_owned(), "a".to_owned()]);
             check_pieces(&named, &mut flaws);
             for field in named.fields() {
-                let wrong = in_field(&named, field).into_iter();
+                let wrong = field_flaws(&named, field).into_iter();
                 flaws.extend(
                     wrong.map(|what| format!("{}: {}: {what}", schema.form.name, field.key)),
                 );
@@ -45,7 +45,7 @@ fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
 }
 
 /// Return the inconsistencies of one field.
-fn in_field(schema: &Schema, field: &Field) -> Vec<String> {
+fn field_flaws(schema: &Schema, field: &Field) -> Vec<String> {
     let mut flaws = Vec::new();
     let words = |key: &str| match schema.field(key) {
         Some(field) => field.holds.info().words,

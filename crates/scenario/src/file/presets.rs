@@ -38,7 +38,7 @@ impl Preset {
 pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
-    name_axes(presets, axes)?;
+    convert_name_axis(presets, axes)?;
     let of_all = base.given(presets.key).cloned();
     base.remove(presets.key);
     let chosen = |setting: &Setting| {
@@ -99,7 +99,7 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
 }
 
 /// Convert an axis over names of presets to an axis of variants.
-fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
+fn convert_name_axis(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     let Some(at) = axes.iter().position(|axis| axis.key == presets.key) else {
         return Ok(());
     };

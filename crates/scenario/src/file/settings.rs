@@ -130,16 +130,18 @@ impl Settings {
 
     /// Return whether `field` has an effect: the conditions of the field and of its selectors hold.
     pub fn applies(&self, field: &Field) -> bool {
-        self.obstacle(field).is_none()
+        self.violated_condition(field).is_none()
     }
 
     /// Return the violated condition of the field or of one of its selectors, with the word of that selector
     /// and the layer that set the word.
-    fn obstacle<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
+    fn violated_condition<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
         let only = field.only.as_ref()?;
         let selector = self.schema.field(&only.selector);
-        if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
-            return Some(obstacle);
+        if let Some(violated_condition) =
+            selector.and_then(|selector| self.violated_condition(selector))
+        {
+            return Some(violated_condition);
         }
         let (word, layer) = self.word(&only.selector);
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
@@ -150,12 +152,12 @@ impl Settings {
         let setting = self.setting(key);
         match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {
             Some((word, layer)) => (word.clone(), layer),
-            None => self.followed(key),
+            None => self.derived_word(key),
         }
     }
 
     /// Return a word that follows from other fields and the layer that set those; empty if there is none.
-    fn followed(&self, key: &str) -> (String, Layer) {
+    fn derived_word(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
                 Some((self.set.get(leader.as_str())?.layer, *word))
@@ -174,8 +176,8 @@ impl Settings {
 
     /// Return whether an override has left the field without effect.
     pub(crate) fn overruled(&self, field: &Field) -> bool {
-        let obstacle = self.obstacle(field);
-        obstacle.is_some_and(|(_, _, layer)| layer == Layer::Override)
+        let violated_condition = self.violated_condition(field);
+        violated_condition.is_some_and(|(_, _, layer)| layer == Layer::Override)
     }
 
     /// Check the fields whose keys `which` accepts: required fields must be given, and given fields must have an
@@ -183,7 +185,7 @@ impl Settings {
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
-                Some(setting) => match self.obstacle(field) {
+                Some(setting) => match self.violated_condition(field) {
                     // A later layer has set the selector.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
@@ -240,12 +242,12 @@ impl Settings {
     /// Return the value, of any type, of a field that has one.
     pub(crate) fn value(&self, key: &str) -> &Value {
         self.setting(key)
-            .map_or_else(|| unset(key), |setting| &setting.value)
+            .map_or_else(|| missing_value(key), |setting| &setting.value)
     }
 
     /// Return the value of a field that always has one in complete settings.
     pub fn held<T: Description + Clone>(&self, key: &str) -> T {
-        self.held_if_any(key).unwrap_or_else(|| unset(key))
+        self.held_if_any(key).unwrap_or_else(|| missing_value(key))
     }
 
     /// Return the variant that a word names, if the field has a value. The words of the field are the names
@@ -257,7 +259,8 @@ impl Settings {
 
     /// Return the variant of a field that always has a value in complete settings.
     pub fn variant<T: FromStr>(&self, key: &str) -> T {
-        self.variant_if_any(key).unwrap_or_else(|| unset(key))
+        self.variant_if_any(key)
+            .unwrap_or_else(|| missing_value(key))
     }
 
     /// Return a text, or a word whose default may follow from other fields.
@@ -283,6 +286,6 @@ fn wrong_type<T>(key: &str) -> T {
     unreachable!("the table gives {key} another type")
 }
 
-fn unset<T>(key: &str) -> T {
+fn missing_value<T>(key: &str) -> T {
     unreachable!("{key} has neither value nor default after the check for completeness")
 }

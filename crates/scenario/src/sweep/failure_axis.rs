@@ -162,7 +162,7 @@ pub(crate) fn resolve(
             }
         });
     }
-    give_with(base, axes, wanted.origin)?;
+    set_accompanying_fields(base, axes, wanted.origin)?;
     let over_machine: Vec<usize> = (0..axes.len())
         .filter(|&at| axes[at].decides_below("machine."))
         .collect();
@@ -285,7 +285,11 @@ impl Settings {
 }
 
 /// Set the fields that accompany an axis over failures, unless the file or an axis sets them.
-fn give_with(base: &mut Settings, axes: &[Axis], origin: Origin) -> Result<(), Problem> {
+fn set_accompanying_fields(
+    base: &mut Settings,
+    axes: &[Axis],
+    origin: Origin,
+) -> Result<(), Problem> {
     let faults = base.schema().form.tables.faults;
     let with = faults.map_or(&[][..], |faults| faults.with);
     for (key, value) in with {

@@ -56,7 +56,7 @@ impl Asks {
     }
 
     /// Return the number of messages that a closed loop keeps under way.
-    fn loops(&self) -> u64 {
+    fn closed_messages(&self) -> u64 {
         self.outstanding.limit().unwrap_or(1).into()
     }
 
@@ -92,7 +92,7 @@ struct Burst {
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     client: Client,
-    to: To,
+    to: Destination,
     operation: Stream,
     /// Number of messages that were handed over and are not complete.
     under_way: u32,
@@ -116,7 +116,7 @@ impl Asker {
     ) -> Self {
         Self {
             client: Client::new(stream("arrival"), stream("size")),
-            to: To::new(node, partner, targets, stream("destination")),
+            to: Destination::new(node, partner, targets, stream("destination")),
             operation: stream("operation"),
             under_way: 0,
             next_known: false,
@@ -128,7 +128,7 @@ impl Asker {
     /// Pass the first messages to `give`: all outstanding ones of a closed loop, else one.
     pub(super) fn begin(&mut self, asks: &Asks, mut give: impl FnMut(Next)) {
         let first = match asks.asking {
-            Asking::Closed { .. } => asks.loops(),
+            Asking::Closed { .. } => asks.closed_messages(),
             _ => 1,
         };
         for _ in 0..first {
@@ -166,7 +166,7 @@ impl Asker {
             self.client.completed(asked);
         }
         if asks.burst().is_some() {
-            self.note_burst(burst, now, ended);
+            self.record_in_burst(burst, now, ended);
         }
         let follows = closed || asks.outstanding == Outstanding::ONE || !self.next_known;
         // With a limit of one, `handed` need not be called, so the count may be 0 already.
@@ -176,7 +176,12 @@ impl Asker {
     }
 
     /// Record that a message of a burst is complete, and report bursts to `ended` in their order.
-    fn note_burst(&mut self, burst: u64, now: Cycles, mut ended: impl FnMut(u64, Cycles, Cycles)) {
+    fn record_in_burst(
+        &mut self,
+        burst: u64,
+        now: Cycles,
+        mut ended: impl FnMut(u64, Cycles, Cycles),
+    ) {
         let at = (burst - self.bursts_reported) as usize;
         let open = &mut self.bursts[at];
         open.incomplete -= 1;
@@ -190,7 +195,7 @@ impl Asker {
 
     /// Draw the next message, which starts at `now` or later.
     fn next(&mut self, asks: &Asks, now: Cycles) -> Next {
-        let asked = self.client.next(&asks.asking, now, asks.loops());
+        let asked = self.client.next(&asks.asking, now, asks.closed_messages());
         let mut last = false;
         if let Some(messages) = asks.burst() {
             last = asked.place + 1 == messages;
@@ -242,7 +247,7 @@ impl Asker {
 }
 
 #[derive(Debug, Clone)]
-enum To {
+enum Destination {
     One(u32),
     /// Any of the targets except number `own`.
     Any {
@@ -252,7 +257,7 @@ enum To {
     },
 }
 
-impl To {
+impl Destination {
     fn new(node: u32, partner: Option<u32>, targets: &[u32], stream: Stream) -> Self {
         if let Some(partner) = partner {
             return Self::One(partner);

@@ -58,7 +58,7 @@ pub(super) struct Client {
     arrival: Stream,
     size: Stream,
     gap: Gap,
-    rest: Gap,
+    size_gap: Gap,
     /// Arrivals with messages that are not handed over: time, remaining messages and all messages.
     waiting: VecDeque<(Cycles, u64, u64)>,
     /// Number of messages generated, up to and including the last arrival.
@@ -75,7 +75,7 @@ impl Client {
             arrival,
             size,
             gap: Gap::default(),
-            rest: Gap::default(),
+            size_gap: Gap::default(),
             waiting: VecDeque::new(),
             drawn: 0,
             last: None,
@@ -130,7 +130,7 @@ impl Client {
     }
 
     /// Record an arrival of `messages` messages at `time`.
-    fn note(&mut self, time: Cycles, messages: u64) {
+    fn record_arrival(&mut self, time: Cycles, messages: u64) {
         self.drawn += messages;
         self.last = Some((time, messages));
     }
@@ -152,7 +152,7 @@ impl Client {
             }
             Asking::Closed { .. } => unreachable!("a closed loop has no arrivals"),
         };
-        self.note(time, messages);
+        self.record_arrival(time, messages);
         self.waiting.push_back((time, messages, messages));
     }
 
@@ -202,7 +202,7 @@ impl Client {
             Spread::Fixed => mean,
             spread => {
                 let lengths = Gaps::from(spread);
-                let drawn = lengths.next(mean as f64, &mut self.rest, &mut self.size);
+                let drawn = lengths.next(mean as f64, &mut self.size_gap, &mut self.size);
                 drawn.max(1)
             }
         }

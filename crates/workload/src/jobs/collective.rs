@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_waits_for_what_is_sent_to_it() {
+    fn each_rank_waits_for_its_messages() {
         for (ranks, plan) in plans() {
             for step in 0..plan.steps() {
                 let mut sent: BTreeMap<u32, u32> = BTreeMap::new();

@@ -236,12 +236,12 @@ impl Layout {
     /// job do not suit its traffic. Inactive jobs are checked as well.
     pub fn new(traffic: &JobsTraffic, nodes: u32) -> Result<Self, LayoutError> {
         let servers = servers(&traffic.servers, nodes)?;
-        let mut use_of = Uses::new(nodes, traffic.mapping, &servers);
+        let mut uses = Uses::new(nodes, traffic.mapping, &servers);
         let mut jobs = Vec::with_capacity(traffic.jobs.len());
         for (number, job) in traffic.jobs.iter().enumerate() {
-            let listed = use_of.nodes_of(number, &job.nodes)?;
+            let listed = uses.nodes_of(number, &job.nodes)?;
             check_traffic(number, job, &listed, &servers, nodes)?;
-            use_of.occupy(number, &listed)?;
+            uses.occupy(number, &listed)?;
             jobs.push(listed);
         }
         Ok(Self { servers, jobs })

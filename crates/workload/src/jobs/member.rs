@@ -130,7 +130,7 @@ impl Member {
     pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
         self.under_way -= 1;
         self.ready = self.ready.max(now);
-        self.change(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
+        self.update_step(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
     }
 
     /// Record the arrival of a message of step `step`. Return whether the rank may continue.
@@ -138,7 +138,7 @@ impl Member {
         self.ready = self.ready.max(now);
         let next = self.first + self.started.len() as u64;
         if step < next {
-            return self.change(step, |step| step.awaited -= 1);
+            return self.update_step(step, |step| step.awaited -= 1);
         }
         // Senders are at most a round ahead of this rank, since they wait for its messages in turn.
         let ahead = (step - next) as usize;
@@ -150,7 +150,7 @@ impl Member {
     }
 
     /// Apply `note` to a step that has started. Return whether that completes the step.
-    fn change(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
+    fn update_step(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
         let step = &mut self.started[(step - self.first) as usize];
         note(step);
         let done = step.is_done();
