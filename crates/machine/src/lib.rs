@@ -1,5 +1,7 @@
-//! The only place where engine, devices and workload are put together, one module for each kind
-//! of machine; [`storage`] is what stands behind the I/O servers of jobs on any of them. No files, no printing, no statistics; an observer says when it has seen enough.
+//! Machines: simulations that combine an engine, devices and a workload.
+//!
+//! Each kind of machine has one module. [`storage`] has the devices of I/O servers on any of them. This
+//! crate does not read files, print or compute statistics. An observer decides when a run ends.
 
 pub mod fattree;
 pub mod graph;

@@ -1,8 +1,8 @@
-//! The devices behind the I/O servers of jobs, whatever network these are on.
+//! The storage devices of the I/O servers of jobs, for any kind of network.
 //!
-//! A simulation asks [`JobStores::done`] when the last byte of a write has arrived at a server, and when
-//! the request of a read has. At the returned time the server answers the client of a write by a
-//! message of its own ([`is_answer`]), or sends the data of a read. The network decides how.
+//! A simulation calls [`JobStores::done`] when the last byte of a write, or the request of a read, arrives at
+//! a server. At the returned time the server sends an answer to the client of a write ([`is_answer`]), or
+//! the data of a read. The network decides how.
 
 use isthmus_device::{Storage, Striping};
 use isthmus_kernel::{Cycles, Streams};
@@ -13,8 +13,8 @@ use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
 pub use isthmus_device::{Access, BurstTimes, Disk, Model, Request, Work};
 
-/// What the device of a description is like where a cycle takes so many microseconds; `None` if there is
-/// none.
+/// Return the model of a described device, for cycles of `cycle_us` microseconds, or `None` without a
+/// device.
 pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
     let cycles = |time: Time| time.us() / cycle_us;
     let per_byte = |rate: Bandwidth| 8e6 / rate.bits_per_s() as f64 / cycle_us;
@@ -62,28 +62,28 @@ pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
     })
 }
 
-/// What the stations of one kind of a device have done.
+/// Counts of all stations of one kind in a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationCount {
-    /// Cycles for which they were taken, all together.
+    /// Busy cycles, summed over the stations.
     pub cycles: u64,
-    /// How often.
+    /// Number of accesses.
     pub times: u64,
-    /// Cycles that these take, those to come included.
+    /// Service time of these accesses in cycles, including the part in the future.
     pub asked: u64,
 }
 
-/// The devices behind the I/O servers of jobs.
+/// The storage devices of the I/O servers of jobs.
 #[derive(Debug, Clone)]
 pub struct JobStores {
     stores: Stores,
-    /// By job whether it writes to them and reads from them.
+    /// Whether each job uses the devices.
     stored: Vec<bool>,
 }
 
 impl JobStores {
-    /// Idle devices behind the servers of `layout`, on a machine of so many nodes whose cycles take so many
-    /// microseconds; `None` where nothing stands behind servers.
+    /// Return idle devices for the servers of `layout`, on a machine of `nodes` nodes with cycles of `cycle_us`
+    /// microseconds, or `None` if servers have no devices.
     pub fn new(
         traffic: &JobsTraffic,
         layout: &Layout,
@@ -100,13 +100,13 @@ impl JobStores {
         })
     }
 
-    /// Whether what a demand writes goes to them, or what it reads comes from there.
+    /// Return whether a demand uses the devices.
     pub fn serve(&self, demand: &Demand) -> bool {
         self.stored[demand.job as usize]
     }
 
-    /// Return when the device is done with the data of a write or the request of a read that arrived at `time`.
-    /// Return `None` if no device is concerned. Calls must be in the order of times.
+    /// Return the time at which the device has finished a write or read whose data or request arrived at `time`.
+    /// Return `None` if the demand uses no device. Calls must be in the order of times.
     pub fn done(&mut self, time: Cycles, demand: &Demand) -> Option<Cycles> {
         if !self.serve(demand) {
             return None;
@@ -123,44 +123,46 @@ impl JobStores {
         self.stores.serve(demand.to, &request)
     }
 
-    /// Counts from `now` on.
+    /// Reset the counters at `now`.
     pub fn restart_counts(&mut self, now: Cycles) {
         self.stores.restart_counts(now);
     }
 
-    /// What was done from then until `now`: by server, then by kind of station.
+    /// Return the counts since [`restart_counts`](Self::restart_counts), ordered by server, then by kind of
+    /// station.
     pub fn counted(&self, now: Cycles) -> Vec<StationCount> {
         self.stores.counted(now)
     }
 }
 
-/// Whether what goes out of this node for a demand is the answer to a write, whose data go the other way.
+/// Return whether a message from this node for a demand is the answer to a write. The data of the write goes
+/// the other way.
 #[inline]
 pub fn is_answer(from: u32, demand: &Demand) -> bool {
     demand.operation == Operation::Write && from != demand.from
 }
 
-/// A device behind each of some nodes.
+/// The devices of all servers.
 ///
-/// That of server number s, counted in the order in which servers are listed, draws from streams of its
-/// own, wherever the server is.
+/// The device of server number s, in the order of the list of servers, draws from its own streams. These do
+/// not depend on the server's node.
 #[derive(Debug, Clone)]
 struct Stores {
-    /// By node the number of its server.
-    of_node: Vec<Option<u32>>,
+    /// Number of the server on each node, if any.
+    server_of: Vec<Option<u32>>,
     stores: Vec<Storage>,
-    /// Stations of a kind, and kinds.
+    /// Number of stations of each kind, and number of kinds.
     stations: (usize, usize),
-    /// By server and kind of station, what was counted when counting began.
+    /// Totals at the last reset, ordered by server, then by kind of station.
     before: Vec<StationCount>,
 }
 
 impl Stores {
-    /// Idle devices behind these servers of a machine of so many nodes.
+    /// Return idle devices for these servers on a machine of `nodes` nodes.
     fn new(model: &Model, servers: &[u32], nodes: u32, streams: Streams) -> Self {
-        let mut of_node = vec![None; nodes as usize];
+        let mut server_of = vec![None; nodes as usize];
         for (number, &node) in (0..).zip(servers) {
-            of_node[node as usize] = Some(number);
+            server_of[node as usize] = Some(number);
         }
         let stores: Vec<Storage> = (0..servers.len())
             .map(|server| {
@@ -171,24 +173,25 @@ impl Stores {
         let stations = model.stations();
         Self {
             before: vec![StationCount::default(); stores.len() * stations.1],
-            of_node,
+            server_of,
             stores,
             stations,
         }
     }
 
-    /// When the device behind a node is done with a request; `None` where there is none.
+    /// Return the time at which the device of a node has served a request, or `None` without a device.
     fn serve(&mut self, node: u32, request: &Request) -> Option<Cycles> {
-        let server = self.of_node[node as usize]?;
+        let server = self.server_of[node as usize]?;
         Some(self.stores[server as usize].serve(request))
     }
 
-    /// Counts from `now` on.
+    /// Reset the counters at `now`.
     fn restart_counts(&mut self, now: Cycles) {
         self.before = self.totals(now);
     }
 
-    /// What was done from then until `now`: by server, then by kind of station.
+    /// Return the counts since [`restart_counts`](Self::restart_counts), ordered by server, then by kind of
+    /// station.
     fn counted(&self, now: Cycles) -> Vec<StationCount> {
         let totals = self.totals(now).into_iter().zip(&self.before);
         totals

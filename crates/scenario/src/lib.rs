@@ -1,12 +1,12 @@
 //! The versioned experiment file.
 //!
-//! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, what to
-//! measure and when to stop, and either returns it whole, every point checked, or one
-//! [`ScenarioError`] that says what is wrong, where, and what would be right.
-//! [`Formats::fields`] lists all fields; it is made from the table that the parser uses.
+//! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, measurements
+//! and stopping rules. It checks every point, and returns the scenario or one [`ScenarioError`] with
+//! place, problem and hint. [`Formats::fields`] lists all fields from the table that the parser uses.
 //!
-//! Which tables `[machine]` and `[workload]` are decides the kind of machine: a [`Format`](format::Format) with types
-//! of its own, of which a program has several in one [`Formats`]. This one is a bus.
+//! The fields of `[machine]` and `[workload]` depend on the kind of machine. Each kind implements
+//! [`Format`](format::Format) with its own types, and a program collects its kinds in one [`Formats`]. This
+//! example defines a bus.
 //!
 //! ```
 //! use isthmus_scenario::format::{
@@ -77,7 +77,7 @@
 //!     }
 //! }
 //!
-//! // What it says of the fields that files of all kinds have.
+//! // Completes the fields that files of all kinds share.
 //! fn own(row: Field) -> Field {
 //!     match &*row.key {
 //!         "stop.of" => row.by_default(Value("[\"latency\"]")),
@@ -113,9 +113,9 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
-//! Knows no kind of machine and nothing of engines: descriptions are plain values.
+//! This crate does not depend on any kind of machine or engine: descriptions are plain values.
 
-// What `#[derive(Describe)]` writes names this crate, also in itself.
+// The code from `#[derive(Describe)]` refers to this crate by name, also within the crate.
 extern crate self as isthmus_scenario;
 
 mod fields;
@@ -141,7 +141,7 @@ pub use sweep::search::{Search, SearchLine};
 pub use sweep::variants::Variant;
 pub use value::described::Described;
 
-/// What a kind of machine is made of: its tables as types, and what else it says of its files.
+/// Items for the implementation of a kind of machine: its tables as types, and its file format.
 pub mod format {
     pub use crate::fields::control::messages_most;
     pub use crate::fields::field::{Default, Field};

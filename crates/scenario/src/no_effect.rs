@@ -1,14 +1,14 @@
-//! Fields that are given and change nothing, because of the values of others.
+//! Detection of given fields that have no effect because of the values of other fields.
 //!
-//! A field may be of use at one point of a sweep and of none at another, so that it is refused only if it
-//! has no effect at any point at which it is given.
+//! A field may have an effect at one point of a sweep and none at another. So it is refused only if it has no
+//! effect at any point at which it is given.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::Layer;
 use crate::file::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Looks at the fields that may change nothing at one point.
+/// Collector of the fields that may have no effect at one point.
 pub struct Watch<'s> {
     settings: &'s Settings,
     found: Vec<Finding>,
@@ -18,19 +18,19 @@ pub struct Watch<'s> {
 #[derive(Debug, Clone)]
 struct Finding {
     key: String,
-    /// What is wrong, if it changes nothing.
+    /// The problem, if the field has no effect.
     no_effect: Option<Problem>,
-    /// Whether an override has made it so, or the field is that of a preset.
+    /// Whether an override causes this, or the field is from a preset. Then it is no error.
     overruled: bool,
 }
 
-/// Why a field changes nothing.
+/// Reason why a field has no effect.
 pub struct Reason<'r> {
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What would be right.
+    /// Hint for a correct value.
     pub hint: String,
-    /// The fields whose values make it so.
+    /// The fields whose values are the cause.
     pub causes: &'r [&'r str],
 }
 
@@ -42,17 +42,17 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// The settings of the point.
+    /// Return the settings of the point.
     pub fn settings(&self) -> &'s Settings {
         self.settings
     }
 
-    /// Notes a field, if it is given; `reason` says why it changes nothing, where that is so.
+    /// Record a field if it is given. `reason` is the reason why it has no effect, or `None` if it has one.
     pub fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // The default, written out, is what holds anyway, where the field means anything.
+        // A given value that equals the default is accepted if the field applies.
         let default = self.settings.schema().default(key);
         let holds = default.is_some_and(|default| default.value == given.value)
             && self.settings.applies(&given.field);
@@ -61,7 +61,7 @@ impl<'s> Watch<'s> {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))
         };
-        // What a preset says of hardware may well be more than a workload uses.
+        // A preset may describe hardware features that the workload does not use.
         let overruled = given.layer == Layer::Preset
             || !matches!(given.origin, Origin::Override(_))
                 && reason
@@ -75,12 +75,12 @@ impl<'s> Watch<'s> {
     }
 }
 
-/// What is known of all points so far.
+/// Findings of all points so far, by field.
 #[derive(Debug, Default)]
 pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Looks at one more point, as `look` does at all that may have no effect there.
+    /// Add the findings of one more point. `look` must record all fields that may have no effect there.
     pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);
@@ -94,10 +94,10 @@ impl Effects {
         }
     }
 
-    /// The fields that overrides have left without effect, and those of presets.
+    /// Return the fields without effect that an override causes or that are from a preset.
     ///
     /// # Errors
-    /// The first field without effect for another reason.
+    /// If another field has no effect; the error is about the first such field.
     pub fn overruled(self) -> Result<Vec<String>, Problem> {
         let mut overruled = Vec::new();
         for finding in self.0.into_values() {

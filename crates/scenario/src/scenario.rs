@@ -23,16 +23,16 @@ use crate::sweep::search::{self, Search, SearchLine};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A parsed experiment; every point of it has been checked.
+/// A parsed experiment. All of its points have been checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Version of the file format.
     pub version: u32,
-    /// Name, fit for a folder.
+    /// Name, valid as the name of a folder.
     pub name: String,
     /// Title of the report.
     pub title: String,
-    /// What the experiment is for; may be empty.
+    /// Purpose of the experiment; may be empty.
     pub description: String,
     /// Master seed.
     pub seed: u64,
@@ -42,13 +42,13 @@ pub struct Scenario {
     pub workload: Described,
     /// The axes of the sweep, the slowest first; may be empty.
     pub axes: Vec<Axis>,
-    /// What to observe.
+    /// Measurements.
     pub measure: Measure,
-    /// When to stop.
+    /// Stopping rules.
     pub stop: Stop,
-    /// When to call a run saturated.
+    /// Test for saturation.
     pub verdict: Verdict,
-    /// The saturation search, if one is asked for.
+    /// The saturation search, if any.
     pub search: Option<Search>,
     pub(crate) kind: &'static Row,
     pub(crate) base: Settings,
@@ -67,12 +67,12 @@ pub struct Point {
     pub values: Vec<AxisValue>,
     /// The machine.
     pub machine: Described,
-    /// What is asked of it.
+    /// The workload.
     pub workload: Described,
 }
 
 impl PartialEq for Scenario {
-    /// Equal if they say the same, whatever their files look like.
+    /// Return whether the experiments are equal; the layout of their files does not matter.
     fn eq(&self, other: &Self) -> bool {
         self.canonical() == other.canonical()
             && self.axes == other.axes
@@ -84,14 +84,15 @@ impl PartialEq for Scenario {
 }
 
 impl Scenario {
-    /// Reads the text of a scenario file with a machine of one of the kinds `formats` and applies
+    /// Read the text of a scenario file with a machine of one of the kinds `formats`, and apply
     /// overrides, each `key=value`, in order.
     ///
-    /// The value of an override is TOML or else taken as text. Overriding a swept field replaces
-    /// its axis by the one value; `sweep.KEY=[...]` sets an axis.
+    /// The value of an override is TOML, or text if it is not valid TOML. An override of a swept field
+    /// replaces the axis by one value; `sweep.KEY=[...]` sets an axis.
     ///
     /// # Errors
-    /// The first thing found wrong; `file_name` serves only to say where.
+    /// If the file or an override is invalid; the error is the first one found. `file_name` is only used
+    /// in errors.
     pub fn parse(
         formats: &'static Formats,
         text: &str,
@@ -109,7 +110,7 @@ impl Scenario {
     fn read(formats: &'static Formats, source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
         let draft = Draft::read(formats, &root, &source.overrides)?;
-        // A file that is only whole with its overrides is changed by none of them.
+        // If the file is only valid with its overrides, no changes are reported.
         let changes = match source.overrides.is_empty() {
             true => Vec::new(),
             false => Draft::read(formats, &root, &[])
@@ -138,7 +139,7 @@ impl Scenario {
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
-            // What an override has made useless counts as not given.
+            // Fields that an override has left without effect count as not given.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
                 break built;
@@ -172,75 +173,75 @@ impl Scenario {
         })
     }
 
-    /// What the overrides have changed of the machine, its work and the sweep, so that title and
-    /// description may no longer hold.
+    /// Return the changes of machine, workload and sweep by overrides. Because of these, title and
+    /// description may no longer be correct.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
     }
 
-    /// The product of all axes, the first one slowest; one point without axes, none if the load is
-    /// left to the search.
+    /// Return the product of all axes, the first one slowest: one point without axes, none if only the
+    /// search sets the load.
     pub fn points(&self) -> Vec<Point> {
         self.points.clone()
     }
 
-    /// The axes that a search leaves as they are: all but those that only set the load.
+    /// Return the axes that a search keeps: all except those that only set the load.
     pub fn search_axes(&self) -> Vec<Axis> {
         without_load(&self.base, &self.axes)
     }
 
-    /// The combinations of [`search_axes`](Self::search_axes), the first one slowest; empty
-    /// without a search.
+    /// Return the combinations of [`search_axes`](Self::search_axes), the first one slowest. The result is
+    /// empty without a search.
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
-            // They have been built once already, when the file was checked.
+            // This succeeds, since the check of the file has built the same lines.
             Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
     }
 
-    /// The settings of the first point (without points: of the first combination of the axes).
+    /// Return the settings of the first point (without points: of the first combination of the axes).
     pub(crate) fn first_settings(&self) -> Settings {
         let values = self.axes.iter().filter_map(|axis| axis.values.first());
         let first = applied(&self.base, &values.cloned().collect::<Vec<_>>());
         first.unwrap_or_else(|_| self.base.clone())
     }
 
-    /// The name of the file, as the caller gave it.
+    /// Return the name of the file, as passed by the caller.
     pub fn file(&self) -> &str {
         &self.source.file
     }
 
-    /// Whether an axis of it asks for failures of the machine.
+    /// Return whether an axis is over failures of the machine.
     pub fn sweeps_faults(&self) -> bool {
         self.sweeps_faults
     }
 
-    /// The word of the kind of machine, as after `machine.kind =`.
+    /// Return the kind of machine, the word after `machine.kind =`.
     pub fn kind(&self) -> &'static str {
         self.kind.kind()
     }
 
-    /// What the reference calls files of this form: the word of the kind of machine, or one of its own
-    /// where files with named tables are described in another way.
+    /// Return the name of this form of file in the reference. It is the kind of machine, or another word
+    /// for an additional form of that kind.
     pub fn form(&self) -> &'static str {
         self.kind.form()
     }
 
-    /// How this kind of machine says how much is asked of it.
+    /// Return the fields that set the offered load of this kind of machine.
     pub fn loads(&self) -> Loads {
         *self.kind.loads()
     }
 
-    /// Whether the field `key` decides how much is asked of a machine of this kind.
+    /// Return whether the field `key` sets the offered load of this kind of machine.
     pub fn is_load(&self, key: &str) -> bool {
         self.loads().keys.0.contains(&key)
     }
 
-    /// Checks that all measures that runs are to be precise about are among `known`.
+    /// Check that all measures of the stopping rule are among `known`.
     ///
     /// # Errors
-    /// The first measure that is not, with the one that was probably meant.
+    /// If a measure is unknown; the error suggests a similar one.
     pub fn check_measures(&self, known: &[&str]) -> Result<(), ScenarioError> {
         let StopRule::Precision { of, .. } = &self.stop.rule else {
             return Ok(());
@@ -258,17 +259,16 @@ impl Scenario {
             .error(self.base.problem("stop.of", problem, hint)))
     }
 
-    /// Whether the file or the sweep gives `field` a value; false if it may be from before overrides
-    /// that make it useless.
+    /// Return whether `field` has a given value that the user insists on. With overrides, this is so only for
+    /// a value from an override, since another value may be a remainder that overrides made useless.
     pub fn insists_on(&self, field: &str) -> bool {
         let by_override = |setting: &Setting| matches!(setting.origin, Origin::Override(_));
         let given = self.base.given(field);
         given.is_some_and(|setting| by_override(setting) || self.source.overrides.is_empty())
     }
 
-    /// An error about `field`, for what only those who build the machine can find out, such as
-    /// faults that cut a network apart: it points to where the field, or else its table, was
-    /// written.
+    /// Return an error about `field`, with the place of the field or else of its table. Use it for problems
+    /// that only the construction of the machine detects, such as faults that disconnect a network.
     pub fn error_at(
         &self,
         field: &str,
@@ -278,7 +278,7 @@ impl Scenario {
         self.error_below(field, None, problem, hint)
     }
 
-    /// The same, about this line, from 1, of the text that is the value.
+    /// Return an error about a line of the value of `field`, from 1.
     pub fn error_below(
         &self,
         field: &str,
@@ -293,13 +293,13 @@ impl Scenario {
         })
     }
 
-    /// The effective file, overrides applied: parsed again, it gives an equal scenario.
+    /// Return the canonical form of the file with overrides applied. Parsed again, it gives an equal
+    /// scenario.
     pub fn canonical(&self) -> String {
         canonical::write(&self.base, &self.axes, |_| true)
     }
 
-    /// SHA-256 of what the experiment does, in hexadecimal: of the canonical form without title
-    /// and description.
+    /// Return the SHA-256 of the canonical form without title and description, in hexadecimal.
     pub fn digest(&self) -> String {
         let words = ["title", "description"];
         canonical::hash(&canonical::write(&self.base, &self.axes, |key| {
@@ -308,14 +308,14 @@ impl Scenario {
     }
 }
 
-/// Rules for runs that have no effect on any machine of the kind.
+/// Check that no given field outside of machine and workload is without effect on the kind of machine.
 fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     let mut effects = Effects::default();
     effects.note(base, kind.watch_rules);
     effects.overruled().map(drop)
 }
 
-/// What is missing outside of machine and workload, before any point is built.
+/// Check that nothing is missing outside of machine and workload, before points are built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()
@@ -332,7 +332,7 @@ fn check_head(base: &Settings) -> Result<(), Problem> {
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
 }
 
-/// Whether the file says how much is asked of the machine, or the workload limits itself.
+/// Return whether the file sets the offered load, or the workload limits itself.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
@@ -347,10 +347,10 @@ fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     axes
 }
 
-/// All points, and machine and workload of the first of them or of the first line.
+/// All points, with machine and workload of the first point or else of the first line.
 type Expanded = (Vec<Point>, (Described, Described));
 
-/// Builds everything once and notes which fields have an effect.
+/// Build all points and lines once and record which fields have an effect.
 fn build_all(
     kind: &'static Row,
     base: &Settings,

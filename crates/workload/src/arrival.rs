@@ -1,4 +1,4 @@
-//! When one PE asks.
+//! Arrival times of the demands of one PE.
 
 use crate::gaps::Gaps;
 use crate::spec::Arrival;
@@ -29,7 +29,7 @@ enum Kind {
 }
 
 impl Arrivals {
-    /// The process `arrival` at the clock of the machine.
+    /// Return the process `arrival` with its times in cycles of `clock`.
     pub fn new(arrival: Arrival, clock: Clock) -> Self {
         let kind = match arrival {
             Arrival::Exponential { mean } => Kind::Open {
@@ -62,12 +62,12 @@ impl Arrivals {
         Self { kind }
     }
 
-    /// Whether the next demand waits for the completion of an earlier one.
+    /// Return whether the next demand waits for the completion of an earlier one.
     pub fn is_closed(&self) -> bool {
         matches!(self.kind, Kind::Closed { .. })
     }
 
-    /// Demands that one PE begins with: its outstanding ones in a closed loop, else one.
+    /// Return the number of initial demands of a PE: all outstanding ones in a closed loop, else one.
     pub fn initial(&self) -> u32 {
         match self.kind {
             Kind::Closed { outstanding, .. } => outstanding,
@@ -75,7 +75,7 @@ impl Arrivals {
         }
     }
 
-    /// Cycles from the start of the run to a first demand.
+    /// Draw the number of cycles from the start of the run to a first demand.
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),
@@ -85,8 +85,8 @@ impl Arrivals {
         }
     }
 
-    /// Cycles from one demand to the next (open loop), or from the completion of one to the next
-    /// (closed loop).
+    /// Draw the number of cycles from one demand to the next (open loop), or from a completion to the
+    /// next demand (closed loop).
     #[inline]
     pub fn next(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
@@ -113,7 +113,7 @@ mod tests {
     use isthmus_kernel::Streams;
     use isthmus_units::{Bandwidth, Bytes, Time};
 
-    /// 0.05 us per cycle.
+    /// Return a clock of 0.05 us per cycle.
     fn clock() -> Clock {
         Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap()
     }

@@ -1,4 +1,4 @@
-//! What one PE asks for.
+//! Demands of the PEs: messages, reads, writes and collective I/O.
 
 use crate::arrival::Arrivals;
 use crate::others::Others;
@@ -24,24 +24,24 @@ pub enum Demand {
         /// File size in blocks.
         blocks: u32,
     },
-    /// Fetch one block for all PEs.
+    /// Read one block and send it to all PEs.
     Broadcast,
-    /// Spread one block to each PE of a group.
+    /// Send one block to each PE of a group.
     Scatter,
     /// Collect one block from each PE of a group.
     Gather,
 }
 
-/// Where a block is, seen from the I/O node that was asked.
+/// Location of a block, relative to the I/O node that received the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
-    /// At the I/O node asked.
+    /// At the I/O node that received the request.
     Local,
     /// At this other I/O node.
     Remote(u32),
 }
 
-/// The state of one PE.
+/// The random state of one PE.
 #[derive(Debug, Clone)]
 struct Source {
     stream: Stream,
@@ -70,7 +70,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The traffic `spec` of `pes` PEs, each with the random stream "pe" of its own number.
+    /// Return the traffic `spec` of `pes` PEs. Each PE draws from stream "pe" with its own number.
     pub fn new(spec: &TrafficSpec, clock: Clock, pes: u32, streams: Streams) -> Self {
         let hot = |spot: Option<HotSpot>| spot.map(|s| (Chance::new(s.probability), s.target));
         let sources = (0..pes)
@@ -105,42 +105,42 @@ impl Traffic {
         }
     }
 
-    /// Whether the next demand of a PE waits for the completion of an earlier one.
+    /// Return whether the next demand of a PE waits for the completion of an earlier one.
     pub fn is_closed(&self) -> bool {
         self.arrivals.is_closed()
     }
 
-    /// How the blocks of a file lie on the I/O nodes.
+    /// Return the layout of the blocks of a file on the I/O nodes.
     pub fn layout(&self) -> FileLayout {
         self.layout
     }
 
-    /// Demands that one PE begins with.
+    /// Return the number of initial demands of a PE.
     pub fn initial(&self) -> u32 {
         self.arrivals.initial()
     }
 
-    /// Cycles from the start of the run to a first demand of `pe`.
+    /// Draw the number of cycles from the start of the run to a first demand of `pe`.
     pub fn first(&mut self, pe: u32) -> Cycles {
         let source = &mut self.sources[pe as usize];
         self.arrivals.first(&mut source.gap, &mut source.stream)
     }
 
-    /// Cycles from this demand of `pe` to its next (open loop), or from this completion to its
-    /// next demand (closed loop).
+    /// Draw the number of cycles from this demand of `pe` to its next (open loop), or from this
+    /// completion to its next demand (closed loop).
     #[inline]
     pub fn next(&mut self, pe: u32) -> Cycles {
         let source = &mut self.sources[pe as usize];
         self.arrivals.next(&mut source.gap, &mut source.stream)
     }
 
-    /// The next demand of `pe` (section 4.3 of the hypercube paper). A message to a hot PE that is
-    /// the sender itself goes to a uniform one instead.
+    /// Draw the next demand of `pe` (section 4.3 of the hypercube paper). The hot PE sends its own
+    /// messages to the other PEs, uniformly.
     #[inline]
     pub fn demand(&mut self, pe: u32) -> Demand {
         let stream = &mut self.sources[pe as usize].stream;
         let Some(others) = self.others else {
-            // A machine of one PE has nobody to send to.
+            // With one PE, no other PE can receive a message.
             return self.io_demand(pe);
         };
         if self.io.draw(stream) {
@@ -157,10 +157,10 @@ impl Traffic {
         }
     }
 
-    /// Another receiver for a message of `pe`, uniform over the other PEs.
+    /// Draw a new receiver for a message of `pe`, uniform over the other PEs.
     ///
     /// # Panics
-    /// In a machine of one PE.
+    /// If the machine has only one PE.
     pub fn receiver(&mut self, pe: u32) -> u32 {
         let others = self.others.expect("a machine of several PEs");
         others.draw(pe, &mut self.sources[pe as usize].stream)
@@ -191,14 +191,15 @@ impl Traffic {
         }
     }
 
-    /// Where a block that I/O node `asked` (of `io_nodes`) was asked for lies: at the hot node
-    /// with its share, else by the spherical model of Fig. 3. Draws from the stream of the node.
+    /// Draw the location of a block that was requested at one of `io_nodes` I/O nodes. The hot node
+    /// has it with its probability; else the spherical model of Fig. 3 decides. `stream` must belong
+    /// to the I/O node that received the request.
     #[inline]
-    pub fn locate(&self, asked: u32, io_nodes: u32, stream: &mut Stream) -> Location {
+    pub fn locate(&self, io_node: u32, io_nodes: u32, stream: &mut Stream) -> Location {
         if let Some((chance, target)) = self.hot_io_node
             && chance.draw(stream)
         {
-            return if target == asked {
+            return if target == io_node {
                 Location::Local
             } else {
                 Location::Remote(target)
@@ -206,13 +207,13 @@ impl Traffic {
         }
         match Others::among(io_nodes) {
             Some(others) if !self.local.draw(stream) => {
-                Location::Remote(others.draw(asked, stream))
+                Location::Remote(others.draw(io_node, stream))
             }
             _ => Location::Local,
         }
     }
 
-    /// The PEs of a scatter or gather of `pe`: itself and its successors in number.
+    /// Return the PEs of a scatter or gather by `pe`: `pe` and the PEs with the next higher numbers.
     pub fn group(&self, pe: u32) -> impl Iterator<Item = u32> + use<> {
         let pes = self.sources.len() as u32;
         (0..self.group).map(move |k| ((u64::from(pe) + u64::from(k)) % u64::from(pes)) as u32)
@@ -231,7 +232,7 @@ mod tests {
         Traffic::new(spec, clock, pes, Streams::new(11, 0))
     }
 
-    /// Four standard deviations of a binomial share.
+    /// Return whether a binomial share lies within four standard deviations of `p`.
     fn near(count: usize, n: usize, p: f64) -> bool {
         let n = n as f64;
         (count as f64 / n - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt()
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn receivers_are_uniform_but_for_the_hot_one() {
+    fn receivers_are_uniform_except_the_hot_one() {
         let spec = TrafficSpec {
             io_probability: 0.0,
             hot_pe: Some(HotSpot {

@@ -1,21 +1,21 @@
-//! Gaps between arrivals, drawn in the same way for PEs, packets and jobs.
+//! Random gaps between arrivals, with one implementation for PEs, packets and jobs.
 
 use crate::jobs::spec::Spread;
 use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
 
-/// How gaps spread around their mean.
+/// Distribution of gaps around their mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Gaps {
-    /// All alike, after a phase that is uniform over this part of one.
+    /// Equal gaps. The first one is uniform between 0 and `phases` gaps.
     Equal { phases: f64 },
-    /// Exponential.
+    /// Exponential gaps.
     Exponential,
-    /// Uniform between nothing and twice the mean.
+    /// Gaps that are uniform between zero and twice the mean.
     Uniform,
 }
 
 impl Gaps {
-    /// The gap before the first arrival.
+    /// Draw the gap before the first arrival.
     #[cold]
     pub(crate) fn first(self, mean: f64, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self {
@@ -27,7 +27,7 @@ impl Gaps {
         }
     }
 
-    /// The gap between two arrivals.
+    /// Draw the gap between two arrivals.
     #[inline(always)]
     pub(crate) fn next(self, mean: f64, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Streams;
 
-    /// Means of 200,000 gaps and their squared coefficients of variation: 0, 1 and 1/3.
+    /// Checks the means of 200,000 gaps and their squared coefficients of variation: 0, 1 and 1/3.
     #[test]
     fn gaps_keep_their_mean_and_spread() {
         let n = 200_000;

@@ -1,8 +1,8 @@
-//! Demands out, completions in: traffic classes, locality, arrivals, jobs.
+//! Workloads: traffic classes, locality, arrivals and jobs.
 //!
-//! Knows nothing of engines, devices and machines. A source returns which process asks for which
-//! message and when; the caller reports when a demand is complete. The devices behind the I/O servers
-//! of jobs are only described here.
+//! This crate does not depend on engines, devices or machines. A source returns demands: process,
+//! message and time. The caller reports completions of demands to the source. The storage devices
+//! of I/O servers are only described here.
 
 mod arrival;
 mod demand;

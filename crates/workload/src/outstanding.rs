@@ -1,12 +1,12 @@
-//! How many messages of one sender may be under way.
+//! Limit on the messages of one sender that are under way.
 
-/// Messages of one sender that may be under way at a time. The next message in order is handed to
-/// the network interface when it has been asked for and fewer are under way.
+/// Limit on the messages of one sender that are under way at a time. A generated message is handed
+/// to the network interface, in order, when fewer messages are under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outstanding {
-    /// So many, 1 or more.
+    /// This number of messages, 1 or more.
     AtMost(u32),
-    /// However many have been asked for.
+    /// No limit.
     Unlimited,
 }
 
@@ -14,7 +14,7 @@ impl Outstanding {
     /// One message after another.
     pub const ONE: Self = Self::AtMost(1);
 
-    /// Whether one more may be handed over while so many are under way.
+    /// Return whether another message may be handed over while `under_way` messages are under way.
     #[inline]
     pub fn admits(self, under_way: u32) -> bool {
         match self {
@@ -23,7 +23,7 @@ impl Outstanding {
         }
     }
 
-    /// The number, if there is one.
+    /// Return the limit, if any.
     pub fn limit(self) -> Option<u32> {
         match self {
             Self::AtMost(most) => Some(most),

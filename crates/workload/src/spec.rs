@@ -1,10 +1,10 @@
-//! What the processing elements ask for: plain values, no behaviour.
+//! Description of the traffic of the processing elements (PEs), as plain values.
 
 use crate::Outstanding;
 use isthmus_units::{Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// When a PE asks.
+/// Arrival process of the demands of a PE.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrival {
     /// Poisson: independent exponential gaps of this mean (section 4.3 of the hypercube paper).
@@ -12,13 +12,13 @@ pub enum Arrival {
         /// Mean time between two messages of one PE.
         mean: Time,
     },
-    /// Equal gaps, each PE with a random phase of its own.
+    /// Equal gaps, with a random phase for each PE.
     Deterministic {
         /// Time between two messages of one PE.
         gap: Time,
     },
-    /// On/off: bursts of a geometric number of messages, exponential silence between bursts,
-    /// such that the long-run mean gap is `mean`.
+    /// On/off: bursts of a geometric number of messages, with exponential silence between bursts.
+    /// The silence is such that the long-run mean gap is `mean`.
     Bursty {
         /// Long-run mean time between two messages of one PE.
         mean: Time,
@@ -27,8 +27,8 @@ pub enum Arrival {
         /// Gap between the messages of one burst; smaller than `mean`.
         burst_gap: Time,
     },
-    /// Closed loop: a PE keeps `outstanding` demands under way; each, once complete, is followed
-    /// by the next after an exponential think time.
+    /// Closed loop: a PE keeps `outstanding` demands under way. An exponential think time separates
+    /// each completion from the next demand.
     Closed {
         /// Mean think time.
         think: Time,
@@ -37,20 +37,20 @@ pub enum Arrival {
     },
 }
 
-/// How the blocks of a file lie on the I/O nodes.
+/// Layout of the blocks of a file on the I/O nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FileLayout {
     /// All blocks of a file at one I/O node; the reply is one message.
     Contiguous,
-    /// Each block placed on its own by the locality model; one reply per I/O node block.
+    /// The locality model places each block independently; one reply per I/O node block.
     Declustered,
 }
 
-/// A favoured target that takes part of the traffic.
+/// A target that receives an extra share of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotSpot {
-    /// The favoured PE (for messages) or I/O node index (for requests).
+    /// Number of the PE (for messages) or index of the I/O node (for requests).
     pub target: u32,
     /// Share of the demands of that kind that go to it, 0 to 1.
     pub probability: f64,
@@ -72,11 +72,11 @@ pub struct Collectives {
 /// The traffic of every PE.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSpec {
-    /// When a PE asks.
+    /// Arrival process of the demands of a PE.
     pub arrival: Arrival,
-    /// Demands of a PE that may be under way, from being handed to the network until the last tail
-    /// has come in, or what is written is stored. Others wait at the PE. A closed loop has its own
-    /// number.
+    /// Limit on the demands of a PE that are under way. A demand is under way from its handover to the
+    /// network until its last tail arrives or its written data is stored. Further demands wait at the
+    /// PE. A closed loop has its own limit.
     pub outstanding: Outstanding,
     /// P_io: share of demands that are I/O requests.
     pub io_probability: f64,
@@ -96,18 +96,19 @@ pub struct TrafficSpec {
     pub file_blocks_max: u32,
     /// Files with more blocks than this are broken up into several (Table 1: 32).
     pub file_blocks_split: u32,
-    /// How the blocks of a file lie on the I/O nodes.
+    /// Layout of the blocks of a file on the I/O nodes.
     pub layout: FileLayout,
-    /// A favoured PE for PE-PE messages.
+    /// A hot PE for PE-PE messages.
     pub hot_pe: Option<HotSpot>,
-    /// A favoured I/O node for reads.
+    /// A hot I/O node for reads.
     pub hot_io_node: Option<HotSpot>,
     /// Collective I/O demands.
     pub collectives: Collectives,
 }
 
 impl Default for TrafficSpec {
-    /// Section 5.1 of the hypercube paper at a mean gap of 0.156 ms, one block per request.
+    /// Return the traffic of section 5.1 of the hypercube paper at a mean gap of 0.156 ms, with one
+    /// block per request.
     fn default() -> Self {
         Self {
             arrival: Arrival::Exponential {

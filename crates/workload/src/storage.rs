@@ -1,4 +1,4 @@
-//! What stands behind the I/O servers of jobs: plain values, no behaviour.
+//! Description of the storage devices of I/O servers, as plain values.
 
 use isthmus_units::{Bandwidth, Bytes, Time};
 
@@ -9,23 +9,23 @@ pub struct DiskSpec {
     pub seek: Time,
     /// Time of one full rotation; the latency is uniform between zero and this.
     pub rotation: Time,
-    /// Transfer rate of the medium; `None`: transfer takes no time of its own.
+    /// Transfer rate of the medium; `None`: the transfer takes no time.
     pub transfer: Option<Bandwidth>,
 }
 
-/// The device behind each I/O server.
+/// The storage device of each I/O server.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum StorageSpec {
-    /// None: what has arrived is stored, and what is asked for is there.
+    /// No device: reads and writes take no time at the server.
     #[default]
     None,
     /// A disk, first come, first served.
     Disk(DiskSpec),
-    /// The same behind a cache.
+    /// A disk with a cache.
     Cache {
         /// Access time of the cache.
         access: Time,
-        /// Probability that a request ends there, 0 to 1.
+        /// Probability that a request hits the cache, 0 to 1.
         hit_rate: f64,
         /// The disk behind it.
         disk: DiskSpec,
@@ -34,29 +34,28 @@ pub enum StorageSpec {
     },
     /// An array of disks, over which each request is striped.
     Array {
-        /// How many.
+        /// Number of disks.
         disks: u32,
-        /// Data on one disk before the next has its turn.
+        /// Stripe unit: consecutive data on one disk.
         unit: Bytes,
-        /// Units of parity beside the data in each row of as many units as there are disks; fewer than
-        /// these.
+        /// Parity units in each stripe, which has one unit per disk. Less than the number of disks.
         parity: u32,
-        /// Each of them.
+        /// Each disk of the array.
         disk: DiskSpec,
     },
-    /// A fast buffer that drains into something slower.
+    /// A fast buffer that drains into slower storage.
     BurstBuffer {
-        /// What it holds.
+        /// Capacity of the buffer.
         capacity: Bytes,
-        /// How fast it takes data in and gives them back.
+        /// Rate at which the buffer accepts and returns data.
         absorb: Bandwidth,
-        /// How fast data go to what is behind it, or come from there; no more than `absorb`.
+        /// Transfer rate to and from the slower storage; at most `absorb`.
         drain: Bandwidth,
     },
 }
 
 impl StorageSpec {
-    /// Whether there is one.
+    /// Return whether there is a device.
     pub fn is_some(&self) -> bool {
         *self != Self::None
     }

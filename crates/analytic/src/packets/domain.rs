@@ -186,17 +186,9 @@ mod tests {
             load.reason_short_outside(response, pause, is_equal)
         };
         assert_eq!(outside(9.0, 2.0, 2.0, true), None);
-        assert!(
-            outside(1.0, 2.0, 2.1, true)
-                .unwrap()
-                .contains("equal")
-        );
+        assert!(outside(1.0, 2.0, 2.1, true).unwrap().contains("equal"));
         assert_eq!(outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
-        assert!(
-            outside(1.21, 2.0, 2.1, false)
-                .unwrap()
-                .contains("wait")
-        );
+        assert!(outside(1.21, 2.0, 2.1, false).unwrap().contains("wait"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From the description of a fat tree to what a simulation runs on.
+//! Construction of a fat tree machine from its description.
 
 use super::spec::FatTreeSpec;
 use crate::packets::{Network, NetworkError};
@@ -7,18 +7,18 @@ use isthmus_topology::trees::{Tree, TreesError};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a fat tree cannot be built.
+/// Reason why a fat tree cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// Its switches are no tree.
+    /// The switches do not form a tree.
     #[error(transparent)]
     Tree(#[from] TreesError),
-    /// Its links, switches or interfaces cannot be.
+    /// The links, switches or interfaces are invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
-/// A fat tree.
+/// A fat tree, ready for simulations.
 #[derive(Debug)]
 pub struct Machine {
     spec: FatTreeSpec,
@@ -28,10 +28,10 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Builds what `spec` describes.
+    /// Build the machine that `spec` describes.
     ///
     /// # Errors
-    /// A tree that does not close, rules that contradict one another.
+    /// If the shape is not a valid tree, or rules contradict one another.
     pub fn new(spec: &FatTreeSpec) -> Result<Self, MachineError> {
         let network = Network::new(&spec.network)?;
         let tree = Tree::new(&spec.shape)?;
@@ -43,22 +43,22 @@ impl Machine {
         })
     }
 
-    /// The description it was built from.
+    /// Return the description of the machine.
     pub fn spec(&self) -> &FatTreeSpec {
         &self.spec
     }
 
-    /// The tree.
+    /// Return the tree.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Where packets may go on it.
+    /// Return the routes of packets.
     pub fn routes(&self) -> &Arc<FatTree> {
         &self.routes
     }
 
-    /// Its links, switches and interfaces.
+    /// Return its links, switches and interfaces.
     pub fn network(&self) -> &Network {
         &self.network
     }

@@ -1,4 +1,4 @@
-//! What a fat tree is made of: plain values, no behaviour.
+//! Description of a fat tree, as plain values.
 
 pub use crate::packets::spec::NetworkSpec;
 use crate::packets::spec::{Age, Nic, Readings, Switching};
@@ -8,16 +8,17 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 /// A fat tree with its nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FatTreeSpec {
-    /// How its switches are joined.
+    /// Connections between the switches.
     pub shape: Shape,
-    /// Which links up packets take.
+    /// Choice among the links up.
     pub ascent: Ascent,
-    /// Its links, switches and interfaces.
+    /// Links, switches and interfaces.
     pub network: NetworkSpec,
 }
 
 impl FatTreeSpec {
-    /// The QsNET of the paper (sections 2 and 4.1), as its reading has it, with so many levels.
+    /// Return the QsNET of the paper (sections 2 and 4.1) with `levels` levels. Values that the paper
+    /// leaves open follow this project's reading of it.
     pub fn qsnet(levels: u32) -> Self {
         Self {
             shape: Shape::KAry { arity: 4, levels },

@@ -1,4 +1,4 @@
-//! From the description of switches to what a simulation runs on.
+//! Construction of a network of switches from its description.
 
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
@@ -8,43 +8,43 @@ use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why a network of switches cannot be built.
+/// Reason why a network of switches cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// Parts of it that nothing joins.
+    /// The network has disconnected parts.
     #[error(transparent)]
     Apart(#[from] Apart),
-    /// Its numbers make no dragonfly.
+    /// The parameters do not form a dragonfly.
     #[error(transparent)]
     Dragonfly(#[from] DragonflyError),
-    /// Routes of a list that do not arrive, or deadlock.
+    /// Listed routes do not reach their destination, or can deadlock.
     #[error(transparent)]
     Routes(#[from] RouteError),
-    /// Routes that cannot be kept.
+    /// The routes do not fit into a table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Fewer virtual channels than layers.
+    /// The links have fewer virtual channels than the routes need layers.
     #[error(
         "routes take {layers} layers of virtual channels and links have {channels}, so that packets could wait \
          for one another in a circle{}", through(.circle)
     )]
     Layers {
-        /// Virtual channels that there are.
+        /// Number of virtual channels of a link.
         channels: u32,
-        /// How many there must be.
+        /// Number of layers of virtual channels that the routes need.
         layers: u32,
-        /// The switches of a circle that a single layer would have, where it is known.
+        /// The switches of a dependency cycle in a single layer, if one is known.
         circle: Vec<String>,
     },
-    /// Its links, switches or interfaces cannot be.
+    /// The links, switches or interfaces are invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// Its routes and these do not go together.
+    /// The routes do not suit the links, switches and interfaces.
     #[error(transparent)]
     Routed(RoutedError),
 }
 
-/// Most switches of a circle that are named.
+/// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
 fn through(circle: &[String]) -> String {
@@ -56,7 +56,7 @@ fn through(circle: &[String]) -> String {
     }
 }
 
-/// A network of switches, with routes of one type.
+/// A network of switches with routes of type `W`.
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
@@ -64,20 +64,21 @@ pub struct Machine<W> {
     deadlock: String,
 }
 
-/// A network of switches.
+/// A network of switches, ready for simulations.
 #[derive(Debug, Clone)]
 pub enum Built {
-    /// Of any form.
+    /// A network of any form.
     Switches(Arc<Machine<Table>>),
     /// A dragonfly.
     Dragonfly(Arc<Machine<Dragonfly>>),
 }
 
 impl Built {
-    /// Builds what `spec` describes.
+    /// Build the network that `spec` describes.
     ///
     /// # Errors
-    /// Switches that nothing joins, fewer virtual channels than layers, rules that contradict one another.
+    /// If the network is disconnected, links have fewer virtual channels than layers are needed, or
+    /// rules contradict one another.
     pub fn new(spec: &GraphSpec) -> Result<Self, MachineError> {
         let network = Network::with_delays(&spec.network, &spec.shape.delays())?;
         match &spec.shape {
@@ -100,9 +101,9 @@ impl Built {
                 let lengths: Vec<_> = lengths.collect();
                 let channels = spec.network.virtual_channels;
                 let (table, deadlock) = match routing {
-                    Routing::Minimal => minimal(form, &wiring, lengths, channels)?,
-                    Routing::UpDown => up_down(form, &wiring, lengths)?,
-                    Routing::Table(routes) => listed(routes, form, &wiring, lengths)?,
+                    Routing::Minimal => minimal_table(form, &wiring, lengths, channels)?,
+                    Routing::UpDown => up_down_table(form, &wiring, lengths)?,
+                    Routing::Table(routes) => listed_table(routes, form, &wiring, lengths)?,
                 };
                 let machine = Machine::new(spec, wiring, table, network, deadlock)?;
                 Ok(Self::Switches(Arc::new(machine)))
@@ -119,27 +120,27 @@ impl Built {
                 let shape = topology::Dragonfly::new(*nodes, *routers, *groups, *links)?;
                 let (local, global) = (network.ticks(*delay), network.ticks(*global_delay));
                 let routes = Dragonfly::new(&shape, *routing, local, global);
-                let said = format!(
+                let reason = format!(
                     "free of deadlock: the class of virtual channels rises with the groups left, {} in all",
                     routes.classes()
                 );
                 let wiring = Arc::clone(routes.wiring());
-                let machine = Machine::new(spec, wiring, routes, network, said)?;
+                let machine = Machine::new(spec, wiring, routes, network, reason)?;
                 Ok(Self::Dragonfly(Arc::new(machine)))
             }
         }
     }
 }
 
-/// A table, and the reason why it is free of deadlock.
-type Proven = (Table, String);
+/// A routing table and the reason why it is free of deadlock.
+type TableWithReason = (Table, String);
 
-fn minimal(
+fn minimal_table(
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
     channels: u32,
-) -> Result<Proven, MachineError> {
+) -> Result<TableWithReason, MachineError> {
     let routes = Shortest::new(form, wiring)?;
     let layers = routes.layers(channels);
     if channels < u32::from(layers.count) {
@@ -166,10 +167,14 @@ fn minimal(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(layers.count, layers.reason())))
+    Ok((table, deadlock_statement(layers.count, layers.reason())))
 }
 
-fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Proven, MachineError> {
+fn up_down_table(
+    form: &Form,
+    wiring: &Arc<Wiring>,
+    lengths: Vec<u64>,
+) -> Result<TableWithReason, MachineError> {
     let routes = UpDown::new(form, wiring)?;
     let rule = Rule {
         classes: 1,
@@ -185,15 +190,15 @@ fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Prove
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(1, UpDown::REASON)))
+    Ok((table, deadlock_statement(1, UpDown::REASON)))
 }
 
-fn listed(
+fn listed_table(
     listed: &switches::Routes,
     form: &Form,
     wiring: &Arc<Wiring>,
     lengths: Vec<u64>,
-) -> Result<Proven, MachineError> {
+) -> Result<TableWithReason, MachineError> {
     let routes = listed.ways(form, wiring)?;
     let rule = Rule {
         classes: routes.layers(),
@@ -209,11 +214,14 @@ fn listed(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, free(routes.layers(), no_circle(routes.layers()))))
+    Ok((
+        table,
+        deadlock_statement(routes.layers(), no_circle(routes.layers())),
+    ))
 }
 
-/// That routes in this number of layers are free of deadlock, and why.
-fn free(layers: u16, reason: &str) -> String {
+/// Return the statement that routes in `layers` layers are free of deadlock, with the reason.
+fn deadlock_statement(layers: u16, reason: &str) -> String {
     match layers {
         1 => format!("free of deadlock: {reason}"),
         _ => format!("free of deadlock in {layers} layers of virtual channels: {reason}"),
@@ -245,32 +253,32 @@ impl<W: Routes> Machine<W> {
 }
 
 impl<W> Machine<W> {
-    /// The description it was built from.
+    /// Return the description of the network.
     pub fn spec(&self) -> &GraphSpec {
         &self.spec
     }
 
-    /// Its network and the routes through it.
+    /// Return the network together with its routes.
     pub fn routed(&self) -> &Routed<W> {
         &self.routed
     }
 
-    /// Nodes, switches and links.
+    /// Return the nodes, switches and links.
     pub fn wiring(&self) -> &Wiring {
         self.routed.wiring()
     }
 
-    /// Where packets may go.
+    /// Return the routes of packets.
     pub fn routes(&self) -> &Arc<W> {
         self.routed.routes()
     }
 
-    /// Its links, switches and interfaces.
+    /// Return the properties of its links, switches and interfaces.
     pub fn network(&self) -> &Network {
         self.routed.network()
     }
 
-    /// Why its routes are free of deadlock.
+    /// Return the reason why its routes are free of deadlock.
     pub fn deadlock(&self) -> &str {
         &self.deadlock
     }

@@ -1,7 +1,7 @@
 //! Networks of switches in any form.
 //!
-//! A [`Machine`] is what was built from a [`spec::GraphSpec`]: where packets may go, of one of several
-//! types, and its links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
+//! A [`Machine`] is built from a [`spec::GraphSpec`]. It holds the routes of packets, whose type depends
+//! on the form, and links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
 
 mod build;
 pub mod spec;

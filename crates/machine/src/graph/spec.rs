@@ -1,4 +1,4 @@
-//! What a network of switches is made of: plain values, no behaviour.
+//! Description of a network of switches, as plain values.
 
 pub use crate::packets::spec::NetworkSpec;
 pub use isthmus_packet::routes::Routing as DragonflyRouting;
@@ -6,18 +6,18 @@ pub use isthmus_topology::switches::{Form, Nodes, Routes};
 use isthmus_units::Time;
 use std::sync::Arc;
 
-/// The switches and which routes packets take through them.
+/// The switches and the routing of packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Switches in any form.
     Switches {
-        /// How they are joined.
+        /// Connections between the switches.
         form: Form,
-        /// The nodes at them.
+        /// Nodes at the switches.
         nodes: Nodes,
-        /// Which routes packets take.
+        /// Routing of packets.
         routing: Routing,
-        /// What a signal takes along a link between switches.
+        /// Signal delay of a link between switches.
         delay: Time,
     },
     /// A dragonfly (Kim, Dally, Scott and Abts, ISCA 2008).
@@ -30,17 +30,17 @@ pub enum Shape {
         groups: u32,
         /// Links between each two groups.
         links: u32,
-        /// Which routes packets take.
+        /// Routing of packets.
         routing: DragonflyRouting,
-        /// What a signal takes along a link within a group.
+        /// Signal delay of a link within a group.
         delay: Time,
-        /// What a signal takes along a link between groups.
+        /// Signal delay of a link between groups.
         global_delay: Time,
     },
 }
 
 impl Shape {
-    /// Number of nodes; `None` if there are 2^32 or more.
+    /// Return the number of nodes, or `None` if there are 2^32 or more.
     pub fn node_count(&self) -> Option<u32> {
         match self {
             Self::Switches { form, nodes, .. } => nodes.count(form.switch_count()),
@@ -53,7 +53,7 @@ impl Shape {
         }
     }
 
-    /// What signals take along links between switches: along the longest last.
+    /// Return the signal delays of the two kinds of links between switches, in ascending order.
     pub fn delays(&self) -> [Time; 2] {
         match *self {
             Self::Switches { delay, .. } => [delay, delay],
@@ -66,22 +66,21 @@ impl Shape {
     }
 }
 
-/// Which routes packets take through switches of any form.
+/// Routing of packets through switches of any form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Routing {
-    /// One of the shortest, in layers of virtual channels where they could wait for one another in a
-    /// circle.
+    /// One shortest route per pair of nodes. Layers of virtual channels break dependency cycles.
     Minimal,
-    /// One of the shortest of those that lead up a tree, then down.
+    /// One of the shortest routes that lead up a tree, then down.
     UpDown,
-    /// Those of a list.
+    /// The routes of a list.
     Table(Arc<Routes>),
 }
 
 /// A network of switches with its nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphSpec {
-    /// The switches and the routes through them.
+    /// The switches and their routing.
     pub shape: Shape,
     /// Links, switches and interfaces.
     pub network: NetworkSpec,

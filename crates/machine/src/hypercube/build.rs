@@ -1,4 +1,4 @@
-//! From a description to a machine: placement, routes, channels.
+//! Construction of a hypercube machine: placement, routes, channels.
 
 use crate::hypercube::faulted::{Faulted, Left};
 use crate::hypercube::layout::{ChannelKind, Layout};
@@ -13,13 +13,13 @@ use isthmus_topology::{
 use isthmus_units::{Bytes, Clock};
 use thiserror::Error;
 
-/// Why a description gives no machine.
+/// Reason why a hypercube cannot be built.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum MachineError {
     /// The dimension is out of range.
     #[error(transparent)]
     Dimension(#[from] isthmus_topology::DimensionError),
-    /// The placement cannot be.
+    /// The placement of the I/O nodes is invalid.
     #[error(transparent)]
     Placement(#[from] PlacementError),
     /// A length or a bandwidth of zero.
@@ -36,40 +36,40 @@ pub enum MachineError {
         /// Name of the kind.
         kind: &'static str,
     },
-    /// A fault is no node or no link.
+    /// A fault names a node or link that does not exist.
     #[error(transparent)]
     Fault(#[from] FaultError),
-    /// Faults cut a network apart.
+    /// Faults disconnect a network.
     #[error("{network} network: {error}")]
     Disconnected {
         /// `PE` or `I/O`.
         network: &'static str,
-        /// Who cannot reach whom.
+        /// The nodes that cannot reach each other.
         error: DisconnectedError,
     },
-    /// Nobody is left to send to.
+    /// Fewer than two PEs work, so that none can send.
     #[error("fewer than two PEs work")]
     NobodyLeft,
-    /// Nothing is left to serve I/O.
+    /// No I/O node works.
     #[error("all I/O nodes have failed")]
     NoIoNodeLeft,
 }
 
-/// Largest dimension whose links are all walked by the deadlock check.
+/// Largest dimension for which the deadlock check visits all links.
 const DIMENSION_CHECKED_MAX: u32 = 12;
-/// Largest dimension in which all pairs are walked where there are faults.
+/// Largest dimension for which the deadlock check visits all pairs of nodes of a faulty machine.
 const DIMENSION_WALKED_MAX: u32 = 9;
 
-/// Why routes cannot deadlock.
+/// Proof that routes cannot deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadlockProof {
-    /// All channels were numbered so that every route rises.
+    /// All channels were numbered so that the numbers increase along every route.
     Numbered,
-    /// Every route crosses its dimensions in falling order (section 4.2); not walked, the machine
-    /// is too large.
+    /// Every route crosses its dimensions in descending order (section 4.2). The machine is too large
+    /// to check all links.
     ByDimensionOrder,
-    /// Every route around a fault was accepted only after it closed no cycle with the others (see
-    /// [`FaultyCube`]); not walked again, the machine is too large.
+    /// Every route around a fault was accepted only if it closed no cycle with the others (see
+    /// [`FaultyCube`]). The machine is too large to check all pairs again.
     ByConstruction,
 }
 
@@ -82,27 +82,27 @@ pub struct Machine {
     pub(crate) separate: bool,
     startup: Cycles,
     times: IoNodeTimes,
-    /// Routes of the PE network and of the I/O network, where faults change them.
+    /// Routes of the PE network and of the I/O network, if faults change them.
     pub(crate) routes: Option<FaultyCube>,
     pub(crate) io_routes: Option<FaultyCube>,
-    /// The I/O nodes that can pass a broadcast on.
+    /// Faults of the I/O network, including failed I/O nodes, which cannot forward a broadcast.
     io_faults: CubeFaults,
     /// Whether each PE works; empty if all do.
     alive: Vec<bool>,
-    /// I/O node asked by each PE: its server, or the one nearest to it if the server's PE has
-    /// failed. None for failed PEs, which ask nobody.
+    /// I/O node to which each PE sends requests: its server, or the nearest one if the server's PE has
+    /// failed. `None` for failed PEs.
     asks: Vec<Option<u32>>,
-    /// The I/O node that does the work of each: itself unless it has failed.
+    /// I/O node that does the work of each I/O node: itself unless it has failed.
     attends: Vec<u32>,
-    /// The working PEs that each I/O node works for, its own and those of failed ones.
+    /// Working PEs that each I/O node serves: its own and those of failed I/O nodes.
     clients: Vec<Vec<u32>>,
 }
 
 impl Machine {
-    /// Builds the machine `spec`.
+    /// Build the machine that `spec` describes.
     ///
     /// # Errors
-    /// What in the description cannot be.
+    /// If the description is invalid.
     pub fn new(spec: &HypercubeSpec) -> Result<Self, MachineError> {
         let cube = Hypercube::new(spec.dimension)?;
         let clock = Clock::new(spec.flit, spec.bandwidth).ok_or(MachineError::NoClock {
@@ -154,127 +154,128 @@ impl Machine {
         })
     }
 
-    /// Channel numbers.
+    /// Return the channel numbers.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Where the I/O nodes are and whom they serve.
+    /// Return the places of the I/O nodes and the PEs that they serve.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
 
-    /// The PE network.
+    /// Return the PE network.
     pub fn cube(&self) -> Hypercube {
         self.layout.cube
     }
 
-    /// The network of the I/O nodes.
+    /// Return the network of the I/O nodes.
     pub fn io_cube(&self) -> IncompleteHypercube {
         self.layout.io_cube
     }
 
-    /// The clock of a lane.
+    /// Return the clock of a lane.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Whether the I/O nodes have a network of their own.
+    /// Return whether the I/O nodes have their own network.
     pub fn has_io_network(&self) -> bool {
         self.separate
     }
 
-    /// Start-up overhead of a message.
+    /// Return the start-up overhead of a message.
     pub fn startup(&self) -> Cycles {
         self.startup
     }
 
-    /// Access times of the I/O nodes.
+    /// Return the access times of the I/O nodes.
     pub fn times(&self) -> &IoNodeTimes {
         &self.times
     }
 
-    /// Whether a PE works.
+    /// Return whether a PE works.
     #[inline]
     pub fn is_alive(&self, pe: u32) -> bool {
         self.alive.is_empty() || self.alive[pe as usize]
     }
 
-    /// Number of PEs that would work if these were its faults.
+    /// Return the number of PEs that would work if the machine had these faults instead.
     ///
     /// # Errors
-    /// Faults of parts that it does not have, and those after which it cannot run.
+    /// If a faulty part does not exist, or the machine cannot run with these faults.
     pub fn working_pes_after(&self, faults: &FaultSpec) -> Result<u32, MachineError> {
         let left = Left::new(self.cube(), self.io_cube(), &self.placement, faults)?;
         Ok(left.alive.iter().filter(|&&alive| alive).count() as u32)
     }
 
-    /// Number of PEs that work.
+    /// Return the number of PEs that work.
     pub fn working_pes(&self) -> u32 {
         self.asks.iter().flatten().count() as u32
     }
 
-    /// Number of I/O nodes that work.
+    /// Return the number of I/O nodes that work.
     pub fn working_io_nodes(&self) -> u32 {
         let attended = (0u32..).zip(&self.attends);
         attended.filter(|&(node, &by)| node == by).count() as u32
     }
 
-    /// The I/O node that a PE sends its requests to.
+    /// Return the I/O node to which a PE sends its requests.
     ///
     /// # Panics
-    /// When the PE has failed.
+    /// If the PE has failed.
     #[inline]
     pub fn asks(&self, pe: u32) -> u32 {
         self.asks[pe as usize].expect("a working PE")
     }
 
-    /// The I/O node that does the work for a PE; `None` if the PE has failed.
+    /// Return the I/O node that serves a PE, or `None` if the PE has failed.
     pub fn serves(&self, pe: u32) -> Option<u32> {
         self.asks[pe as usize].map(|asked| self.attends(asked))
     }
 
-    /// The I/O node that does the work of `io_node`: itself unless it has failed.
+    /// Return the I/O node that does the work of `io_node`: itself unless it has failed.
     #[inline]
     pub fn attends(&self, io_node: u32) -> u32 {
         self.attends[io_node as usize]
     }
 
-    /// Whether requests of some PE are passed on by the PE of a failed I/O node.
+    /// Return whether the PE of a failed I/O node forwards the requests of any PE.
     pub fn redirects(&self) -> bool {
         let asked = self.asks.iter().flatten();
         asked.into_iter().any(|&node| self.attends(node) != node)
     }
 
-    /// The working PEs that an I/O node works for.
+    /// Return the working PEs that an I/O node serves.
     pub fn clients(&self, io_node: u32) -> &[u32] {
         &self.clients[io_node as usize]
     }
 
-    /// The PE of an I/O node.
+    /// Return the PE of an I/O node.
     #[inline]
     pub fn pe_of(&self, io_node: u32) -> u32 {
         self.placement.io_nodes()[io_node as usize]
     }
 
-    /// How the PE network and the I/O network route around faults; `None` where nothing failed.
+    /// Return the schemes by which the PE network and the I/O network route around faults, or `None`
+    /// for a network without faults.
     pub fn schemes(&self) -> (Option<RoutingScheme>, Option<RoutingScheme>) {
         let scheme = |routes: &Option<FaultyCube>| routes.as_ref().map(FaultyCube::scheme);
         (scheme(&self.routes), scheme(&self.io_routes))
     }
 
-    /// Who passes a broadcast on to whom among the working I/O nodes, from `root`. I/O nodes that
-    /// links of working nodes do not reach are no part of the tree.
+    /// Return the tree over which a broadcast from `root` reaches the working I/O nodes. Nodes that
+    /// cannot be reached over working I/O nodes are not in the tree.
     pub fn broadcast(&self, root: u32) -> BroadcastTree {
         BroadcastTree::new(&self.io_faults, root).expect("the root of a broadcast works")
     }
 
-    /// Checks that the routes of both networks cannot deadlock. A worm passes from the I/O network
-    /// to the PE network and never back, and end channels lead nowhere else, so no cycle of
-    /// channels spans both. Walks all pairs where there are faults, else all links.
+    /// Check that the routes of both networks cannot deadlock. No cycle of channels spans both: a worm
+    /// passes from the I/O network to the PE network and never back, and end channels lead nowhere
+    /// else. The check visits all pairs of nodes if there are faults, else all links.
     ///
     /// # Errors
-    /// The cycle of links, with the network that has it.
+    /// Return a cycle of links and the name of its network.
     pub fn check_deadlock(&self) -> Result<DeadlockProof, (&'static str, DependencyCycle)> {
         let faulty = self.routes.is_some() || self.io_routes.is_some();
         let dimension = self.cube().dimension();

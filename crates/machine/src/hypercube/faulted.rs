@@ -1,32 +1,33 @@
-//! What faults do to routes and to who asks whom.
+//! Effects of faults on routes and on the assignment of PEs to I/O nodes.
 
 use crate::hypercube::build::MachineError;
 use crate::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultyCube, Hypercube, IncompleteHypercube, Placement};
 
-/// What faults do to who asks whom.
+/// Routes and assignment of PEs to I/O nodes under faults.
 pub(crate) struct Faulted {
     pub routes: Option<FaultyCube>,
     pub io_routes: Option<FaultyCube>,
     pub io_faults: CubeFaults,
     pub alive: Vec<bool>,
-    /// The I/O node asked by each PE; none by one that has failed.
+    /// I/O node to which each PE sends requests; `None` for a failed PE.
     pub asks: Vec<Option<u32>>,
+    /// I/O node that does the work of each I/O node.
     pub attends: Vec<u32>,
 }
 
-/// What faults leave, without the routes.
+/// Working parts of a faulty machine, without the routes.
 pub(crate) struct Left {
     pe_faults: CubeFaults,
     io_link_faults: CubeFaults,
     /// Whether each PE works.
     pub alive: Vec<bool>,
-    /// The I/O nodes that do not work.
+    /// I/O nodes that do not work.
     silent: Vec<u32>,
 }
 
 impl Left {
-    /// What `faults` leave, if that can run.
+    /// Return the parts that work under `faults`, or an error if the machine cannot run.
     pub fn new(
         cube: Hypercube,
         io_cube: IncompleteHypercube,
@@ -39,7 +40,7 @@ impl Left {
         };
         let pe_faults = CubeFaults::new(cube, &faults.pes, &faults.links)?;
         connected("PE", &pe_faults)?;
-        // The I/O router of a failed I/O node goes on working (section 3.2).
+        // The I/O router of a failed I/O node still works (section 3.2).
         let io_link_faults = CubeFaults::new(io_cube, &[], &faults.io_links)?;
         connected("I/O", &io_link_faults)?;
         let alive: Vec<bool> = cube.nodes().map(|pe| !pe_faults.is_failed(pe)).collect();
@@ -87,7 +88,7 @@ impl Faulted {
         })
     }
 
-    /// The working PEs that each I/O node works for.
+    /// Return the working PEs that each I/O node serves.
     pub fn clients(&self) -> Vec<Vec<u32>> {
         let mut clients = vec![Vec::new(); self.attends.len()];
         for (pe, asked) in (0u32..).zip(&self.asks) {

@@ -1,4 +1,4 @@
-//! Demands that wait at their PE while as many as may be are under way.
+//! Limit on the demands under way per PE; further demands wait at their PE.
 
 use isthmus_kernel::Cycles;
 use isthmus_workload::{Demand, Outstanding};
@@ -6,58 +6,59 @@ use std::collections::VecDeque;
 
 /// The demands of one PE.
 #[derive(Debug, Clone, Default)]
-struct Door {
+struct PeGate {
     under_way: u32,
-    /// When each was there, and what.
+    /// Waiting demands, each with its arrival time.
     waiting: VecDeque<(Cycles, Demand)>,
 }
 
-/// What stands between what PEs ask for and the network.
+/// Gate between the demands of PEs and the network.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     outstanding: Outstanding,
-    /// By PE; empty without a limit.
-    doors: Vec<Door>,
+    /// State of each PE; empty without a limit.
+    pe_gates: Vec<PeGate>,
 }
 
 impl Gate {
     pub fn new(outstanding: Outstanding, pes: u32) -> Self {
-        let doors = match outstanding {
+        let pe_gates = match outstanding {
             Outstanding::AtMost(_) => pes as usize,
             Outstanding::Unlimited => 0,
         };
         Self {
             outstanding,
-            doors: vec![Door::default(); doors],
+            pe_gates: vec![PeGate::default(); pe_gates],
         }
     }
 
     /// Return whether the gate needs a call of [`end`](Self::end) for every demand that ends.
     #[inline]
     pub fn counts(&self) -> bool {
-        !self.doors.is_empty()
+        !self.pe_gates.is_empty()
     }
 
-    /// Whether a demand that is there `now` may go at once; else it waits for its turn.
+    /// Return whether a demand that arrives `now` may start at once. Else it waits in order.
     #[inline]
     pub fn admits(&mut self, pe: u32, now: Cycles, demand: Demand) -> bool {
-        let Some(door) = self.doors.get_mut(pe as usize) else {
+        let Some(pe_gate) = self.pe_gates.get_mut(pe as usize) else {
             return true;
         };
-        let goes = self.outstanding.admits(door.under_way);
-        if goes {
-            door.under_way += 1;
+        let admitted = self.outstanding.admits(pe_gate.under_way);
+        if admitted {
+            pe_gate.under_way += 1;
         } else {
-            door.waiting.push_back((now, demand));
+            pe_gate.waiting.push_back((now, demand));
         }
-        goes
+        admitted
     }
 
-    /// A demand of a PE has ended: the one that goes now, and when it was there.
+    /// Record that a demand of a PE has ended. Return the demand that starts now, with its arrival
+    /// time.
     pub fn end(&mut self, pe: u32) -> Option<(Cycles, Demand)> {
-        let door = &mut self.doors[pe as usize];
-        let next = door.waiting.pop_front();
-        door.under_way -= u32::from(next.is_none());
+        let pe_gate = &mut self.pe_gates[pe as usize];
+        let next = pe_gate.waiting.pop_front();
+        pe_gate.under_way -= u32::from(next.is_none());
         next
     }
 }

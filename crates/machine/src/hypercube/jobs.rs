@@ -1,14 +1,13 @@
-//! Jobs running on a hypercube: their messages cut into worms.
+//! Jobs on a hypercube. Their messages are split into worms.
 //!
-//! A message between PEs is a sequence of worms straight from one to the other; one that is read is asked
-//! for by a request. To and from I/O nodes worms go as those of the demands of PEs do (section 4.3 of the
-//! hypercube paper): by way of the I/O node that serves the PE, which passes a request or a write on to the
-//! one that has the data; what is read comes back as one worm across both networks. Before each worm stands
-//! a start-up.
+//! A message between PEs is a sequence of worms straight from one PE to the other. A request precedes each
+//! worm of a read. Worms to I/O nodes follow section 4.3 of the hypercube paper: they go to the I/O node that
+//! serves the PE, which forwards a request or a write to the I/O node that has the data. The data of a read
+//! returns as one worm across both networks. Each worm starts after a start-up time.
 //!
-//! A worm carries up to a transfer unit. Up to a number of units of one message are under way at a time, and
-//! the next begins when one has ended: where its data were to go, with the last flit, or where the device of
-//! an I/O node has taken them. Its PE knows that in the same cycle: the paper's machine has no
+//! A worm carries up to one transfer unit. A message has up to [`Transfer::worms`] units under way; the next
+//! one starts when one ends. A unit ends when its last flit arrives at the destination, or when the device of
+//! an I/O node has stored its data. Its PE knows that in the same cycle: the paper's machine has no
 //! acknowledgements.
 
 use crate::hypercube::build::Machine;
@@ -24,22 +23,23 @@ use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler,
 use std::sync::Arc;
 
 id! {
-    /// The place of a message.
+    /// Index of a message.
     struct MessageId;
 }
 
-/// A message that has been asked for and is not complete.
+/// A message that was generated and is not complete.
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Transfer units that have not started, and their data.
+    /// Number of transfer units that have not started.
     unsent: u64,
-    left: u64,
-    /// Units that have not ended.
+    /// Data of the units that have not started, in bytes.
+    unsent_bytes: u64,
+    /// Number of units that have not ended.
     open: u64,
 }
 
-/// Where a worm goes.
+/// Sender and receiver of a worm.
 #[derive(Debug, Clone, Copy)]
 enum Leg {
     /// From PE to PE.
@@ -48,28 +48,28 @@ enum Leg {
     Io(Step),
 }
 
-/// What an errand waits for.
+/// Event that an errand waits for.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// The time at which its message is handed over.
+    /// The handover time of its message.
     Hand,
     /// The time to send its worm.
     Send,
-    /// The tail of its worm.
+    /// The arrival of the tail of its worm.
     Arrive,
-    /// The device that takes its data.
+    /// The device that stores its data.
     Store,
 }
 
-/// One transfer unit on its way.
+/// One transfer unit under way.
 #[derive(Debug, Clone, Copy)]
 struct Errand {
     message: MessageId,
     stage: Stage,
     leg: Leg,
-    /// Its data, which a request asks for.
+    /// Data of the unit in bytes, even while a request for it travels.
     bytes: u64,
-    /// When the first worm with its data started.
+    /// Start of the first worm that carries its data.
     started: Cycles,
 }
 
@@ -95,13 +95,12 @@ struct State {
 }
 
 impl JobsSimulation {
-    /// The machine at cycle 0 under `traffic`, whose jobs lie on PEs and whose servers are the I/O nodes
-    /// where `layout` says, with the random streams of this seed and replication.
+    /// Return the machine at cycle 0 under `traffic`, with the random streams of this seed and replication.
+    /// `layout` gives the PEs of the jobs and the I/O nodes that are servers.
     ///
     /// # Panics
-    /// If jobs lie on PEs that have failed, servers are nodes that jobs could run on, a worm carries
-    /// nothing or more than 2^30 flits, a message has none under way, or a cycle is not a whole number of
-    /// picoseconds.
+    /// If jobs run on failed PEs, servers are PEs, a worm carries no data or more than 2^30 flits, a message
+    /// may have no worm under way, or a cycle is not a whole number of picoseconds.
     pub fn new(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -123,7 +122,7 @@ impl JobsSimulation {
         let streams = Streams::new(seed, replication);
         let clock = machine.clock();
         let tick = clock.cycle().expect("a cycle of whole picoseconds");
-        // Each I/O node has a device, and may stand in for another.
+        // Every I/O node needs a device, since it may replace a failed server.
         let all = Layout {
             servers: (pes..pes + io_nodes).collect(),
             jobs: Vec::new(),
@@ -148,12 +147,14 @@ impl JobsSimulation {
         simulation
     }
 
-    /// What each channel has carried since [`Replication::restart_counts`]; empty if never asked for.
+    /// Return the traffic of each channel since [`Replication::restart_counts`], or an empty slice if that
+    /// was never called.
     pub fn carried(&self) -> &[Carried] {
         self.engine.channels().carried()
     }
 
-    /// For how long each channel was held since then, all its lanes together, and the length of that time.
+    /// Return the cycles for which each channel was held since [`Replication::restart_counts`], summed over
+    /// its lanes, and the length of the interval in cycles.
     pub fn held(&self) -> (Vec<u64>, Cycles) {
         let now = self.engine.now();
         let held = self.engine.channels().held(now);
@@ -202,7 +203,7 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Start the messages that the jobs have given.
+    /// Start the messages that the jobs have generated.
     fn begin(&mut self, engine: &mut Engine<ErrandId>) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
@@ -211,7 +212,7 @@ impl State {
             let message = self.messages.insert(Message {
                 demand,
                 unsent: units,
-                left: demand.bytes,
+                unsent_bytes: demand.bytes,
                 open: units,
             });
             if self.jobs.several(&demand) {
@@ -221,7 +222,7 @@ impl State {
                     Errand {
                         message,
                         stage: Stage::Hand,
-                        leg: self.first(&demand),
+                        leg: self.first_leg(&demand),
                         bytes: 0,
                         started: 0,
                     },
@@ -234,8 +235,8 @@ impl State {
         self.starting = starting;
     }
 
-    /// The first worm for a message.
-    fn first(&self, demand: &Demand) -> Leg {
+    /// Return sender and receiver of the first worm for a message.
+    fn first_leg(&self, demand: &Demand) -> Leg {
         let (from, to) = (demand.from, demand.to);
         if to < self.machine.cube().node_count() {
             Leg::Between { from, to }
@@ -244,15 +245,15 @@ impl State {
         }
     }
 
-    /// The next unit of a message, at `time`.
+    /// Start the next unit of a message at `time`.
     fn next_unit(&mut self, engine: &mut Engine<ErrandId>, number: MessageId, time: Cycles) {
         let message = &mut self.messages[number];
-        let bytes = message.left.min(self.transfer.unit.get());
+        let bytes = message.unsent_bytes.min(self.transfer.unit.get());
         message.unsent -= 1;
-        message.left -= bytes;
+        message.unsent_bytes -= bytes;
         let demand = message.demand;
         let started = time + self.machine.startup();
-        let leg = self.first(&demand);
+        let leg = self.first_leg(&demand);
         let errand = Errand {
             message: number,
             stage: Stage::Send,
@@ -263,11 +264,11 @@ impl State {
         self.wait(engine, started, errand);
     }
 
-    /// Lets a worm follow what has ended at `time`, a start-up later.
+    /// Send the next worm of an errand, one start-up after `time`.
     fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
-        // Where data are read their way begins.
+        // The latency of read data counts from the first worm that carries it.
         let started = match leg {
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => at,
             Leg::Io(_) => errand.started,
@@ -290,7 +291,7 @@ impl State {
         self.messages[errand.message].demand
     }
 
-    /// Starts the worm of an errand now.
+    /// Start the worm of an errand now.
     fn send(&mut self, engine: &mut Engine<ErrandId>, number: ErrandId) {
         let errand = self.errands[number];
         let demand = self.demand(&errand);
@@ -363,12 +364,12 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// The head of a worm is there; what comes next begins with the tail.
+    /// Handle the arrival of a worm's head. The next step starts with the tail.
     fn delivered(&mut self, engine: &mut Engine<ErrandId>, delivered: &Delivered<ErrandId>) {
         let errand = *self.state.errands.remove(delivered.tag);
         let stage = Stage::Arrive;
-        let there = Errand { stage, ..errand };
-        self.state.wait(engine, delivered.tail, there);
+        let arriving = Errand { stage, ..errand };
+        self.state.wait(engine, delivered.tail, arriving);
     }
 
     #[inline]
@@ -378,7 +379,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// All of a worm is there.
+    /// Handle the arrival of a worm's tail.
     fn arrived(&mut self, engine: &mut Engine<ErrandId>, errand: Errand) {
         let demand = self.state.demand(&errand);
         let machine = &self.state.machine;
@@ -416,7 +417,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// A request or a write is at the I/O node that serves its PE.
+    /// Handle a request or a write at `node`, the I/O node that serves its PE.
     fn at_server(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let holder = state.holder(&errand);
@@ -430,8 +431,8 @@ impl<O: Observer> Driver<'_, O> {
         state.follow(engine, errand, step, engine.now());
     }
 
-    /// A request or a write is at the I/O node `node` that has the data or takes them; it came by way of
-    /// `asked`.
+    /// Handle a request or a write at `node`, the I/O node that holds or stores the data. It arrived
+    /// through I/O node `asked`.
     fn at_holder(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32, asked: u32) {
         let now = engine.now();
         let state = &mut *self.state;
@@ -461,7 +462,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Report a unit whose data have all arrived.
+    /// Report a unit whose data has arrived completely.
     fn report_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
         let demand = self.state.demand(errand);
         let (from, to) = match demand.operation {
@@ -479,7 +480,7 @@ impl<O: Observer> Driver<'_, O> {
         });
     }
 
-    /// A unit has ended.
+    /// Handle the end of a unit.
     fn ended(&mut self, engine: &mut Engine<ErrandId>, errand: &Errand) {
         let now = engine.now();
         let state = &mut *self.state;
@@ -519,8 +520,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
-    /// The I/O node that has the data of an errand or takes them: for one that has failed that which stands
-    /// in, whose own device serves.
+    /// Return the I/O node that holds or stores the data of an errand. If it has failed, its substitute
+    /// serves with its own device.
     fn holder(&self, errand: &Errand) -> u32 {
         let server = self.demand(errand).to - self.machine.cube().node_count();
         self.machine.attends(server)

@@ -1,4 +1,4 @@
-//! Which number each channel of the interface of Fig. 2 has.
+//! Numbers of the channels of the interface of Fig. 2.
 
 use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
@@ -41,7 +41,7 @@ impl ChannelKind {
         Self::IoToPe,
     ];
 
-    /// The name used in results.
+    /// Return the name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "pe_inject",
@@ -62,9 +62,9 @@ impl ChannelKind {
 pub struct ChannelName {
     /// Its kind.
     pub kind: ChannelKind,
-    /// Where it begins.
+    /// Its start.
     pub from: u32,
-    /// Where it ends.
+    /// Its end.
     pub to: u32,
 }
 
@@ -79,7 +79,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The channels of a machine with these networks and widths. With `lanes.io_link` = 0 the
+    /// Return the channels of a machine with these networks and widths. With `lanes.io_link` = 0 the
     /// last four kinds have no channels.
     pub fn new(cube: Hypercube, io_cube: IncompleteHypercube, lanes: &Lanes) -> Self {
         let (pes, io_nodes) = (cube.node_count(), io_cube.node_count());
@@ -117,31 +117,31 @@ impl Layout {
         }
     }
 
-    /// The channel of `kind` with this index in its block: a PE, an I/O node or a link number.
+    /// Return the channel of `kind` with this index in its block: a PE, an I/O node or a link number.
     #[inline]
     pub fn channel(&self, kind: ChannelKind, index: u32) -> ChannelId {
         self.first[kind as usize] + index
     }
 
-    /// The channels of a kind.
+    /// Return the channels of a kind.
     pub fn of_kind(&self, kind: ChannelKind) -> std::ops::Range<ChannelId> {
         self.first[kind as usize]..self.first[kind as usize + 1]
     }
 
-    /// Lanes of each channel of a kind.
+    /// Return the number of lanes of each channel of a kind.
     pub fn lanes(&self, kind: ChannelKind) -> u32 {
         self.lanes[kind as usize]
     }
 
-    /// Lanes of every channel, in order.
+    /// Return the number of lanes of every channel, in order.
     pub fn all_lanes(&self) -> impl Iterator<Item = u32> + '_ {
         ChannelKind::ALL
             .into_iter()
             .flat_map(|kind| std::iter::repeat_n(self.lanes(kind), self.of_kind(kind).len()))
     }
 
-    /// What a channel connects; `io_nodes` are the PEs with an I/O node. `None` for numbers that
-    /// stand for no channel (links of an incomplete I/O cube towards labels that do not exist).
+    /// Return kind and ends of a channel; `io_nodes` are the PEs with an I/O node. Return `None` for
+    /// unused numbers (links of an incomplete I/O cube towards labels that do not exist).
     pub fn name(&self, channel: ChannelId, io_nodes: &[u32]) -> Option<ChannelName> {
         let kind = ChannelKind::ALL
             .into_iter()

@@ -1,8 +1,8 @@
-//! Binary hypercubes with I/O nodes and, if wanted, an I/O network of their own.
+//! Binary hypercubes with I/O nodes and an optional I/O network.
 //!
-//! [`Machine`] is what was built from a [`spec::HypercubeSpec`]: placement, routes, channels. A
-//! [`Simulation`] lets a workload run on it, one message at a time, and reports events to an
-//! [`Observer`]; a [`JobsSimulation`] lets jobs run on it ([`crate::jobs`]).
+//! A [`Machine`] is built from a [`spec::HypercubeSpec`]. It holds placement, routes and channels. A
+//! [`Simulation`] runs a workload on it, message by message, and reports events to an
+//! [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
 mod build;
 mod faulted;

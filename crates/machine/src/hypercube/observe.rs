@@ -9,7 +9,7 @@ use isthmus_wormhole::ChannelId;
 pub enum Class {
     /// PE to PE.
     PePe,
-    /// PE to the I/O node that serves it: what is wanted.
+    /// Request of a PE to the I/O node that serves it.
     Request,
     /// PE to the I/O node that serves it: request and data in one message.
     Write,
@@ -38,7 +38,7 @@ impl Class {
         Self::Broadcast,
     ];
 
-    /// The name used in results.
+    /// Return the name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PePe => "pe_pe",
@@ -79,7 +79,7 @@ impl Operation {
         Self::Gather,
     ];
 
-    /// The name used in results.
+    /// Return the name used in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -101,34 +101,35 @@ pub enum Flow {
     Io,
 }
 
-/// A message that has reached its receiver: every head, in the order of arrival.
+/// A message that has reached its receiver. Reported for every head, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
     /// Its kind.
     pub class: Class,
     /// Message number.
     pub number: u64,
-    /// The cycle in which it first asked for a channel: generation plus start-up.
+    /// The cycle in which it first requested a channel: generation plus start-up.
     pub ready: Cycles,
     /// The cycle in which it was granted its first channel.
     pub granted: Cycles,
-    /// Arrival of the head.
+    /// The cycle of the arrival of the head.
     pub header: Cycles,
-    /// Arrival of the tail.
+    /// The cycle of the arrival of the tail.
     pub tail: Cycles,
-    /// Channels crossed.
+    /// Number of channels crossed.
     pub hops: u32,
 }
 
 impl Leg {
-    /// Header latency from readiness, waiting for the injection lane included, in cycles.
+    /// Return the header latency from `ready` on in cycles, including the wait for the injection lane.
     #[inline]
     pub fn header_latency(&self) -> Cycles {
         self.header - self.ready
     }
 
-    /// Header latency as the hypercube paper measures it: from the router of the sending node to
-    /// the interior of the receiving one, waiting for the first network channel included.
+    /// Return the header latency as defined in the hypercube paper, in cycles: from the router of the
+    /// sending node to the interior of the receiving one, including the wait for the first network
+    /// channel.
     #[inline]
     pub fn router_latency(&self) -> Cycles {
         self.header - self.granted - 1
@@ -140,16 +141,16 @@ impl Leg {
 pub struct Completed {
     /// Its kind.
     pub operation: Operation,
-    /// Sum of the header latencies of its messages one after another, the slowest chain where
-    /// there are several: the network's part, in cycles.
+    /// Network share of the response in cycles: the sum of the header latencies along the slowest
+    /// chain of consecutive messages.
     pub network: Cycles,
-    /// From generation to the arrival of the last data, software and devices included, in cycles.
+    /// Time from generation to the arrival of the last data, software and devices included, in cycles.
     pub response: Cycles,
-    /// When it was complete.
+    /// Time of completion, in cycles.
     pub time: Cycles,
 }
 
-/// A message that begins to ask for channels. For tests and traces.
+/// A message that starts to request channels. For tests and traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started<'a> {
     /// Message number.
@@ -160,31 +161,31 @@ pub struct Started<'a> {
     pub time: Cycles,
     /// Length in flits.
     pub length: u32,
-    /// Channels to cross.
+    /// The channels to cross, in order.
     pub path: &'a [ChannelId],
-    /// The message whose tail arrival set it off, if one did.
+    /// The message whose tail arrival triggered it, if any.
     pub cause: Option<u64>,
 }
 
-/// Receives what happens. The methods are called very often.
+/// Receiver of simulation events. The methods are called very often.
 pub trait Observer {
-    /// A PE has generated a demand.
+    /// Handle the generation of a demand by a PE.
     fn offered(&mut self, flow: Flow, time: Cycles);
 
-    /// A head has arrived; for PE-PE messages this is also the completion.
+    /// Handle the arrival of a head. For PE-PE messages this is also the completion.
     fn arrived(&mut self, leg: &Leg);
 
-    /// An I/O demand is complete.
+    /// Handle the completion of an I/O demand.
     fn completed(&mut self, completed: &Completed);
 
-    /// Whether the run may end.
+    /// Return whether the run may end.
     fn finished(&self) -> bool;
 
-    /// A message begins. Does nothing by default.
+    /// Handle the start of a message. Does nothing by default.
     #[inline]
     fn started(&mut self, _started: &Started<'_>) {}
 
-    /// A message was granted the channel number `hop` of its path. Does nothing by default.
+    /// Handle the grant of channel number `hop` of a message's path. Does nothing by default.
     #[inline]
     fn granted(&mut self, _number: u64, _hop: u32, _time: Cycles) {}
 }

@@ -1,4 +1,4 @@
-//! I/O demands under way and the messages they still have to send.
+//! I/O demands under way and their messages.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::observe::Operation;
@@ -6,9 +6,9 @@ use isthmus_kernel::{Cycles, id};
 use isthmus_wormhole::ChannelId;
 
 id! {
-    /// The place of an I/O demand under way.
+    /// Index of an I/O demand under way.
     pub(crate) struct OpenId;
-    /// The place of an errand.
+    /// Index of an errand.
     pub(crate) struct ErrandId;
 }
 
@@ -18,33 +18,33 @@ pub(crate) struct Open {
     pub operation: Operation,
     pub pe: u32,
     pub generated: Cycles,
-    /// Chains of messages not yet at their end.
+    /// Number of chains of messages that have not ended.
     pub parts: u32,
-    /// The slowest chain so far.
+    /// Network time of the slowest chain so far, in cycles.
     pub network: Cycles,
-    /// The latest arrival so far.
+    /// Time of the latest arrival so far.
     pub last: Cycles,
 }
 
-/// What a message of an I/O demand is for.
+/// Purpose of a message of an I/O demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// From a PE to the I/O node that serves it.
+    /// Request or write from a PE to the I/O node that serves it.
     Ask { pe: u32 },
-    /// From the PE of a failed I/O node to a nearby one.
+    /// Request or write from the PE of a failed I/O node to a nearby working I/O node.
     Redirect { failed: u32, to: u32 },
-    /// From one I/O node to another; `asked` stands for the requester.
+    /// Request or data from one I/O node to another.
     Forward { from: u32, to: u32 },
-    /// Data from I/O node `from` to the PE, by way of the I/O node `asked`.
+    /// Data from I/O node `from` to the PE, through the I/O node `asked`.
     Reply { from: u32, asked: u32, pe: u32 },
-    /// Data to the I/O node `to` and on to those below it in the tree from `root`.
+    /// Data of a broadcast to the I/O node `to` and its descendants in the tree from `root`.
     Spread { root: u32, from: u32, to: u32 },
     /// Data of a broadcast from an I/O node to one of its PEs.
     Copy { from: u32, pe: u32 },
 }
 
 impl Step {
-    /// The channels that its message crosses.
+    /// Append the channels that its message crosses to `path`.
     pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
         match self {
             Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
@@ -57,35 +57,35 @@ impl Step {
         }
     }
 
-    /// Whether a request travels with its data and announces them.
+    /// Return whether a message with data also carries a request that announces the data.
     pub fn announces(self) -> bool {
         matches!(self, Self::Ask { .. } | Self::Redirect { .. })
     }
 }
 
-/// What an errand waits for.
+/// Event that an errand waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The time to send its message.
     Send,
-    /// The tail of its message at an I/O node.
+    /// The arrival of the tail of its message at an I/O node.
     Arrive,
-    /// The device that takes its data.
+    /// The device that stores its data.
     Store,
 }
 
-/// One message of an I/O demand: what it is for and what it carries on.
+/// One message of an I/O demand: its purpose and the state of its chain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     pub open: OpenId,
     pub stage: Stage,
     pub step: Step,
-    /// Blocks asked for or carried.
+    /// Number of blocks requested or carried.
     pub blocks: u32,
     /// Header latencies of the chain so far, in cycles.
     pub network: Cycles,
     /// Whether the message carries data rather than a request.
     pub data: bool,
-    /// Number of the message that set it off.
+    /// Number of the message that triggered it.
     pub cause: u64,
 }

@@ -1,4 +1,4 @@
-//! The channels that each kind of message crosses.
+//! Channels that each kind of message crosses. Letters are those of [`ChannelKind`].
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::layout::ChannelKind;
@@ -6,7 +6,7 @@ use isthmus_topology::{FaultyCube, FaultyRoute, Hop};
 use isthmus_wormhole::ChannelId;
 
 impl Machine {
-    /// PE to PE: k, e-cube, k.
+    /// Append the path from PE to PE: k, e-cube, k.
     #[inline]
     pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         path.push(self.layout.channel(ChannelKind::PeInject, from));
@@ -14,8 +14,8 @@ impl Machine {
         path.push(self.layout.channel(ChannelKind::PeEject, to));
     }
 
-    /// PE to the I/O node at another or the same PE: k, e-cube, m. A failed I/O node's requests
-    /// end at its PE: k, e-cube, k.
+    /// Append the path from a PE to the I/O node at another or the same PE: k, e-cube, m. Requests to a
+    /// failed I/O node end at its PE: k, e-cube, k.
     pub fn path_ask(&self, pe: u32, io_node: u32, path: &mut Vec<ChannelId>) {
         let at = self.pe_of(io_node);
         path.push(self.layout.channel(ChannelKind::PeInject, pe));
@@ -27,7 +27,7 @@ impl Machine {
         });
     }
 
-    /// I/O node to I/O node: r, I/O e-cube, r; without an I/O network m, e-cube, m.
+    /// Append the path from I/O node to I/O node: r, I/O e-cube, r; without an I/O network m, e-cube, m.
     pub fn path_forward(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         let layout = &self.layout;
         if self.separate {
@@ -41,9 +41,9 @@ impl Machine {
         }
     }
 
-    /// Data from the I/O node `from` to `pe` through the I/O node `asked`. Local (`from` =
-    /// `asked`): m, e-cube, k. Remote: r, I/O e-cube, n, e-cube, k, one worm across both networks;
-    /// without an I/O network m, e-cube straight to the PE, k.
+    /// Append the path of data from the I/O node `from` to `pe` through the I/O node `asked`. Local
+    /// (`from` = `asked`): m, e-cube, k. Remote: r, I/O e-cube, n, e-cube, k, one worm across both
+    /// networks; without an I/O network m, e-cube straight to the PE, k.
     pub fn path_reply(&self, from: u32, asked: u32, pe: u32, path: &mut Vec<ChannelId>) {
         let layout = &self.layout;
         if from != asked && self.separate {
@@ -85,7 +85,8 @@ impl Machine {
     }
 }
 
-/// A route around faults. Machines whose working nodes are cut apart are never built.
+/// Return a route around faults. It exists, since a machine with disconnected working nodes is never
+/// built.
 fn around(routes: &FaultyCube, from: u32, to: u32) -> FaultyRoute<'_> {
     routes.route(from, to).expect("working nodes are connected")
 }

@@ -1,5 +1,5 @@
-//! How an I/O demand is served, message by message (section 4.3 of the hypercube paper): from the PE
-//! to the I/O node that serves it, on to the one that has the data, and back.
+//! Protocol of I/O demands (section 4.3 of the hypercube paper): messages go from the PE to the I/O
+//! node that serves it, on to the I/O node that has the data, and back.
 
 use crate::hypercube::observe::{Class, Completed, Leg, Observer, Operation};
 use crate::hypercube::operation::{Errand, ErrandId, Open, Stage, Step};
@@ -11,6 +11,7 @@ use isthmus_wormhole::Engine;
 use std::sync::Arc;
 
 impl<O: Observer> Driver<'_, O> {
+    /// Start an I/O demand of `pe` that arrived at `asked`.
     #[cold]
     pub(crate) fn io_demand(
         &mut self,
@@ -73,7 +74,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// What an errand waited for has come.
+    /// Continue an errand, since the event that it waited for has occurred.
     pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),
@@ -88,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Starts the message of an errand now.
+    /// Start the message of an errand now.
     fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         let state = &mut *self.state;
         let errand = state.errands[index];
@@ -129,7 +130,7 @@ impl<O: Observer> Driver<'_, O> {
         );
     }
 
-    /// The head of an errand's message has arrived; what comes next begins with the tail.
+    /// Handle the arrival of the head of an errand's message. The next step starts with the tail.
     pub(crate) fn delivered_errand(
         &mut self,
         engine: &mut Engine<Tag>,
@@ -145,7 +146,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// The whole message of an errand is at an I/O node, or at the PE of a failed one.
+    /// Handle the complete arrival of an errand's message at an I/O node, or at the PE of a failed one.
     fn arrived(&mut self, engine: &mut Engine<Tag>, errand: Errand) {
         let machine = &self.state.machine;
         match errand.step {
@@ -153,7 +154,7 @@ impl<O: Observer> Driver<'_, O> {
                 let asked = machine.asks(pe);
                 let attends = machine.attends(asked);
                 if attends == asked {
-                    self.asked(engine, errand, asked);
+                    self.at_io_node(engine, errand, asked);
                 } else {
                     let step = Step::Redirect {
                         failed: asked,
@@ -163,7 +164,7 @@ impl<O: Observer> Driver<'_, O> {
                     self.follow(engine, Errand { step, ..errand }, at);
                 }
             }
-            Step::Redirect { to, .. } => self.asked(engine, errand, to),
+            Step::Redirect { to, .. } => self.at_io_node(engine, errand, to),
             Step::Forward { to, .. } if errand.data => self.store(engine, errand, to),
             Step::Forward { from, to } => self.provide(engine, errand, to, from),
             Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, engine.now()),
@@ -173,8 +174,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// A request or a write is at the I/O node `node`.
-    fn asked(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    /// Handle a request or a write at the I/O node `node`.
+    fn at_io_node(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let operation = state.open[errand.open].operation;
         match operation {
@@ -190,12 +191,12 @@ impl<O: Observer> Driver<'_, O> {
                         blocks: errand.blocks / pieces,
                         ..errand
                     };
-                    self.find(engine, piece, node);
+                    self.locate_data(engine, piece, node);
                 }
             }
-            Operation::Broadcast | Operation::Scatter => self.find(engine, errand, node),
+            Operation::Broadcast | Operation::Scatter => self.locate_data(engine, errand, node),
             Operation::Gather => {
-                // Blocks are collected at the I/O node that serves the PE that asked for it.
+                // Blocks are collected at the I/O node that serves the PE of the demand.
                 let pe = state.open[errand.open].pe;
                 let to = state.machine.attends(state.machine.asks(pe));
                 if to == node {
@@ -209,21 +210,20 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// The data of an errand are at the I/O node `node`, which takes them; the chain ends once
-    /// they are stored.
+    /// Store the data of an errand at the I/O node `node`. The chain ends when it is stored.
     fn store(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let done = self.serve(node, engine.now(), errand.blocks);
         self.wait(engine, Stage::Store, errand, done);
     }
 
-    /// Finds out where the data are and asks there.
-    fn find(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    /// Locate the data and send the request there.
+    fn locate_data(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let count = state.machine.placement().io_node_count();
         let stream = state.io_nodes[node as usize].stream();
         let holder = match state.traffic.locate(node, count, stream) {
             Location::Local => node,
-            // The devices of a failed I/O node are reached through the one that stands in.
+            // The devices of a failed I/O node are reached through its substitute.
             Location::Remote(other) => state.machine.attends(other),
         };
         if holder == node {
@@ -238,7 +238,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// The I/O node `node` fetches the data, asked for by way of `asked`, and sends them.
+    /// Read the data at the I/O node `node` and send it. The request arrived through `asked`.
     fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
         let open = &mut self.state.open[errand.open];
         let (pe, operation) = (open.pe, open.operation);
@@ -261,8 +261,8 @@ impl<O: Observer> Driver<'_, O> {
         self.reply(engine, errand, step, ready);
     }
 
-    /// The I/O node `node` fetches a block for each working PE of the group of `pe` in one access,
-    /// and sends each its own.
+    /// Read a block for each working PE of the group of `pe` in one access at the I/O node `node`, and
+    /// send each PE its block.
     fn scatter(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, pe: u32) {
         let state = &mut *self.state;
         let machine = Arc::clone(&state.machine);
@@ -283,7 +283,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Sets the data of an errand, ready at `time`, on their way.
+    /// Send the data of an errand, which is ready at `time`.
     fn reply(&mut self, engine: &mut Engine<Tag>, errand: Errand, step: Step, time: Cycles) {
         let at = time + self.state.machine.startup();
         let errand = Errand {
@@ -294,8 +294,8 @@ impl<O: Observer> Driver<'_, O> {
         self.follow(engine, errand, at);
     }
 
-    /// The I/O node `node` has a block that all PEs want, complete at `time`: it sends it on
-    /// down the tree from `root`, and to the PEs it serves.
+    /// Send a broadcast block from the I/O node `node`, which has all of it at `time`, to its children in
+    /// the tree from `root` and to the PEs that it serves.
     fn spread(
         &mut self,
         engine: &mut Engine<Tag>,
@@ -321,7 +321,7 @@ impl<O: Observer> Driver<'_, O> {
             })
             .collect();
         if node == root {
-            // Working I/O nodes that the tree does not reach are served straight from the root.
+            // The root sends directly to working I/O nodes that are not in the tree.
             next.extend(
                 (0..machine.placement().io_node_count())
                     .filter(|&other| machine.attends(other) == other && tree.step(other).is_none())
@@ -338,7 +338,7 @@ impl<O: Observer> Driver<'_, O> {
             self.part_done(engine, &errand, time);
             return;
         }
-        // The chain that arrived here goes on as all of these.
+        // The chain that arrived here splits into these messages.
         let state = &mut *self.state;
         let open = &mut state.open[errand.open];
         open.parts = open.parts + next.len() as u32 - 1;
@@ -348,23 +348,25 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
+    /// Access `blocks` blocks at the I/O node `node`, from `time` on. Return the time of completion.
     fn serve(&mut self, node: u32, time: Cycles, blocks: u32) -> Cycles {
         let state = &mut *self.state;
         let bytes = state.lengths.block_bytes * u64::from(blocks);
         state.io_nodes[node as usize].serve(state.machine.times(), time, bytes)
     }
 
-    /// Sets the next message of a chain for `time`.
+    /// Schedule the next message of a chain at `time`.
     fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
         self.wait(engine, Stage::Send, errand, time);
     }
 
+    /// Schedule an errand for `time`, when it reaches `stage`.
     fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
         let index = self.state.errands.insert(Errand { stage, ..errand });
         engine.schedule(time, 2 * self.state.pes + index.number());
     }
 
-    /// One chain of an I/O demand has ended at `time`.
+    /// Handle the end of a chain of an I/O demand at `time`.
     fn part_done(&mut self, engine: &mut Engine<Tag>, errand: &Errand, time: Cycles) {
         let state = &mut *self.state;
         let open = &mut state.open[errand.open];

@@ -1,4 +1,4 @@
-//! A workload running on a machine.
+//! Simulation of a workload of PE demands on a hypercube.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::gate::Gate;
@@ -14,7 +14,7 @@ use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the engine carries with a message.
+/// Tag that the engine carries with a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tag {
     pub class: Class,
@@ -22,13 +22,14 @@ pub(crate) struct Tag {
     pub value: u32,
 }
 
-/// Lengths in flits, and of a block in bytes for the devices.
+/// Message lengths in flits, and the length of a block in bytes for the devices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lengths {
     pub message: u32,
     pub request: u32,
     pub block: u32,
     pub block_bytes: u64,
+    /// Largest number of blocks of one I/O message.
     pub split: u32,
 }
 
@@ -38,29 +39,29 @@ pub struct Simulation {
     engine: Engine<Tag>,
     state: State,
     counted_from: Cycles,
-    /// What each disk had done when counting began; empty if it has not.
+    /// Counts of each disk when counting started; empty before that.
     disks_before: Vec<DiskCount>,
 }
 
-/// For how long channels and disks were held.
+/// Busy times of channels and disks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Length of the window.
+    /// Length of the interval in cycles.
     pub cycles: Cycles,
-    /// Cycles for each channel, all its lanes together.
+    /// Busy cycles of each channel, summed over its lanes.
     pub channels: Vec<u64>,
-    /// What the disk of each I/O node has done.
+    /// Counts of the disk of each I/O node.
     pub disks: Vec<DiskCount>,
 }
 
-/// What a disk has done.
+/// Counts of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskCount {
-    /// Cycles for which it worked.
+    /// Busy cycles.
     pub cycles: u64,
-    /// Requests that have come to it, those that wait included.
+    /// Number of requests that have arrived, including waiting ones.
     pub requests: u64,
-    /// Cycles that these take of it.
+    /// Service time of these requests, in cycles.
     pub asked: u64,
 }
 
@@ -73,7 +74,7 @@ impl DiskCount {
         }
     }
 
-    fn less(self, before: &Self) -> Self {
+    fn since(self, before: &Self) -> Self {
         Self {
             cycles: self.cycles - before.cycles,
             requests: self.requests - before.requests,
@@ -93,15 +94,15 @@ pub(crate) struct State {
     pub path: Vec<ChannelId>,
     /// Broadcast trees by root, made when first used.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
-    /// Timers below this are demands of PEs, those below twice as many ends of demands, the others
-    /// those of errands.
+    /// Number of PEs. Timers below it are demands of PEs, those below twice this number are ends of
+    /// demands, and the others belong to errands.
     pub pes: u32,
     pub gate: Gate,
     pub delivered: u64,
 }
 
 impl Simulation {
-    /// The machine at cycle 0 under `traffic`, with the random streams of this seed and
+    /// Return the machine at cycle 0 under `traffic`, with the random streams of this seed and
     /// replication.
     pub fn new(machine: Arc<Machine>, traffic: &TrafficSpec, seed: u64, replication: u64) -> Self {
         let mut engine = Engine::new(Channels::new(machine.layout().all_lanes()));
@@ -120,7 +121,7 @@ impl Simulation {
             split: traffic.file_blocks_split.max(1),
         };
         let gate = match traffic.arrival {
-            // A closed loop keeps to its own number.
+            // A closed loop has its own limit.
             Arrival::Closed { .. } => Gate::new(Outstanding::Unlimited, pes),
             _ => Gate::new(traffic.outstanding, pes),
         };
@@ -150,22 +151,22 @@ impl Simulation {
         }
     }
 
-    /// The machine.
+    /// Return the machine.
     pub fn machine(&self) -> &Machine {
         &self.state.machine
     }
 
-    /// The present cycle: the last one in which something happened.
+    /// Return the present cycle: the one of the latest event.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// Messages delivered so far.
+    /// Return the number of messages delivered so far.
     pub fn delivered(&self) -> u64 {
         self.state.delivered
     }
 
-    /// Counts from now on what each channel carries, and for how long channels are held.
+    /// Start to count the traffic of each channel and the busy times of channels and disks.
     pub fn count(&mut self) {
         let now = self.engine.now();
         self.engine.channels_mut().count(now);
@@ -174,12 +175,13 @@ impl Simulation {
         self.disks_before = disks.map(|disk| DiskCount::by(disk, now)).collect();
     }
 
-    /// What each channel has carried since [`Simulation::count`]; empty if never asked for.
+    /// Return the traffic of each channel since [`Simulation::count`], or an empty slice if that was never
+    /// called.
     pub fn carried(&self) -> &[Carried] {
         self.engine.channels().carried()
     }
 
-    /// For how long channels and disks were held since [`Simulation::count`].
+    /// Return the busy times of channels and disks since [`Simulation::count`].
     pub fn held(&self) -> Held {
         let now = self.engine.now();
         let disks = self.state.io_nodes.iter().map(IoNode::disk);
@@ -188,19 +190,19 @@ impl Simulation {
             cycles: now - self.counted_from,
             channels: self.engine.channels().held(now),
             disks: since
-                .map(|(disk, before)| DiskCount::by(disk, now).less(before))
+                .map(|(disk, before)| DiskCount::by(disk, now).since(before))
                 .collect(),
         }
     }
 
-    /// Goes on until the observer has finished. Returns whether it has; if not, nothing is left
-    /// that could happen: the messages under way, if there are any, block one another for ever.
+    /// Run until the observer has finished or no event is left. Return whether the observer has
+    /// finished. If not, any messages under way are deadlocked.
     pub fn run<O: Observer>(&mut self, observer: &mut O) -> bool {
         self.run_until(observer, Cycles::MAX);
         observer.finished()
     }
 
-    /// Goes on until the observer has finished or everything before cycle `until` has happened.
+    /// Run until the observer has finished or all events before cycle `until` are handled.
     pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> Ran {
         let mut driver = Driver {
             state: &mut self.state,
@@ -209,7 +211,7 @@ impl Simulation {
         self.engine.run_until(until, &mut driver)
     }
 
-    /// Messages that have started and not arrived.
+    /// Return the number of messages that have started and not arrived.
     pub fn under_way(&self) -> u64 {
         self.engine.under_way()
     }
@@ -267,7 +269,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// A PE has a demand, generated one start-up ago.
+    /// Handle a demand of a PE, generated one start-up ago.
     #[inline]
     fn demand(&mut self, engine: &mut Engine<Tag>, pe: u32) {
         let now = engine.now();
@@ -275,7 +277,7 @@ impl<O: Observer> Driver<'_, O> {
         let mut demand = state.traffic.demand(pe);
         let flow = match &mut demand {
             Demand::Message { to } => {
-                // Nobody is sent to a dead PE; two working ones are left at least.
+                // No message goes to a failed PE. This ends, since at least two PEs work.
                 while !state.machine.is_alive(*to) {
                     *to = state.traffic.receiver(pe);
                 }
@@ -293,7 +295,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Hands a demand to the network that was there at `asked`.
+    /// Hand a demand that arrived at `asked` to the network.
     #[inline]
     fn hand_over(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand, asked: Cycles) {
         let Demand::Message { to } = demand else {
@@ -310,7 +312,7 @@ impl<O: Observer> Driver<'_, O> {
         self.start(engine, tag, length, None);
     }
 
-    /// A demand of a PE is complete at `time`, now or later.
+    /// Handle the completion of a demand of a PE at `time`, now or later.
     #[inline]
     pub(crate) fn complete(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
         if self.state.traffic.is_closed() {
@@ -320,14 +322,14 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// A demand of a PE has been completed: the first that waits may go.
+    /// Start the first waiting demand of a PE, since one of its demands is complete.
     fn ended(&mut self, engine: &mut Engine<Tag>, pe: u32) {
         if let Some((asked, demand)) = self.state.gate.end(pe) {
             self.hand_over(engine, pe, demand, asked);
         }
     }
 
-    /// After a completion at `time`, a PE of a closed loop thinks and asks again.
+    /// Schedule the next demand of a PE of a closed loop: a think time after the completion at `time`.
     pub(crate) fn think(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
         let state = &mut *self.state;
         let pause = state.traffic.next(pe) + state.machine.startup();

@@ -1,4 +1,4 @@
-//! What a machine is made of: plain values, no behaviour.
+//! Description of a hypercube, as plain values.
 
 pub use isthmus_topology::Lanes;
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -6,14 +6,14 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 pub use isthmus_workload::storage::DiskSpec;
 use strum::{EnumString, VariantNames};
 
-/// Where the I/O nodes go.
+/// Placement of the I/O nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacementSpec {
     /// Code words of the Hamming code; dimensions 2^m - 1 only.
     Hamming,
     /// Hamming where it is perfect, else combined 3-cubes (section 3.2).
     Combined,
-    /// A minimum dominating set, exact where the solver ends in time, else the best found.
+    /// A minimum dominating set. It is exact if the solver ends in time, else the best one found.
     Dominating,
     /// PEs 0, s, 2s, ... for `count` I/O nodes.
     Stride {
@@ -29,13 +29,13 @@ pub enum PlacementSpec {
     List(Vec<u32>),
 }
 
-/// How requests share an I/O node.
+/// Service of several requests at an I/O node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
     /// Access times are pure delays, as in the hypercube paper.
     Delay,
-    /// Cache misses queue for the I/O node's one disk, first come first served.
+    /// Cache misses queue for the single disk of the I/O node, first come, first served.
     Queue,
 }
 
@@ -50,12 +50,13 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// How requests share the disk.
+    /// Service of several requests at the disk.
     pub service: Service,
 }
 
 impl Default for DeviceSpec {
-    /// Table 1, with the hit rate of 100% of section 5 and a disk of 20 ms mean access.
+    /// Return the devices of Table 1, with the hit rate of 100% of section 5 and a disk of 20 ms mean
+    /// access.
     fn default() -> Self {
         Self {
             startup: Time::from_us(200),
@@ -71,7 +72,7 @@ impl Default for DeviceSpec {
     }
 }
 
-/// What has failed.
+/// Failed parts of a hypercube.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FaultSpec {
     /// Failed PE routers (with their PE).
@@ -95,17 +96,17 @@ pub struct HypercubeSpec {
     pub bandwidth: Bandwidth,
     /// Lanes of each kind of link.
     pub lanes: Lanes,
-    /// Where the I/O nodes go.
+    /// Placement of the I/O nodes.
     pub placement: PlacementSpec,
     /// Start-up overhead, I/O node and disk.
     pub device: DeviceSpec,
-    /// What has failed.
+    /// Failed parts.
     pub faults: FaultSpec,
 }
 
 impl HypercubeSpec {
-    /// Number of I/O nodes, where it follows from the placement without a search: 2^(d - m) for the
-    /// codes with m parity bits (section 3.2).
+    /// Return the number of I/O nodes, or `None` if only a search finds it. Codes with m parity bits have
+    /// 2^(d - m) (section 3.2).
     pub fn io_node_count(&self) -> Option<u32> {
         match &self.placement {
             PlacementSpec::Hamming | PlacementSpec::Combined => {
@@ -118,7 +119,7 @@ impl HypercubeSpec {
         }
     }
 
-    /// The paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
+    /// Return the paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
     pub fn paper(dimension: u32, b: u32) -> Self {
         Self {
             dimension,
@@ -132,22 +133,22 @@ impl HypercubeSpec {
     }
 }
 
-/// How the messages of jobs become worms.
+/// Split of the messages of jobs into worms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Most data of one worm, 1 B or more (Table 1: files of more than 128 KiB are broken up).
+    /// Largest data of one worm, 1 B or more (Table 1: files of more than 128 KiB are broken up).
     pub unit: Bytes,
-    /// Transfer units of one message that may be under way, 1 or more.
+    /// Limit on the transfer units of one message that are under way, 1 or more.
     pub worms: u32,
     /// Length of a request.
     pub request: Bytes,
 }
 
-/// The work of a hypercube on which jobs run.
+/// Jobs on a hypercube.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnCube {
     /// The jobs; their servers are the I/O nodes.
     pub jobs: JobsTraffic,
-    /// How their messages become worms.
+    /// Split of their messages into worms.
     pub transfer: Transfer,
 }

@@ -1,9 +1,9 @@
-//! Jobs on a machine of any kind: what stands between a [`JobsSource`] and the engine that carries
-//! its messages.
+//! Jobs on a machine of any kind: the layer between a [`JobsSource`] and the engine that carries its
+//! messages.
 //!
-//! An engine's simulation takes the messages that must be handed over from `Jobs::pass_on`. It calls
-//! `Jobs` when a message is handed over, has come in and is complete. `Jobs` passes these events on to
-//! the source, and reports offered messages and ended phases to the [`Observer`].
+//! An engine's simulation gets the messages to hand over from `Jobs::pass_on`. It calls `Jobs` when a
+//! message is handed over, arrives and is complete. `Jobs` forwards these events to the source, and
+//! reports offered messages and ended phases to the [`Observer`].
 //!
 //! [`JobsSource`]: isthmus_workload::jobs::JobsSource
 

@@ -3,31 +3,31 @@
 use isthmus_kernel::Cycles;
 use isthmus_workload::jobs::Phase;
 
-/// A packet that has arrived, of data or of the answer to a write.
+/// A packet that has arrived: data or a server's answer to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// The job whose message it is part of, by its place in the list of all jobs.
+    /// Index of the packet's job in the list of all jobs.
     pub job: u32,
-    /// The node of the process whose message that is.
+    /// The node of the process whose message the packet belongs to.
     pub client: u32,
-    /// Where it comes from.
+    /// The node that sent it.
     pub from: u32,
-    /// Where it has arrived.
+    /// The node at which it has arrived.
     pub to: u32,
     /// Bytes of data, without padding.
     pub bytes: u64,
-    /// From the start on its source's link to the arrival of the tail, in ticks.
+    /// Time from its start on the link of its source to the arrival of the tail, in ticks.
     pub latency: Cycles,
-    /// Whether it is a server's answer that its device has taken what was written. All others are data.
+    /// Whether it is a server's answer that its device has stored a write. Other packets carry data.
     pub answer: bool,
 }
 
-/// Data of a message that the device behind a server has taken and confirmed to the client.
+/// Data of a message that a server's device has stored, with a confirmation to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// The job whose message that was.
+    /// Index of the message's job.
     pub job: u32,
-    /// The node of the process whose message that was.
+    /// The node of the process whose message it was.
     pub client: u32,
     /// Bytes of data.
     pub bytes: u64,
@@ -36,32 +36,33 @@ pub struct Stored {
 /// A message that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Its job.
+    /// Index of its job.
     pub job: u32,
-    /// From being asked for, waiting behind others of its process included, in ticks.
+    /// Time from generation to completion in ticks, including the wait for other messages of its process.
     pub response: Cycles,
-    /// From being handed to the network interface, in ticks. The device behind a server is part of it.
+    /// Time from the handover to the network interface to completion, in ticks. Includes the server's
+    /// device.
     pub network: Cycles,
 }
 
-/// Receives what happens. The methods are called very often.
+/// Receiver of simulation events. The methods are called very often.
 pub trait Observer {
-    /// A process of `job` has asked for a message.
+    /// Handle the generation of a message by a process of `job`.
     fn offered(&mut self, job: u32);
 
-    /// A packet of data, or of an answer, has arrived.
+    /// Handle the arrival of a packet of data or of an answer.
     fn packet(&mut self, packet: &Packet);
 
-    /// A device has taken a message; it is complete. Does nothing by default.
+    /// Handle the completion of a message that a device has stored. Does nothing by default.
     fn stored(&mut self, _stored: &Stored) {}
 
-    /// A message is complete: acknowledged at its writer, or, where a device stands behind its server,
-    /// answered; or all there at its reader.
+    /// Handle the completion of a message. A write is complete when the writer has the acknowledgement,
+    /// or the server's answer if the server has a device. A read is complete when all data has arrived.
     fn completed(&mut self, completed: &Completed);
 
-    /// All processes of a job have ended a phase. Does nothing by default.
+    /// Handle the end of a phase at all processes of a job. Does nothing by default.
     fn phase(&mut self, _phase: &Phase) {}
 
-    /// Whether the run may end.
+    /// Return whether the run may end.
     fn finished(&self) -> bool;
 }

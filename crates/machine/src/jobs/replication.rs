@@ -7,23 +7,24 @@ use isthmus_kernel::Cycles;
 
 /// A machine, its jobs and everything under way.
 pub trait Replication {
-    /// The present cycle.
+    /// Return the present cycle.
     fn now(&self) -> Cycles;
 
-    /// What takes room: messages that have been asked for and are not complete, those to come included.
+    /// Return the number of items that occupy memory: messages that are not complete, including generated
+    /// messages that are due later.
     fn under_way(&self) -> u64;
 
-    /// Goes on until the observer has finished, nothing is left that could happen or everything before
-    /// cycle `until` has happened. Returns whether anything is under way still.
+    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
+    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool;
 
-    /// Return what jobs have started and not ended, up to the present cycle.
+    /// Return the phases and messages that have started and not ended by the present cycle.
     fn open(&self) -> Open;
 
-    /// Counts from now on what channels and devices do.
+    /// Reset the counters of channels and devices.
     fn restart_counts(&mut self);
 
-    /// What the devices behind servers have done since [`Replication::restart_counts`]: by server, then by
-    /// kind of station.
+    /// Return the counts of the servers' devices since [`Replication::restart_counts`], ordered by server,
+    /// then by kind of station.
     fn counted_behind(&self) -> Vec<StationCount>;
 }

@@ -1,4 +1,4 @@
-//! The jobs of one replication, whatever carries their messages.
+//! The jobs of one replication, independent of the engine that carries their messages.
 
 use super::observe::Observer;
 use isthmus_kernel::{Cycles, Streams};
@@ -8,19 +8,18 @@ use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Proce
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Messages of a process that are reported before the observer is asked whether it has seen enough; the rest is reported
-/// later.
+/// Number of messages of a process that are reported between two checks whether the observer has finished.
 const REPORTED_AT_ONCE: u64 = 1 << 16;
 
-/// How many messages of a process have been reported as offered, and its job.
+/// Number of messages of a process that were reported as offered, and its job.
 #[derive(Debug, Clone, Copy)]
 struct Reported {
     messages: u64,
     job: u32,
 }
 
-/// A process and a time at or before its next message. The earliest is the greatest, for a max-heap. The order at equal
-/// times has no effect, because no message completes between these reports.
+/// A process and a time at or before its next message. Order for a max-heap: the earliest is the greatest.
+/// The order at equal times has no effect, because no message completes between these reports.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     time: Cycles,
@@ -47,37 +46,37 @@ impl PartialEq for Due {
 
 impl Eq for Due {}
 
-/// What has started and not ended.
+/// Phases and messages that have started and not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The phases, up to the present.
+    /// The phases, with the present as their end.
     pub phases: Vec<Phase>,
-    /// Of messages of closed loops the job and the time since they were asked for, in ticks.
+    /// Job and age of each message of a closed loop. The age counts from generation, in ticks.
     pub messages: Vec<(u32, Cycles)>,
 }
 
-/// The messages that jobs ask for, and how many of them have been reported.
+/// Messages of all jobs, and the number of them that has been reported.
 ///
-/// Calling contract: [`begin`](Self::begin) once. Whatever carries messages calls
+/// Calling contract: call [`begin`](Self::begin) once. The simulation calls
 /// [`handed`](Self::handed), [`arrived`](Self::arrived) and [`completed`](Self::completed) as
-/// [`JobsSource`] asks for, then [`report_phases`](Self::report_phases), and offers
-/// the messages of [`pass_on`](Self::pass_on).
+/// [`JobsSource`] requires, then [`report_phases`](Self::report_phases), and offers
+/// the messages of [`pass_on`](Self::pass_on) to the engine.
 #[derive(Debug)]
 pub(crate) struct Jobs {
     source: JobsSource,
     /// Whether any process may have several messages under way.
     several: bool,
-    /// What has been reported of each process.
+    /// Reports for each process.
     reported: Vec<Reported>,
-    /// The processes of open loops. Their messages are reported in the order of time, so that a backlog counts all
-    /// that wait at any moment.
-    asking: BinaryHeap<Due>,
-    /// Messages on their way to the engine.
+    /// Processes of open loops. Their messages are reported in the order of time, so that a backlog includes
+    /// all messages that wait at any moment.
+    open_loops: BinaryHeap<Due>,
+    /// Messages that wait to be passed on to the engine.
     demands: Vec<Demand>,
 }
 
 impl Jobs {
-    /// The jobs of `traffic`, which lie where `layout` says, in ticks of this length.
+    /// Return the jobs of `traffic` on the nodes of `layout`, with times in ticks of this length.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let source = JobsSource::new(traffic, layout, tick, streams);
         let processes = source.processes();
@@ -88,39 +87,39 @@ impl Jobs {
         Self {
             several: (0..processes.len() as u32).any(|process| source.several(process)),
             reported: processes.iter().map(none_reported).collect(),
-            asking: BinaryHeap::new(),
+            open_loops: BinaryHeap::new(),
             source,
             demands: Vec::new(),
         }
     }
 
-    /// All processes, those of one job together.
+    /// Return all processes, grouped by job.
     pub fn processes(&self) -> &[Process] {
         self.source.processes()
     }
 
-    /// Lets all processes ask for their first messages.
+    /// Generate the first messages of all processes.
     pub fn begin(&mut self) {
         self.source.begin(&mut self.demands);
         let processes = 0..self.reported.len() as u32;
         let open = processes.filter(|&process| self.source.asked_and_next(process, 0).1.is_some());
-        self.asking = open.map(|process| Due { time: 0, process }).collect();
+        self.open_loops = open.map(|process| Due { time: 0, process }).collect();
     }
 
-    /// Pass on the messages that the source has given, to be offered to the engine.
+    /// Call `offer` for each message that the source has generated.
     #[inline]
     pub fn pass_on(&mut self, offer: impl FnMut(&Demand)) {
         self.demands.iter().for_each(offer);
         self.demands.clear();
     }
 
-    /// Return whether the source needs [`handed`](Self::handed) for each message of this one's process.
+    /// Return whether the source requires [`handed`](Self::handed) for each message of the demand's process.
     #[inline]
     pub fn several(&self, demand: &Demand) -> bool {
         self.several && self.source.several(demand.process)
     }
 
-    /// Return whether the source needs the completions of this one's process in the order of time.
+    /// Return whether the source requires the completions of the demand's process in the order of time.
     #[inline]
     pub fn in_order(&self, demand: &Demand) -> bool {
         self.several && self.source.in_order(demand.process)
@@ -132,7 +131,7 @@ impl Jobs {
         self.source.handed(time, demand, &mut self.demands);
     }
 
-    /// All of a message has come in where its data goes; only writes are waited for there.
+    /// Handle the complete arrival of a message's data. Only the arrival of a write has an effect.
     #[inline]
     pub fn arrived(&mut self, time: Cycles, demand: &Demand) {
         if demand.operation == Operation::Write {
@@ -140,7 +139,7 @@ impl Jobs {
         }
     }
 
-    /// A message is complete at its process.
+    /// Handle the completion of a message at its process.
     #[inline]
     pub fn completed(&mut self, time: Cycles, demand: &Demand) {
         self.source.completed(time, demand, &mut self.demands);
@@ -154,18 +153,22 @@ impl Jobs {
         }
     }
 
-    /// Report the messages that this process and all open loops have asked for by now.
+    /// Report the messages that this process and all open loops have generated by `now`.
     #[inline]
     pub fn report_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
-        if self.asking.peek().is_some_and(|first| first.time <= now) {
+        if self
+            .open_loops
+            .peek()
+            .is_some_and(|first| first.time <= now)
+        {
             self.report_open_loops(now, observer);
         }
-        if self.asking.len() < self.reported.len() {
+        if self.open_loops.len() < self.reported.len() {
             self.report_process(process, now, observer);
         }
     }
 
-    /// The same of all processes, at the end of a run that has not been finished.
+    /// Report the messages of all processes, at the end of a run that the observer did not finish.
     pub fn report_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.report_open_loops(now, observer);
         for process in 0..self.reported.len() as u32 {
@@ -173,16 +176,16 @@ impl Jobs {
         }
     }
 
-    /// Report the messages that open loops have asked for by `now`, in the order of time.
+    /// Report the messages that open loops have generated by `now`, in the order of time.
     fn report_open_loops<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
-        while let Some(&Due { time, process }) = self.asking.peek()
+        while let Some(&Due { time, process }) = self.open_loops.peek()
             && time <= now
         {
             let (asked, next) = self.source.asked_and_next(process, time);
             if !self.report(process, asked, observer) {
                 return;
             }
-            if let Some(mut first) = self.asking.peek_mut() {
+            if let Some(mut first) = self.open_loops.peek_mut() {
                 first.time = next.unwrap_or(Cycles::MAX);
             }
         }
@@ -193,15 +196,15 @@ impl Jobs {
         self.report(process, asked, observer);
     }
 
-    /// Report the first `asked` messages of a process, except those that are already reported. Return false if the observer
-    /// had seen enough before the last of them.
+    /// Report the first `asked` messages of a process, except those that are already reported. Return false if
+    /// the observer finished before the last of them.
     #[inline]
     fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
         while *messages < asked {
             observer.offered(*job);
             *messages += 1;
-            // An observer may end a run while a process asks for very many messages at once.
+            // An observer may end a run while a process generates very many messages at once.
             if messages.is_multiple_of(REPORTED_AT_ONCE) && observer.finished() {
                 return false;
             }
@@ -209,7 +212,8 @@ impl Jobs {
         true
     }
 
-    /// Return what has started by `now` and not ended. Call [`report_all_offered`](Self::report_all_offered) first.
+    /// Return the phases and messages that have started by `now` and not ended. Call
+    /// [`report_all_offered`](Self::report_all_offered) first.
     pub fn open(&self, now: Cycles) -> Open {
         Open {
             phases: self.source.open_phases(now),
@@ -229,7 +233,7 @@ mod tests {
     };
     use isthmus_workload::storage::StorageSpec;
 
-    /// Messages reported as offered, by job.
+    /// Number of messages reported as offered, for each job.
     struct Offered([u64; 2]);
 
     impl Observer for Offered {

@@ -1,30 +1,30 @@
-//! I/O servers that work on one request at a time.
+//! I/O servers that serve one request at a time.
 
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use isthmus_workload::jobs::{Demand, Layout};
 use std::collections::VecDeque;
 
-/// Which request each I/O server works on, and which wait.
+/// State of I/O servers that serve one request at a time, and the queues of waiting requests.
 ///
-/// Calling contract: for each demand that [`takes_turns`](Self::takes_turns), [`ask`](Self::ask) at its
-/// time, and [`done`](Self::done) when it is complete. Both in the order of times; of the demands of one
-/// tick the first one reported is served first. A demand begins when either gives it.
+/// Calling contract: for each demand that [`takes_turns`](Self::takes_turns), call [`ask`](Self::ask) at
+/// its time and [`done`](Self::done) at its completion, in the order of times. Demands of one tick are
+/// served in the order of the calls. A demand starts when one of these methods returns it.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// By node; empty for all that are no servers.
+    /// State of each node; unused for nodes that are not servers.
     servers: Vec<Server>,
-    /// By job whether its demands go to servers.
+    /// Whether the demands of each job go to servers.
     to_servers: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Server {
-    serves: bool,
+    is_busy: bool,
     waiting: VecDeque<Demand>,
 }
 
 impl Turns {
-    /// Idle servers on a machine of so many nodes; `None` where servers work on all requests at a time.
+    /// Return idle servers on a machine of `nodes` nodes, or `None` if servers handle all requests at once.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, nodes: u32) -> Option<Self> {
         let jobs = traffic.jobs.iter();
         (traffic.serve == Serve::One).then(|| Self {
@@ -35,27 +35,27 @@ impl Turns {
         })
     }
 
-    /// Whether a demand has to wait until its server is free.
+    /// Return whether a demand must wait until its server is free.
     pub fn takes_turns(&self, demand: &Demand) -> bool {
         self.to_servers[demand.job as usize]
     }
 
-    /// The time of a demand has come: gives it back if its server is free.
+    /// Submit a demand at its time. Return it if its server is free; else it is queued.
     pub fn ask(&mut self, demand: Demand) -> Option<Demand> {
         let server = &mut self.servers[demand.to as usize];
-        if server.serves {
+        if server.is_busy {
             server.waiting.push_back(demand);
             return None;
         }
-        server.serves = true;
+        server.is_busy = true;
         Some(demand)
     }
 
-    /// The demand that this server works on is complete: gives the next one that waits.
+    /// Record that `server` has served its demand. Return the next waiting demand.
     pub fn done(&mut self, server: u32) -> Option<Demand> {
         let server = &mut self.servers[server as usize];
         let next = server.waiting.pop_front();
-        server.serves = next.is_some();
+        server.is_busy = next.is_some();
         next
     }
 }

@@ -1,8 +1,8 @@
-//! Networks of packets, whatever their form, with the jobs that run on them.
+//! Packet networks of any topology, with the jobs that run on them.
 //!
-//! A [`Network`] is what links, switches and interfaces are like. With the routes of a machine
-//! ([`isthmus_packet::routes`]) a [`Simulation`] lets jobs run on it and reports events to an [`Observer`].
-//! [`Routed`] is all of that but the jobs, for machines without another form of their own.
+//! A [`Network`] holds the properties of links, switches and interfaces. A [`Simulation`] runs jobs on it
+//! with the routes of a machine ([`isthmus_packet::routes`]) and reports events to an [`Observer`].
+//! [`Routed`] combines a network with its wiring and routes.
 
 mod network;
 mod routed;

@@ -1,4 +1,4 @@
-//! From the description of links, switches and interfaces to the rules of the engine.
+//! Conversion of the description of links, switches and interfaces to the rules of the engine.
 
 use super::spec::{Age, NetworkSpec, Switching};
 use isthmus_kernel::Cycles;
@@ -7,26 +7,26 @@ use isthmus_packet::{AgeFrom, Interface, Late, Outputs, Rules};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use thiserror::Error;
 
-/// Why a network cannot be.
+/// Reason why a network is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NetworkError {
     /// The engine refuses the rules.
     #[error(transparent)]
     Engine(#[from] isthmus_packet::Error),
-    /// A byte that takes no whole number of picoseconds.
+    /// A bandwidth at which a byte does not take a whole number of picoseconds.
     #[error("at {0} a byte takes no whole number of picoseconds")]
     Bandwidth(Bandwidth),
     /// A length that is too large for the engine.
     #[error("{0} is too long; packets have at most 4 GB")]
     TooLong(Bytes),
-    /// A link that takes longer than the engine counts.
+    /// A link delay that is too large for the engine.
     #[error("a link of {delay} is too long; at {tick} a tick it may take {most} at most")]
     Delay {
-        /// What a signal takes along it.
+        /// Signal delay of the link.
         delay: Time,
-        /// What times are counted in.
+        /// Unit of time of the engine.
         tick: Time,
-        /// The longest.
+        /// Largest valid delay.
         most: Time,
     },
 }
@@ -35,21 +35,22 @@ pub enum NetworkError {
 #[derive(Debug, Clone)]
 pub struct Network {
     spec: NetworkSpec,
-    /// The longest time of which all times of the description are multiples.
+    /// Greatest common divisor of all times of the description.
     tick: Time,
+    /// Transmission time of a byte.
     byte: Time,
 }
 
 impl Network {
-    /// What `spec` describes.
+    /// Return the network that `spec` describes.
     ///
     /// # Errors
-    /// Rules that contradict one another, values that are beyond the engine.
+    /// If rules contradict one another, or values are out of the engine's range.
     pub fn new(spec: &NetworkSpec) -> Result<Self, NetworkError> {
         Self::with_delays(spec, &[])
     }
 
-    /// The same where signals take these times along links.
+    /// Return the network that `spec` describes, with these signal delays of links.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -80,40 +81,40 @@ impl Network {
         Ok(network)
     }
 
-    /// The description it was made from.
+    /// Return the description of the network.
     pub fn spec(&self) -> &NetworkSpec {
         &self.spec
     }
 
-    /// What time is counted in.
+    /// Return the length of a tick, the unit of time of the engine.
     pub fn tick(&self) -> Time {
         self.tick
     }
 
-    /// Microseconds in one tick.
+    /// Return the length of a tick in microseconds.
     pub fn tick_us(&self) -> f64 {
         self.tick.us()
     }
 
-    /// Whole ticks in `time`, to the nearest.
+    /// Return `time` rounded to whole ticks.
     pub fn ticks(&self, time: Time) -> Cycles {
         (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
     }
 
-    /// Check that the rules allow packets on these routes.
+    /// Check that the engine supports these routes on this network.
     ///
     /// # Errors
-    /// What the engine refuses.
+    /// If the engine refuses the routes.
     pub fn check_on(&self, routes: &impl Routes) -> Result<(), NetworkError> {
         Ok(self.rules(1, routes.classes()).check_on(routes)?)
     }
 
-    /// The engine's rules where each node has `queues` processes and virtual channels are shared out
-    /// among so many classes.
+    /// Return the engine's rules where each node has `queues` processes and virtual channels are divided
+    /// among `classes` classes.
     pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
         let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
-        // Checked when the machine was built.
+        // The lengths were checked when the machine was built.
         let bytes = |length: Bytes| u32::try_from(length.get()).unwrap_or(u32::MAX);
         let mut rules = Rules {
             byte: ticks(self.byte),
@@ -169,15 +170,15 @@ impl Network {
                 speedup,
             } => {
                 let packet = rules.wire_bytes(nic.payload.get());
-                let room = |places: u32| {
-                    let room = u64::from(places) * packet;
-                    u32::try_from(room).unwrap_or(u32::MAX)
+                let bytes_of = |slots: u32| {
+                    let bytes = u64::from(slots) * packet;
+                    u32::try_from(bytes).unwrap_or(u32::MAX)
                 };
                 rules.switching = isthmus_packet::Switching::CutThrough {
-                    buffer: room(buffer / spec.virtual_channels.max(1)),
+                    buffer: bytes_of(buffer / spec.virtual_channels.max(1)),
                     credit: ticks(credit),
                     outputs: (output_buffer > 0).then(|| Outputs {
-                        buffer: room(output_buffer),
+                        buffer: bytes_of(output_buffer),
                         speedup,
                     }),
                 };
@@ -187,7 +188,7 @@ impl Network {
     }
 }
 
-/// All times of a description, in picoseconds.
+/// Return all times of a description, in picoseconds.
 fn times(spec: &NetworkSpec) -> impl Iterator<Item = u64> {
     let nic = &spec.nic;
     let mut times = vec![

@@ -1,4 +1,4 @@
-//! A network in any form, with the routes through it.
+//! A network of any topology, with its routes.
 
 use super::network::{Network, NetworkError};
 use isthmus_packet::routes::{Header, LocalView, Routes, Run};
@@ -7,43 +7,43 @@ use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why packets cannot be sent through a network.
+/// Reason why packets cannot be routed through a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutedError {
-    /// Fewer virtual channels than classes of them.
+    /// The links have fewer virtual channels than the routes need classes.
     #[error(
         "routes take {classes} classes of virtual channels and links have {channels}, so that packets could \
          wait for one another in a circle"
     )]
     Classes {
-        /// Virtual channels that there are.
+        /// Number of virtual channels of a link.
         channels: u32,
-        /// How many there must be.
+        /// Number of classes of virtual channels that the routes need.
         classes: u32,
     },
-    /// Packets that hold channels could wait for one another in a circle.
-    #[error("packets could wait for one another in a circle, at switches {}", named(.switches))]
+    /// The routes can deadlock: channel dependencies form a cycle.
+    #[error("packets could wait for one another in a circle, at switches {}", list_switches(.switches))]
     Circle {
-        /// The switches at which they would, in the order of the circle.
+        /// The switches of the cycle, in order.
         switches: Vec<u32>,
     },
-    /// A route that is longer than [`Routes::longest_route`].
+    /// A route that does not end within the stated largest length.
     #[error("the way from node {from} to node {to} does not end")]
     Endless {
-        /// Where it begins.
+        /// Source of the route.
         from: u32,
-        /// Where it should end.
+        /// Destination of the route.
         to: u32,
     },
-    /// Its links, switches or interfaces cannot be.
+    /// The links, switches or interfaces are invalid.
     #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
-/// Most switches of a circle that are named.
+/// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
-fn named(switches: &[u32]) -> String {
+fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
     let more = if switches.len() > NAMED_MAX {
@@ -54,7 +54,7 @@ fn named(switches: &[u32]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// A network and the routes that packets take through it, free of deadlock.
+/// A network with deadlock-free routes.
 #[derive(Debug)]
 pub struct Routed<W> {
     wiring: Arc<Wiring>,
@@ -63,12 +63,12 @@ pub struct Routed<W> {
 }
 
 impl<W: Routes> Routed<W> {
-    /// A network with these links and routes. All routes are followed, to see that no packets can wait for one
-    /// another in a circle, which takes time in the pairs of nodes; they must not be drawn by lot.
+    /// Return a network with these links and routes, after a check that the routes cannot deadlock. The
+    /// check follows the routes of all pairs of nodes. The routes must not be random.
     ///
     /// # Errors
-    /// A circle, a route that does not end, fewer virtual channels than the routes have classes, rules that
-    /// contradict one another.
+    /// If routes can deadlock, a route does not end, links have fewer virtual channels than routes have
+    /// classes, or rules contradict one another.
     pub fn new(
         wiring: impl Into<Arc<Wiring>>,
         routes: W,
@@ -79,10 +79,10 @@ impl<W: Routes> Routed<W> {
         Ok(routed)
     }
 
-    /// The same with routes of which it is known that no packets can wait for one another in a circle.
+    /// Return a network with routes that are known to be free of deadlock.
     ///
     /// # Errors
-    /// Fewer virtual channels than the routes have classes, rules that contradict one another.
+    /// If links have fewer virtual channels than routes have classes, or rules contradict one another.
     pub fn proven(
         wiring: impl Into<Arc<Wiring>>,
         routes: W,
@@ -100,7 +100,7 @@ impl<W: Routes> Routed<W> {
         })
     }
 
-    /// The first theorem of Dally and Seitz, over the classes of channels of all links.
+    /// Check for deadlock with the first theorem of Dally and Seitz, over all links and classes of channels.
     fn check_waiting(&self) -> Result<(), RoutedError> {
         let classes = self.routes.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
@@ -129,48 +129,49 @@ impl<W: Routes> Routed<W> {
 }
 
 impl<W> Routed<W> {
-    /// Nodes, switches and links.
+    /// Return the nodes, switches and links.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// Where packets may go.
+    /// Return the routes of packets.
     pub fn routes(&self) -> &Arc<W> {
         &self.routes
     }
 
-    /// Its links, switches and interfaces.
+    /// Return the properties of its links, switches and interfaces.
     pub fn network(&self) -> &Network {
         &self.network
     }
 }
 
-/// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot;
-/// no further than [`Routes::longest_route`].
+/// Return the runs of links on the route of a packet, each with its class of channels. The routes must not
+/// be random. The result is cut off after the stated largest length of a route.
 pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
 
-/// All routes of a packet, each as likely as the others, where chance decides among so many when the packet is injected,
-/// and among so many, or a part of them, at a link. It must not follow what links hold.
+/// Return all routes of a packet, equally likely. A random number decides among `first` choices at the
+/// injection, and another one among `next` choices, or a divisor of them, at the links. The routes must
+/// not adapt to the load of links.
 pub fn follow_all<W: Routes>(
     routes: &W,
     from: u32,
     to: u32,
     [first, next]: [u32; 2],
 ) -> impl Iterator<Item = Vec<(Run, u16)>> {
-    // The middle of each part of all lots.
-    let lot = |place: u32, of: u32| {
-        let part = u64::MAX / u64::from(of);
-        part * u64::from(place) + part / 2
+    // The middle of part `index` of the range of random numbers, divided into `parts`.
+    let number = |index: u32, parts: u32| {
+        let width = u64::MAX / u64::from(parts);
+        width * u64::from(index) + width / 2
     };
-    (0..first).flat_map(move |place| {
-        let first = lot(place, first);
-        (0..next).map(move |place| walk(routes, from, to, [first, lot(place, next)]))
+    (0..first).flat_map(move |index| {
+        let first = number(index, first);
+        (0..next).map(move |index| walk(routes, from, to, [first, number(index, next)]))
     })
 }
 
-/// The route by these lots, the one at the injection and that at each link.
+/// Return the route for these random numbers: one for the injection, and one for all links.
 fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,

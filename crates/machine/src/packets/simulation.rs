@@ -1,4 +1,4 @@
-//! Jobs running on a network of packets.
+//! Simulation of jobs on a packet network.
 
 use super::network::{Network, NetworkError};
 use super::spec::Switching;
@@ -21,32 +21,32 @@ pub struct Simulation<W: Routes> {
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
-    /// Of each process the queue of its node's interface.
+    /// Queue of each process in the interface of its node.
     queues: Vec<u32>,
-    /// What stands behind the servers.
-    behind: Option<Behind>,
-    /// Where servers work on one request at a time.
+    /// Storage devices of the servers.
+    devices: Option<ServerDevices>,
+    /// Queues of servers that serve one request at a time.
     turns: Option<Turns>,
-    /// Messages that are asked for and not complete and that the engine knows nothing of: those that
-    /// wait for their turn, and those of which the last byte is there.
-    apart: u64,
-    /// Whether who writes knows that a message is complete by its last acknowledgement, as with circuits.
-    /// With cut-through it does when the last byte is there, however long the links are.
+    /// Number of incomplete messages that the engine does not hold: messages that wait for their server,
+    /// and arrived messages whose completion is due later.
+    outside_engine: u64,
+    /// Whether the last acknowledgement completes a write, as with circuits. With cut-through a write is
+    /// complete when its last byte arrives, regardless of the link delays.
     acknowledged: bool,
 }
 
-/// Devices behind servers, and the answers of servers when a device has taken the data of a write.
+/// Storage devices of servers, and the servers' answers when a device has stored a write.
 #[derive(Debug)]
-struct Behind {
+struct ServerDevices {
     stores: JobStores,
-    /// The queue of a server's interface in which answers wait.
+    /// The queue of a server's interface for answers.
     queue: u32,
-    /// Bytes of an answer.
+    /// Length of an answer in bytes.
     bytes: u64,
 }
 
-impl Behind {
-    /// Return the answer of a write's server to its client.
+impl ServerDevices {
+    /// Return the server's answer to the client of a write.
     fn answer(&self, demand: Demand) -> Message<Demand> {
         Message {
             from: demand.to,
@@ -60,11 +60,11 @@ impl Behind {
 }
 
 impl<W: Routes> Simulation<W> {
-    /// A network of these routes at tick 0 under `traffic`, whose jobs lie where `layout` says, with the random
-    /// streams of this seed and replication.
+    /// Return a network with these routes at tick 0 under `traffic`, with jobs on the nodes of `layout` and the
+    /// random streams of this seed and replication.
     ///
     /// # Errors
-    /// More jobs on one node than its interface has queues for.
+    /// If a node has more jobs than its interface can have queues.
     pub fn new(
         network: &Network,
         routes: &Arc<W>,
@@ -88,12 +88,12 @@ impl<W: Routes> Simulation<W> {
         let most = on_node.iter().copied().max().unwrap_or(0).max(1);
         let cycle_us = network.tick_us();
         let stores = JobStores::new(traffic, layout, cycle_us, routes.node_count(), streams);
-        let behind = stores.map(|stores| Behind {
+        let devices = stores.map(|stores| ServerDevices {
             stores,
             queue: most,
             bytes: network.spec().nic.request.get(),
         });
-        let queues_of_node = most + u32::from(behind.is_some());
+        let queues_of_node = most + u32::from(devices.is_some());
         let rules = network.rules(queues_of_node, routes.classes());
         let ties = streams.seed("adaptive ties", 0);
         let mut simulation = Self {
@@ -101,9 +101,9 @@ impl<W: Routes> Simulation<W> {
             state: State {
                 jobs,
                 queues,
-                behind,
+                devices,
                 turns: Turns::new(traffic, layout, routes.node_count()),
-                apart: 0,
+                outside_engine: 0,
                 acknowledged: matches!(network.spec().switching, Switching::Circuit { .. }),
             },
         };
@@ -112,7 +112,7 @@ impl<W: Routes> Simulation<W> {
         Ok(simulation)
     }
 
-    /// What links and network interfaces have done since [`Replication::restart_counts`].
+    /// Return the counts of links and network interfaces since [`Replication::restart_counts`].
     pub fn counted(&self) -> Counters {
         self.engine.counted()
     }
@@ -124,7 +124,7 @@ impl<W: Routes> Replication for Simulation<W> {
     }
 
     fn under_way(&self) -> u64 {
-        self.engine.open() + self.state.apart
+        self.engine.open() + self.state.outside_engine
     }
 
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
@@ -147,15 +147,15 @@ impl<W: Routes> Replication for Simulation<W> {
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
-        if let Some(behind) = &mut self.state.behind {
-            behind.stores.restart_counts(now);
+        if let Some(devices) = &mut self.state.devices {
+            devices.stores.restart_counts(now);
         }
     }
 
     fn counted_behind(&self) -> Vec<StationCount> {
-        let behind = self.state.behind.as_ref();
+        let devices = self.state.devices.as_ref();
         let now = self.engine.now();
-        behind.map_or_else(Vec::new, |behind| behind.stores.counted(now))
+        devices.map_or_else(Vec::new, |devices| devices.stores.counted(now))
     }
 }
 
@@ -179,16 +179,16 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Whether a message that has arrived is a write for a device or the answer to one. The write is not
-    /// complete before the answer has come to its client.
-    fn is_taken_behind(
+    /// Handle an arrived message if it is a write for a device, or the answer to such a write. Return whether
+    /// it is. Such a write is complete when the answer arrives at its client.
+    fn handle_device_write(
         &mut self,
         delivery: &Delivery<Demand>,
         offers: &mut Offers<Demand>,
     ) -> bool {
         let demand = delivery.message.tag;
         let (state, now) = (&mut *self.state, delivery.arrived);
-        let Some(behind) = state.behind.as_mut() else {
+        let Some(devices) = state.devices.as_mut() else {
             return false;
         };
         if is_answer(delivery.message.from, &demand) {
@@ -209,14 +209,15 @@ impl<O: Observer> Driver<'_, O> {
         if demand.operation == Operation::Read {
             return false;
         }
-        let Some(done) = behind.stores.done(now, &demand) else {
+        let Some(done) = devices.stores.done(now, &demand) else {
             return false;
         };
-        offers.offer(done, behind.answer(demand));
+        offers.offer(done, devices.answer(demand));
         true
     }
 
-    /// A message is complete at `time`: its server turns to the next, and its process goes on.
+    /// Handle the completion of a message at `time`: its server starts the next request, and its process
+    /// continues.
     #[inline]
     fn complete(&mut self, time: Cycles, demand: &Demand, offers: &mut Offers<Demand>) {
         if self.state.is_in_turn(demand) {
@@ -234,13 +235,13 @@ impl<O: Observer> Driver<'_, O> {
     }
 }
 
-/// What takes messages and reminds of them: the engine, and what a handler of it is given.
-trait Taker {
+/// Interface to the engine for new messages and timers, both from outside and from within a handler.
+trait MessageSink {
     fn offer(&mut self, time: Cycles, message: Message<Demand>);
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
 }
 
-impl Taker for Offers<Demand> {
+impl MessageSink for Offers<Demand> {
     #[inline]
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         self.offer(time, message);
@@ -252,7 +253,7 @@ impl Taker for Offers<Demand> {
     }
 }
 
-impl<W: Routes> Taker for Engine<Demand, W> {
+impl<W: Routes> MessageSink for Engine<Demand, W> {
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }
@@ -263,22 +264,22 @@ impl<W: Routes> Taker for Engine<Demand, W> {
 }
 
 impl State {
-    /// Hands on the messages that the jobs have given.
+    /// Offer the messages that the jobs have generated.
     #[inline]
-    fn offer(&mut self, now: Cycles, taker: &mut impl Taker) {
+    fn offer(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         if self.turns.is_some() {
-            return self.offer_in_turn(now, taker);
+            return self.offer_in_turn(now, sink);
         }
         let queues = &self.queues;
         self.jobs.pass_on(|demand| {
             let queue = queues[demand.process as usize];
-            taker.offer(demand.time, message(demand, queue));
+            sink.offer(demand.time, message(demand, queue));
         });
     }
 
-    /// The same where servers work on one request at a time. What is handed over now may bring about
-    /// further messages.
-    fn offer_in_turn(&mut self, now: Cycles, taker: &mut impl Taker) {
+    /// Offer messages where servers serve one request at a time. A handover now may generate further
+    /// messages, hence the loop.
+    fn offer_in_turn(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         loop {
             let mut demands: Vec<Demand> = Vec::new();
             self.jobs.pass_on(|&demand| demands.push(demand));
@@ -288,73 +289,73 @@ impl State {
             for demand in demands {
                 if !self.is_in_turn(&demand) {
                     let queue = self.queues[demand.process as usize];
-                    taker.offer(demand.time, message(&demand, queue));
+                    sink.offer(demand.time, message(&demand, queue));
                     continue;
                 }
-                self.apart += 1;
+                self.outside_engine += 1;
                 if demand.time > now {
-                    taker.remind(demand.time, demand.from, demand);
+                    sink.remind(demand.time, demand.from, demand);
                 } else {
-                    self.ask(now, demand, taker);
+                    self.ask(now, demand, sink);
                 }
             }
         }
     }
 
-    /// Whether a message has to wait until its server is free.
+    /// Return whether a message must wait until its server is free.
     #[inline]
     fn is_in_turn(&self, demand: &Demand) -> bool {
         let turns = self.turns.as_ref();
         turns.is_some_and(|turns| turns.takes_turns(demand))
     }
 
-    /// The time of a message that has to wait for its turn has come: its process has handed it over.
-    fn ask(&mut self, now: Cycles, demand: Demand, taker: &mut impl Taker) {
+    /// Hand a message to its server's queue at its time, and start it if the server is free.
+    fn ask(&mut self, now: Cycles, demand: Demand, sink: &mut impl MessageSink) {
         if self.jobs.several(&demand) {
             self.jobs.handed(now, &demand);
         }
         let turns = self.turns.as_mut();
         if let Some(demand) = turns.and_then(|turns| turns.ask(demand)) {
-            self.begin(now, demand, taker);
+            self.begin(now, demand, sink);
         }
     }
 
     /// Start the next request of a server that has served one.
-    fn serve_next(&mut self, now: Cycles, server: u32, taker: &mut impl Taker) {
+    fn serve_next(&mut self, now: Cycles, server: u32, sink: &mut impl MessageSink) {
         let next = self.turns.as_mut().and_then(|turns| turns.done(server));
         if let Some(next) = next {
-            self.begin(now, next, taker);
+            self.begin(now, next, sink);
         }
     }
 
-    /// The server of a message that has waited for its turn is free.
-    fn begin(&mut self, now: Cycles, demand: Demand, taker: &mut impl Taker) {
-        self.apart -= 1;
+    /// Offer a message to the engine, since its server is free.
+    fn begin(&mut self, now: Cycles, demand: Demand, sink: &mut impl MessageSink) {
+        self.outside_engine -= 1;
         let queue = self.queues[demand.process as usize];
-        taker.offer(now, message(&demand, queue));
+        sink.offer(now, message(&demand, queue));
     }
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
     type Tag = Demand;
 
-    /// What a device is to read is there when it is done.
+    /// Return the time at which the device has read the requested data.
     fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
-        let behind = self.state.behind.as_mut();
-        let done = behind.and_then(|behind| behind.stores.done(time, &message.tag));
+        let devices = self.state.devices.as_mut();
+        let done = devices.and_then(|devices| devices.stores.done(time, &message.tag));
         done.unwrap_or(time)
     }
 
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
-        if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
+        if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
             return;
         }
         let waits = self.state.is_in_turn(demand);
         let State {
             jobs,
             acknowledged,
-            apart,
+            outside_engine,
             ..
         } = &mut *self.state;
         let completed = if *acknowledged {
@@ -370,8 +371,9 @@ impl<O: Observer> Handler for Driver<'_, O> {
         });
         jobs.arrived(delivery.arrived, demand);
         if completed > delivery.arrived && (waits || jobs.in_order(demand)) {
-            *apart += u64::from(waits);
-            // Reminders at a client are of messages to be handed over, where these wait for a turn.
+            *outside_engine += u64::from(waits);
+            // For messages that wait for a server, timers at a client mark handovers. So completions use the
+            // server's node.
             let node = if waits { demand.to } else { demand.from };
             offers.remind(completed, node, *demand);
             self.report_and_offer(delivery.arrived, offers);
@@ -390,14 +392,14 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// What has arrived before is complete, or what waits for its turn is handed over.
+    /// Handle a timer: an arrived message is complete, or a message that waits for its server is due.
     fn reminded(&mut self, time: Cycles, node: u32, demand: Demand, offers: &mut Offers<Demand>) {
         let waits = self.state.is_in_turn(&demand);
         if waits && node == demand.from {
             self.state.ask(time, demand, offers);
             return self.report_and_offer(time, offers);
         }
-        self.state.apart -= u64::from(waits);
+        self.state.outside_engine -= u64::from(waits);
         self.complete(time, &demand, offers);
     }
 

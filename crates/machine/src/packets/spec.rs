@@ -1,120 +1,120 @@
-//! What links, switches and interfaces are made of: plain values, no behaviour.
+//! Description of links, switches and interfaces, as plain values.
 
 pub use isthmus_packet::{Adaptive, AgeFrom, AgeTie, LinkLoad, LinkTie};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// How packets take and leave links.
+/// Switching technique: allocation and release of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switching {
-    /// The header opens a circuit, a virtual channel of each link, that is held until the
-    /// acknowledgement passes back (section 2.2.1 of the QsNET paper).
+    /// The header opens a circuit: it reserves a virtual channel of each link until the acknowledgement
+    /// passes back (section 2.2.1 of the QsNET paper).
     Circuit {
-        /// From the last byte of a packet at its destination to the acknowledgement.
+        /// Time from the last byte of a packet at its destination to the acknowledgement.
         acknowledgement: Time,
-        /// What the acknowledgement takes for each link on its way back.
+        /// Time of the acknowledgement for each link on its way back.
         acknowledgement_hop: Time,
     },
-    /// Virtual cut-through: a packet goes on as soon as the next buffer has a place for all of it.
+    /// Virtual cut-through: a packet advances as soon as the next buffer has room for all of it.
     CutThrough {
-        /// Packets that an input of a switch can hold, all its virtual channels together; each
-        /// has an equal part.
+        /// Capacity of an input of a switch, in packets. Its virtual channels have equal parts.
         buffer: u32,
-        /// From a place of a buffer being free to the sender of the link knowing.
+        /// Time from the release of a buffer slot until the sender of the link knows it.
         credit: Time,
-        /// Packets that each output of a switch can hold behind the crossbar; 0: none, packets cross
-        /// onto the link.
+        /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
+        /// directly onto the link.
         output_buffer: u32,
-        /// How many times as fast as a link the crossbar is into such a buffer, 1 or more.
+        /// Speed of the crossbar into such a buffer, relative to a link, 1 or more.
         speedup: u32,
     },
 }
 
-/// How the age of a packet counts, for switches that serve the oldest first.
+/// Age of a packet, for switches that serve the oldest packet first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
-    /// From [`Readings::age_from`] on, up to a limit: packets beyond it are of one age.
+    /// Time since [`Readings::age_from`], up to a limit. Packets beyond the limit have equal ages.
     Saturating {
         /// The limit.
         limit: Time,
     },
-    /// From there on, without limit.
+    /// Time since [`Readings::age_from`], without a limit.
     Unlimited,
-    /// From its request for an output of the switch, without limit, whatever the readings say.
+    /// Time since the packet's request for an output of the switch, without a limit. The readings have
+    /// no effect.
     PerSwitch,
 }
 
-/// What the QsNET paper, or data sheets of other fabrics, can be read to say in more than one way.
+/// Choices where the QsNET paper, or data sheets of other fabrics, can be read in more than one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Readings {
-    /// From when the age of a packet counts.
+    /// Event from which the age of a packet counts.
     pub age_from: AgeFrom,
-    /// Who goes first of those equally old.
+    /// Choice among packets of equal age.
     pub age_tie: AgeTie,
-    /// Which link is the least loaded, and which of several loaded alike is taken.
+    /// Measure of the load of a link, and the choice among links of equal load.
     pub adaptive: Adaptive,
 }
 
 /// The network interface of a node and the memory behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nic {
-    /// Most data of one packet.
+    /// Largest data of one packet.
     pub payload: Bytes,
-    /// What a packet has beside its payload: routing, headers, check sums.
+    /// Length of a packet without its payload: routing, headers, check sums.
     pub overhead: Bytes,
     /// Data of a packet is padded to a multiple of this.
     pub padding: Bytes,
-    /// Data of the packet that asks for a read, padding included; may be none.
+    /// Data of the request packet of a read, padding included; may be zero.
     pub request: Bytes,
-    /// Packets of a node that may be under way at a time.
+    /// Limit on the packets of a node that are in flight at a time.
     pub packets_in_flight: u32,
-    /// From one packet of the DMA engine to its next, whatever its length.
+    /// Time between two packets of the DMA engine, independent of their length.
     pub dma_period: Time,
-    /// What each block of `padding` bytes of a packet adds to that.
+    /// Additional time between packets for each block of `padding` bytes.
     pub dma_block: Time,
-    /// What each packet received delays a busy DMA engine.
+    /// Delay of a busy DMA engine for each packet that the node receives.
     pub receive_delay: Time,
-    /// From a message being asked for to its first packet.
+    /// Time from the handover of a message to its first packet.
     pub software_latency: Time,
-    /// From the arrival of the packet that asks for a read to the server's first packet.
+    /// Time from the arrival of the request packet of a read to the server's first packet.
     pub read_turnaround: Time,
-    /// Packets that the DMA engine sends of one message before the next that waits has its turn.
+    /// Number of packets of one message that the DMA engine sends before it turns to the next message.
     pub dma_slice: u32,
 }
 
-/// An empirical cost of packets that wait long (the reading of section 4.3 of the QsNET paper).
+/// An empirical cost of packets that wait long (a reading of section 4.3 of the QsNET paper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePackets {
     /// Age beyond which a packet is late.
     pub after: Time,
-    /// What a late packet costs its last link.
+    /// Additional time of a late packet on its last link.
     pub cost: Time,
 }
 
-/// What the links, switches and interfaces of a network of packets are like, whatever its form.
+/// Properties of the links, switches and interfaces of a packet network, independent of its topology.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkSpec {
-    /// Bandwidth of a link in one direction, everything included.
+    /// Raw bandwidth of a link in one direction.
     pub bandwidth: Bandwidth,
-    /// From a header's arrival at a switch to its departure, if nothing is in its way.
+    /// Time from a header's arrival at a switch to its departure without contention.
     pub switch_latency: Time,
-    /// Virtual channels of a link in one direction.
+    /// Number of virtual channels of a link in one direction.
     pub virtual_channels: u32,
-    /// How packets take and leave links.
+    /// Switching technique: allocation and release of links.
     pub switching: Switching,
-    /// How the age of a packet counts.
+    /// Age of a packet.
     pub age: Age,
-    /// Where there are several readings.
+    /// Choices where sources can be read in more than one way.
     pub readings: Readings,
     /// The network interfaces.
     pub nic: Nic,
-    /// The cost of packets that wait long, if it is to be charged.
+    /// Additional cost of packets that wait long, if any.
     pub late: Option<LatePackets>,
 }
 
 impl NetworkSpec {
-    /// The most payload that a node can send: full packets as fast as its link and its DMA engine
-    /// allow (section 4.1 of the QsNET paper: the asymptotic bandwidth). Acknowledgements that come
-    /// late may hold it below that.
+    /// Return the largest payload bandwidth of a node: full packets as fast as its link and its DMA
+    /// engine allow (section 4.1 of the QsNET paper: the asymptotic bandwidth). Late acknowledgements
+    /// may reduce it.
     pub fn injection_bandwidth(&self) -> Bandwidth {
         let nic = &self.nic;
         let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));

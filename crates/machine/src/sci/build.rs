@@ -1,4 +1,4 @@
-//! From the description of a fabric to what a simulation runs on.
+//! Construction of an SCI fabric from its description.
 
 use crate::sci::spec::{CutOff, SciSpec};
 use isthmus_kernel::Cycles;
@@ -8,22 +8,22 @@ use isthmus_units::{Bytes, Clock, Time};
 use isthmus_workload::packets::spec::{PacketTraffic, Transaction};
 use thiserror::Error;
 
-/// Why a fabric cannot be built.
+/// Reason why a fabric cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MachineError {
-    /// Its rings are no fabric.
+    /// The rings do not form a fabric.
     #[error(transparent)]
     Rings(#[from] RingsError),
-    /// Packets cannot be routed so.
+    /// The routing is not possible on this fabric.
     #[error(transparent)]
     Routes(#[from] RoutesError),
-    /// Bandwidth or symbol is zero.
+    /// The bandwidth or the length of a symbol is zero.
     #[error("{0} a symbol is no clock", .symbol)]
     NoClock {
         /// Length of a symbol.
         symbol: Bytes,
     },
-    /// Faults cut nodes off, which the description forbids.
+    /// Faults disconnect nodes, which the description forbids.
     #[error("these faults cut off {}", listed(.nodes))]
     CutOff {
         /// The nodes without a path to the others.
@@ -43,7 +43,7 @@ fn listed(nodes: &[u32]) -> String {
     format!("{plural} {}", words.join(", "))
 }
 
-/// Most data of one packet (IEEE 1596).
+/// Largest data of one packet (IEEE 1596).
 const PAYLOAD_MAX: Bytes = Bytes::new(256);
 
 /// A fabric with its routes.
@@ -56,7 +56,7 @@ pub struct Machine {
     interfaces: isthmus_sci::Fabric,
 }
 
-/// Lengths of the packets of one transaction in symbols, without the idle that follows.
+/// Lengths of the packets of one transaction in symbols, without the idle that follows each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
     /// The request.
@@ -66,11 +66,11 @@ pub struct Lengths {
 }
 
 impl Machine {
-    /// Builds what `spec` describes.
+    /// Build the fabric that `spec` describes.
     ///
     /// # Errors
-    /// Rings that are no fabric, a routing that they do not allow, faults that cut nodes off where
-    /// the description refuses that.
+    /// If the rings do not form a fabric or do not allow the routing, or if faults disconnect nodes
+    /// and the description refuses that.
     pub fn new(spec: &SciSpec) -> Result<Self, MachineError> {
         let clock = Clock::new(spec.symbol, spec.bandwidth).ok_or(MachineError::NoClock {
             symbol: spec.symbol,
@@ -94,53 +94,53 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The description it was built from.
+    /// Return the description of the fabric.
     pub fn spec(&self) -> &SciSpec {
         &self.spec
     }
 
-    /// How time and length turn into cycles: a symbol crosses a link in one.
+    /// Return the clock, which converts time and length to cycles: a link carries one symbol per cycle.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Length of a cycle, to the nearest picosecond; descriptions have whole ones.
+    /// Return the length of a cycle, rounded to picoseconds. Valid descriptions have whole picoseconds.
     pub fn cycle(&self) -> Time {
         Time::from_ps((self.clock.cycle_us() * 1e6).round() as u64)
     }
 
-    /// The rings.
+    /// Return the rings.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// The routes.
+    /// Return the routes.
     pub fn routes(&self) -> &Routes {
         &self.routes
     }
 
-    /// The interfaces, one for each node and ring, as the engine numbers them.
+    /// Return the interfaces, one for each node and ring, with the engine's numbers.
     pub fn interfaces(&self) -> &isthmus_sci::Fabric {
         &self.interfaces
     }
 
-    /// Whole cycles in `time`, to the nearest.
+    /// Return `time` rounded to whole cycles.
     pub fn cycles(&self, time: Time) -> Cycles {
         self.clock.cycles_exact(time).round() as Cycles
     }
 
-    /// Length of a send packet with so much data, in symbols, without the idle that follows.
+    /// Return the length of a send packet with `payload` of data, in symbols, without the idle that follows.
     pub fn send_symbols(&self, payload: Bytes) -> u32 {
         self.clock
             .flits(Bytes::new(self.spec.overhead.get() + payload.get()))
     }
 
-    /// Length of an echo in symbols, without the idle that follows.
+    /// Return the length of an echo in symbols, without the idle that follows.
     pub fn echo_symbols(&self) -> u32 {
         self.clock.flits(self.spec.echo)
     }
 
-    /// Lengths of the packets of `traffic`.
+    /// Return the lengths of the packets of `traffic`.
     pub fn lengths(&self, traffic: &PacketTraffic) -> Lengths {
         let (with_data, without) = (
             self.send_symbols(traffic.payload),
@@ -154,7 +154,7 @@ impl Machine {
         Lengths { request, response }
     }
 
-    /// The engine's rules for packets of up to `symbols_max` symbols.
+    /// Return the engine's rules for packets of up to `symbols_max` symbols.
     pub fn rules(&self, symbols_max: u32) -> Rules {
         let spec = &self.spec;
         Rules {

@@ -1,16 +1,16 @@
-//! Jobs running on a fabric: their messages cut into transactions.
+//! Jobs on an SCI fabric. Their messages are split into transactions.
 //!
-//! A message that is written is a sequence of writes with responses, one that is read a sequence of
-//! reads: a move has no response, so that its node would never know that all of it is there
-//! (section 2 of the SCI paper; IEEE 1596 calls them nwrite, nread and dmove). Each transaction carries
-//! up to a payload of data, the last one what is left, in whole blocks of 16 bytes, the shortest of
-//! IEEE 1596. Up to a number of transactions of a message are under way at a time; the next one begins
-//! when the tail of a response is there. The message is complete when all responses are.
+//! A write message is a sequence of write transactions with responses, and a read message a sequence of
+//! reads. Moves are not used: a move has no response, so the sender would never know that all data has
+//! arrived (section 2 of the SCI paper; IEEE 1596 calls them nwrite, nread and dmove). Each transaction
+//! carries up to one payload of data, in whole blocks of 16 bytes, the shortest of IEEE 1596. A message has
+//! up to [`Transfer::transactions`] transactions under way. The next one starts when the tail of a response
+//! arrives. The message is complete when all responses have arrived.
 //!
-//! Where a device stands behind a server, it takes a written message when all of its requests have come in,
-//! and the response to the last of them waits for it; of a message that is read all responses wait for the device,
-//! which is asked when the first request has come in. Messages that reach a server in one cycle are served
-//! by the numbers of their processes.
+//! The device of a server stores a write message when all of its requests have arrived. The response to the
+//! last request waits for the device. For a read message the device starts when the first request arrives,
+//! and all responses wait for it. Messages that reach a server in one cycle are served in the order of the
+//! numbers of their processes.
 
 use crate::jobs::{Completed, Jobs, Observer, Open, Packet as PacketSeen, Replication, Stored};
 use crate::sci::build::Machine;
@@ -26,51 +26,53 @@ use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
 
 id! {
-    /// The place of a message.
+    /// Index of a message.
     struct MessageId;
 }
 
-/// What the engine carries with a packet, or reminds of.
+/// Tag that the engine carries with a packet or a timer.
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     message: MessageId,
-    /// Data that its transaction moves.
+    /// Data that its transaction moves, in bytes.
     bytes: u32,
-    what: What,
+    kind: TagKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum TagKind {
     /// The first request of its message.
     First,
     /// Another request.
     Request,
     Response,
-    /// Not a packet: all of a write has come in.
+    /// Timer: all data of a write has arrived.
     Arrived,
-    /// Not a packet: all responses have.
+    /// Timer: all responses have arrived.
     Completed,
-    /// Not a packet: all of a request is at a server with a device.
+    /// Timer: the tail of a request has arrived at a server with a device.
     AtServer,
-    /// Not a packet: all requests of a cycle are.
+    /// Timer: all requests of this cycle have arrived at a server with a device.
     AllAtServer,
 }
 
-/// A message that has been asked for and is not complete.
+/// A message that was generated and is not complete.
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Transactions that have not started, and the data that is left for them.
+    /// Number of transactions that have not started.
     unsent: u64,
-    left: u64,
-    /// Transactions whose requests have not come in.
-    unasked: u64,
-    /// Transactions whose responses have not come in.
-    unanswered: u64,
-    /// The tail of the last request that has come in, and that of the last response.
+    /// Data of the transactions that have not started, in bytes.
+    unsent_bytes: u64,
+    /// Number of transactions whose requests have not arrived.
+    requests_pending: u64,
+    /// Number of transactions whose responses have not arrived.
+    responses_pending: u64,
+    /// Arrival of the tail of the last request.
     arrived: Cycles,
+    /// Arrival of the tail of the last response.
     completed: Cycles,
-    /// When the device has what is read.
+    /// Time at which the device has read the data.
     ready: Option<Cycles>,
 }
 
@@ -88,22 +90,21 @@ struct State {
     transfer: Transfer,
     turnaround: Cycles,
     messages: Slab<MessageId, Message>,
-    /// Messages on their way to the engine.
+    /// Buffer for messages that are passed on to the engine; empty between calls.
     starting: Vec<Demand>,
-    /// What stands behind the servers.
+    /// Storage devices of the servers.
     stores: Option<JobStores>,
-    /// Requests that are at a server in this cycle.
+    /// Requests that arrived at a server with a device in this cycle, each with the server's node.
     at_servers: Vec<(u32, Tag)>,
 }
 
 impl JobsSimulation {
-    /// The fabric at cycle 0 under `traffic`, whose jobs lie where `layout` says, with the random streams
-    /// of this seed and replication.
+    /// Return the fabric at cycle 0 under `traffic`, with jobs on the nodes of `layout` and the random
+    /// streams of this seed and replication.
     ///
     /// # Panics
-    /// If the fabric drops packets ([`Source::Bounded`]), since a message whose packet is dropped would
-    /// never be complete; if jobs lie on nodes that faults have cut off; if a payload is more than a
-    /// packet can hold, or none.
+    /// If the fabric drops packets ([`Source::Bounded`]), since a message with a dropped packet would never
+    /// be complete. If jobs run on disconnected nodes. If the payload is zero or too long for a packet.
     pub fn new(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -117,7 +118,8 @@ impl JobsSimulation {
         Self::begin(machine, transfer, traffic, layout, of_run, by_symbol)
     }
 
-    /// As [`JobsSimulation::new`], always on the symbol-by-symbol engine: the same results, later.
+    /// Like [`JobsSimulation::new`], but always on the symbol-by-symbol engine. It gives the same results
+    /// more slowly.
     pub fn by_symbol(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -162,18 +164,18 @@ impl JobsSimulation {
         Self { rings, state }
     }
 
-    /// The fabric.
+    /// Return the fabric.
     pub fn machine(&self) -> &Machine {
         self.state.router.machine()
     }
 
-    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
-    /// description's patience while packets waited, or some queues can never move again.
+    /// Return the collapse of the fabric, if any: no packet has arrived for the description's `patience`
+    /// while packets waited, or some queues can never move again.
     pub fn stall(&self) -> Option<&Stall> {
         self.rings.stall()
     }
 
-    /// What each link has carried, by the numbers of the fabric's links.
+    /// Return the traffic of each link, in the order of the fabric's links.
     pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
         self.rings.links(self.state.router.machine())
     }
@@ -223,8 +225,8 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Hands on the messages that the jobs have given, each with as many transactions as may be
-    /// under way.
+    /// Offer the first transactions of each message that the jobs have generated, up to the limit on
+    /// transactions under way.
     fn offer(&mut self, mut offer: impl FnMut(Cycles, Packet<'_, Tag>)) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
@@ -233,49 +235,49 @@ impl State {
             let message = self.messages.insert(Message {
                 demand,
                 unsent: parts,
-                left: demand.bytes,
-                unasked: parts,
-                unanswered: parts,
+                unsent_bytes: demand.bytes,
+                requests_pending: parts,
+                responses_pending: parts,
                 arrived: 0,
                 completed: 0,
                 ready: None,
             });
-            offer(demand.time, self.request(message, What::First));
+            offer(demand.time, self.request(message, TagKind::First));
             for _ in 1..parts.min(self.transfer.transactions.into()) {
-                offer(demand.time, self.request(message, What::Request));
+                offer(demand.time, self.request(message, TagKind::Request));
             }
         }
         self.starting = starting;
     }
 
-    /// The next request of a message.
-    fn request(&mut self, number: MessageId, what: What) -> Packet<'_, Tag> {
+    /// Return the next request of a message.
+    fn request(&mut self, number: MessageId, kind: TagKind) -> Packet<'_, Tag> {
         let message = &mut self.messages[number];
-        let bytes = message.left.min(self.transfer.payload.get());
+        let bytes = message.unsent_bytes.min(self.transfer.payload.get());
         message.unsent -= 1;
-        message.left -= bytes;
+        message.unsent_bytes -= bytes;
         let demand = message.demand;
         let tag = Tag {
             message: number,
             bytes: bytes as u32,
-            what,
+            kind,
         };
         let symbols = self.symbols(bytes, demand.operation == Operation::Write);
         (self.router).packet(demand.from, demand.to, Class::Request, symbols, tag)
     }
 
-    /// The answer to a request.
+    /// Return the response to a request.
     fn response(&mut self, tag: Tag) -> Packet<'_, Tag> {
         let demand = self.messages[tag.message].demand;
         let tag = Tag {
-            what: What::Response,
+            kind: TagKind::Response,
             ..tag
         };
         let symbols = self.symbols(tag.bytes.into(), demand.operation == Operation::Read);
         (self.router).packet(demand.to, demand.from, Class::Response, symbols, tag)
     }
 
-    /// Length of a packet of a transaction that moves so much data.
+    /// Return the length in symbols of a packet of a transaction that moves `bytes` bytes.
     fn symbols(&self, bytes: u64, carries_it: bool) -> u32 {
         let blocks = bytes.next_multiple_of(BLOCK);
         let data = match carries_it {
@@ -312,8 +314,8 @@ impl<O: Observer> Driver<'_, O> {
         });
     }
 
-    /// A request has come in, which is answered.
-    fn asked(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+    /// Handle the arrival of a request: respond to it, or wait for the server's device.
+    fn request_arrived(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         let message = &mut state.messages[delivery.tag.message];
         let demand = message.demand;
@@ -322,9 +324,9 @@ impl<O: Observer> Driver<'_, O> {
             .as_ref()
             .is_some_and(|stores| stores.serve(&demand))
         {
-            let what = What::AtServer;
+            let kind = TagKind::AtServer;
             let tag = Tag {
-                what,
+                kind,
                 ..delivery.tag
             };
             offers.remind(delivery.tail, delivery.node, tag);
@@ -333,9 +335,9 @@ impl<O: Observer> Driver<'_, O> {
             }
             return;
         }
-        message.unasked -= 1;
+        message.requests_pending -= 1;
         message.arrived = message.arrived.max(delivery.tail);
-        let arrived = (message.unasked == 0).then_some(message.arrived);
+        let arrived = (message.requests_pending == 0).then_some(message.arrived);
         let time = delivery.tail + state.turnaround;
         offers.offer(time, state.response(delivery.tag));
         if demand.operation == Operation::Read {
@@ -344,7 +346,7 @@ impl<O: Observer> Driver<'_, O> {
         if let Some(time) = arrived {
             if state.jobs.in_order(&demand) {
                 let tag = Tag {
-                    what: What::Arrived,
+                    kind: TagKind::Arrived,
                     ..delivery.tag
                 };
                 offers.remind(time, delivery.node, tag);
@@ -356,7 +358,7 @@ impl<O: Observer> Driver<'_, O> {
         self.report_and_offer(offers);
     }
 
-    /// All requests that have come to a server with a device in this cycle are known.
+    /// Serve all requests that have arrived at a server with a device in this cycle.
     fn all_at_server(&mut self, node: u32, time: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         let mut here = Vec::new();
@@ -381,7 +383,7 @@ impl<O: Observer> Driver<'_, O> {
         for tag in here {
             let message = &mut state.messages[tag.message];
             let demand = message.demand;
-            message.unasked -= 1;
+            message.requests_pending -= 1;
             let stores = &mut state.stores;
             let mut done = || {
                 let done = stores
@@ -390,7 +392,7 @@ impl<O: Observer> Driver<'_, O> {
                 done.unwrap_or(time)
             };
             let ready = match demand.operation {
-                Operation::Write if message.unasked > 0 => time,
+                Operation::Write if message.requests_pending > 0 => time,
                 Operation::Write => done(),
                 Operation::Read => *message.ready.get_or_insert_with(done),
             };
@@ -399,27 +401,27 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// A response has come in.
-    fn answered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
+    /// Handle the arrival of a response.
+    fn response_arrived(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         let message = &mut state.messages[delivery.tag.message];
-        message.unanswered -= 1;
+        message.responses_pending -= 1;
         message.completed = message.completed.max(delivery.tail);
         let Message {
             demand,
             unsent,
-            unanswered,
+            responses_pending,
             completed,
             ..
         } = *message;
         if unsent > 0 {
-            let request = state.request(delivery.tag.message, What::Request);
+            let request = state.request(delivery.tag.message, TagKind::Request);
             offers.offer(delivery.tail, request);
         }
         if demand.operation == Operation::Read {
             self.report_packet(delivery, demand.to);
         }
-        if unanswered > 0 {
+        if responses_pending > 0 {
             return;
         }
         let stores = self.state.stores.as_ref();
@@ -440,7 +442,7 @@ impl<O: Observer> Driver<'_, O> {
         });
         if jobs.in_order(&demand) {
             let tag = Tag {
-                what: What::Completed,
+                kind: TagKind::Completed,
                 ..delivery.tag
             };
             return offers.remind(completed, delivery.node, tag);
@@ -457,7 +459,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
     const REMINDED: bool = true;
 
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
-        if tag.what != What::First {
+        if tag.kind != TagKind::First {
             return;
         }
         let demand = self.state.messages[tag.message].demand;
@@ -468,27 +470,27 @@ impl<O: Observer> Handler for Driver<'_, O> {
     }
 
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
-        match delivery.tag.what {
-            What::First | What::Request => self.asked(delivery, offers),
-            _ => self.answered(delivery, offers),
+        match delivery.tag.kind {
+            TagKind::First | TagKind::Request => self.request_arrived(delivery, offers),
+            _ => self.response_arrived(delivery, offers),
         }
     }
 
-    /// What has come in before is all there.
+    /// Handle a timer for the tail of an earlier arrival.
     fn reminded(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
-        match tag.what {
-            What::AtServer => {
+        match tag.kind {
+            TagKind::AtServer => {
                 let is_first = state.at_servers.iter().all(|&(at, _)| at != node);
                 state.at_servers.push((node, tag));
                 if is_first {
-                    let what = What::AllAtServer;
-                    offers.remind(time, node, Tag { what, ..tag });
+                    let kind = TagKind::AllAtServer;
+                    offers.remind(time, node, Tag { kind, ..tag });
                 }
                 return;
             }
-            What::AllAtServer => return self.all_at_server(node, time, offers),
-            What::Arrived => {
+            TagKind::AllAtServer => return self.all_at_server(node, time, offers),
+            TagKind::Arrived => {
                 let demand = state.messages[tag.message].demand;
                 state.jobs.arrived(time, &demand);
             }

@@ -1,8 +1,8 @@
 //! Fabrics of SCI rings joined by switch nodes.
 //!
-//! [`Machine`] is what was built from a [`spec::SciSpec`]: rings, routes, the rules of the engine.
-//! A [`Simulation`] lets packets run on it and reports events to an [`Observer`]; a
-//! [`JobsSimulation`] lets jobs run on it ([`crate::jobs`]).
+//! A [`Machine`] is built from a [`spec::SciSpec`]. It holds rings, routes and the rules of the engine.
+//! A [`Simulation`] runs packet traffic on it and reports events to an [`Observer`]. A
+//! [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
 mod build;
 mod gate;

@@ -2,38 +2,38 @@
 
 use isthmus_kernel::Cycles;
 
-/// A request (a move is one) that was accepted at its target.
+/// A request that was accepted at its target. A move counts as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// The node that sent it.
     pub source: u32,
-    /// From generation to the arrival of the tail, waiting at the source included, in cycles.
+    /// Time from generation to the arrival of the tail, including the wait at the source, in cycles.
     pub latency: Cycles,
-    /// From the first time its header left the source to the arrival of the tail, in cycles.
+    /// Time from the first departure of its header to the arrival of the tail, in cycles.
     pub network: Cycles,
-    /// Links crossed.
+    /// Number of links crossed.
     pub links: u32,
-    /// Changes of ring.
+    /// Number of changes of ring.
     pub ring_changes: u32,
-    /// Times that it was refused on its way and sent again.
+    /// Number of times that it was refused and sent again.
     pub retries: u32,
 }
 
-/// Receives what happens. The methods are called very often.
+/// Receiver of simulation events. The methods are called very often.
 pub trait Observer {
-    /// A node has generated a transaction.
+    /// Handle the generation of a transaction by a node.
     fn offered(&mut self, node: u32);
 
-    /// A request has arrived.
+    /// Handle the arrival of a request.
     fn arrived(&mut self, arrival: &Arrival);
 
-    /// The transaction of `node` is complete: a move with its arrival, others with the tail of the
-    /// response, so many cycles after they were generated.
+    /// Handle the completion of a transaction of `node`. A move is complete at its arrival. Others are
+    /// complete at the tail of the response, `response` cycles after generation.
     fn completed(&mut self, node: u32, response: Option<Cycles>);
 
-    /// A transaction found no slot at its source and was given up.
+    /// Handle the drop of a transaction that found no free slot at its source.
     fn dropped(&mut self, node: u32);
 
-    /// Whether the run may end.
+    /// Return whether the run may end.
     fn finished(&self) -> bool;
 }

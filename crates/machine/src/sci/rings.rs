@@ -1,4 +1,4 @@
-//! An engine with what watches whether its fabric has collapsed.
+//! A ring engine with detection of the collapse of its fabric.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Cycles, Engine as _, Id as _, RunUntil};
@@ -8,20 +8,20 @@ use isthmus_sci::{event, symbol};
 /// Symbols that a link has carried, idles behind packets included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkUse {
-    /// Of sends.
+    /// Symbols of send packets.
     pub send: u64,
-    /// Of echoes.
+    /// Symbols of echoes.
     pub echo: u64,
 }
 
-/// The event-driven engine, or where go bits are wanted the symbol-by-symbol one.
+/// The event-driven engine, or the symbol-by-symbol engine, which go bits require.
 #[derive(Debug)]
 enum AnyEngine<T> {
     Event(Box<event::Engine<T>>),
     Symbol(Box<symbol::Engine<T>>),
 }
 
-/// The same expression for either engine.
+/// Evaluate the same expression for either engine.
 macro_rules! either {
     ($any:expr, $engine:ident => $value:expr) => {
         match $any {
@@ -31,37 +31,37 @@ macro_rules! either {
     };
 }
 
-/// A fabric in motion.
+/// A running engine and the state of the collapse detection.
 #[derive(Debug)]
 pub(super) struct Rings<T> {
     engine: AnyEngine<T>,
     patience: Cycles,
-    /// When to look again whether the fabric has collapsed.
-    next_look: Cycles,
+    /// Time of the next check for a collapse.
+    next_check: Cycles,
     stall: Option<Stall>,
 }
 
 impl<T: Copy> Rings<T> {
-    /// The fabric at cycle 0, for packets of up to `symbols_max` symbols.
+    /// Return the fabric at cycle 0, for packets of up to `symbols_max` symbols.
     ///
     /// # Panics
-    /// If the engine cannot carry packets as long as that.
+    /// If the engine cannot carry packets of this length.
     pub fn new(machine: &Machine, symbols_max: u32, by_symbol: bool) -> Self {
         let rules = machine.rules(symbols_max);
         let interfaces = machine.interfaces();
-        let carries = "the machine was built with these rules";
+        let valid_rules = "the machine was built with these rules";
         let engine = if by_symbol {
             let engine = symbol::Engine::new(interfaces, rules);
-            AnyEngine::Symbol(Box::new(engine.expect(carries)))
+            AnyEngine::Symbol(Box::new(engine.expect(valid_rules)))
         } else {
             let engine = event::Engine::new(interfaces, rules);
-            AnyEngine::Event(Box::new(engine.expect(carries)))
+            AnyEngine::Event(Box::new(engine.expect(valid_rules)))
         };
         let patience = machine.cycles(machine.spec().patience);
         Self {
             engine,
             patience,
-            next_look: patience.max(1),
+            next_check: patience.max(1),
             stall: None,
         }
     }
@@ -82,19 +82,18 @@ impl<T: Copy> Rings<T> {
         self.stall.as_ref()
     }
 
-    /// Goes on until the handler has finished, to the next look for a collapse or to cycle `until`.
+    /// Run until the handler has finished, the next check for a collapse, or cycle `until`.
     pub fn advance<H: Handler<Tag = T>>(&mut self, handler: &mut H, until: Cycles) {
-        let limit = until.min(self.next_look);
+        let limit = until.min(self.next_check);
         either!(&mut self.engine, engine => engine.run_until(limit, handler));
-        if self.now() >= self.next_look {
-            self.next_look = self.now().saturating_add(self.patience.max(1));
-            self.look_for_stall();
+        if self.now() >= self.next_check {
+            self.next_check = self.now().saturating_add(self.patience.max(1));
+            self.check_for_stall();
         }
     }
 
-    fn look_for_stall(&mut self) {
-        // Packets that are on their way for long, without queues that wait for one another, are no
-        // collapse.
+    fn check_for_stall(&mut self) {
+        // Long-travelling packets without mutually waiting queues are not a collapse.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
         self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
         if self.stall.is_none() {
@@ -114,7 +113,7 @@ impl<T: Copy> Rings<T> {
         either!(&mut self.engine, engine => engine.reset_counters());
     }
 
-    /// What each link has carried, by the numbers of the fabric's links.
+    /// Return the traffic of each link, in the order of the fabric's links.
     pub fn links<'m>(&self, machine: &'m Machine) -> impl Iterator<Item = LinkUse> + use<'m, T> {
         let counters = either!(&self.engine, engine => engine.counters());
         machine.fabric().links().iter().map(move |link| {

@@ -1,4 +1,4 @@
-//! Packets with the routes that they take.
+//! Choice of the routes of packets.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Stream, Streams, Uniform};
@@ -6,20 +6,20 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Chooses the routes of packets.
+/// Chooser of the routes of packets.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,
-    /// One for each node: which of its equal routes a packet takes.
-    choices: Vec<Stream>,
+    /// Random stream of each node for the choice among equal routes.
+    route_streams: Vec<Stream>,
     route: Vec<Segment>,
 }
 
 impl Router {
-    /// With the stream "route" of each node.
+    /// Return a router that uses the stream "route" of each node.
     pub fn new(machine: Arc<Machine>, streams: Streams) -> Self {
         Self {
-            choices: (0..machine.fabric().node_count())
+            route_streams: (0..machine.fabric().node_count())
                 .map(|node| streams.stream("route", node.into()))
                 .collect(),
             route: Vec::new(),
@@ -27,6 +27,7 @@ impl Router {
         }
     }
 
+    /// Return the fabric.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -40,7 +41,7 @@ impl Router {
         symbols: u32,
         tag: T,
     ) -> Packet<'_, T> {
-        let stream = &mut self.choices[from as usize];
+        let stream = &mut self.route_streams[from as usize];
         self.route.clear();
         let choose = &mut |below| Uniform::below(below).draw(stream);
         (self.machine.routes()).route(from, to, choose, &mut self.route);

@@ -1,4 +1,4 @@
-//! Packets running on a fabric.
+//! Simulation of packet traffic on an SCI fabric.
 
 use crate::sci::build::{Lengths, Machine};
 use crate::sci::gate::Gate;
@@ -12,7 +12,7 @@ use isthmus_workload::packets::PacketSource;
 use isthmus_workload::packets::spec::PacketTraffic;
 use std::sync::Arc;
 
-/// What the engine carries with a packet: whose transaction it is part of, and since when.
+/// Tag that the engine carries with a packet: the requester and the start of its transaction.
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     requester: u32,
@@ -20,12 +20,12 @@ struct Tag {
     is_response: bool,
 }
 
-/// Transactions of one node.
+/// Counts of the transactions of one node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeCount {
-    /// Generated.
+    /// Number of generated transactions.
     pub offered: u64,
-    /// Complete.
+    /// Number of completed transactions.
     pub completed: u64,
 }
 
@@ -42,13 +42,13 @@ struct State {
     source: PacketSource,
     lengths: Lengths,
     turnaround: Cycles,
-    /// What holds requests back while as many as may be are under way, if there is a limit.
+    /// Gate that enforces the limit on transactions under way, if there is a limit.
     gate: Option<Gate>,
     nodes: Vec<NodeCount>,
 }
 
 impl Simulation {
-    /// The fabric at cycle 0 under `traffic`, with the random streams of this seed and replication.
+    /// Return the fabric at cycle 0 under `traffic`, with the random streams of this seed and replication.
     ///
     /// # Panics
     /// If packets of this payload are longer than the engine can carry; descriptions are limited
@@ -63,7 +63,8 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, by_symbol)
     }
 
-    /// As [`Simulation::new`], always on the symbol-by-symbol engine: the same results, later.
+    /// Like [`Simulation::new`], but always on the symbol-by-symbol engine. It gives the same results more
+    /// slowly.
     pub fn by_symbol(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -108,26 +109,26 @@ impl Simulation {
         simulation
     }
 
-    /// The present cycle.
+    /// Return the present cycle.
     pub fn now(&self) -> Cycles {
         self.rings.now()
     }
 
-    /// Packets generated that have neither arrived nor been given up.
+    /// Return the number of generated packets that have neither arrived nor been dropped.
     pub fn under_way(&self) -> u64 {
         self.rings.under_way()
     }
 
-    /// Goes on until the observer has finished, the fabric has collapsed or everything before
-    /// cycle `until` has happened.
+    /// Run until the observer has finished, the fabric has collapsed, or all events before cycle `until`
+    /// are handled.
     pub fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
         while self.rings.stall().is_none() && !observer.finished() && self.now() < until {
             self.advance(observer, until);
         }
     }
 
-    /// As [`Simulation::run_until`], but no further than to the next look for a collapse, one
-    /// patience after the last.
+    /// Like [`Simulation::run_until`], but stop at the next check for a collapse. Checks are one `patience`
+    /// apart.
     pub fn advance<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
         let state = &mut self.state;
         let mut driver = Driver { state, observer };
@@ -140,31 +141,31 @@ impl Simulation {
         }
     }
 
-    /// How the fabric has collapsed, if it has: nothing has arrived for as long as the
-    /// description's patience while packets waited, or some queues can never move again.
+    /// Return the collapse of the fabric, if any: no packet has arrived for the description's `patience`
+    /// while packets waited, or some queues can never move again.
     pub fn stall(&self) -> Option<&Stall> {
         self.rings.stall()
     }
 
-    /// Counts what links carry and nodes send from now on.
+    /// Reset the counters of links and nodes.
     pub fn restart_counts(&mut self) {
         self.rings.restart_counts();
         self.state.nodes.fill(NodeCount::default());
     }
 
-    /// What each link has carried, by the numbers of the fabric's links.
+    /// Return the traffic of each link, in the order of the fabric's links.
     pub fn links(&self) -> impl Iterator<Item = LinkUse> + '_ {
         self.rings.links(self.state.router.machine())
     }
 
-    /// What each node has sent.
+    /// Return the counts of transactions of each node.
     pub fn nodes(&self) -> &[NodeCount] {
         &self.state.nodes
     }
 }
 
 impl State {
-    /// The next request of `node`, which may be its first, at `now` or later.
+    /// Return the next request of `node`, which may be its first, and its time, `now` or later.
     #[inline]
     fn next_request(&mut self, node: u32, now: Cycles) -> (Cycles, Packet<'_, Tag>) {
         let request = match &mut self.gate {
@@ -181,7 +182,7 @@ impl State {
         (request.time.max(now), packet)
     }
 
-    /// Report the requests that a node with a limit has asked for by `now`.
+    /// Report the requests that a node has generated by `now`, where the number under way is limited.
     fn report_offered<O: Observer>(&mut self, node: u32, now: Cycles, observer: &mut O) {
         let Some(gate) = &mut self.gate else {
             return;
@@ -199,7 +200,7 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// A request of a node with a limit has been handed to its interface.
+    /// Handle the handover of a request to its interface, where the number under way is limited.
     fn handed(&mut self, node: u32, now: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         state.report_offered(node, now, self.observer);
@@ -209,7 +210,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// A transaction of a node is over at `time`, now or later.
+    /// Handle the end of a transaction of a node at `time`, now or later.
     fn ended(&mut self, node: u32, time: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         if state.gate.as_mut().is_some_and(|gate| gate.ended(node)) {
@@ -269,7 +270,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// A packet of `dropped.node` found no slot: a request, or the response to one of another node.
+    /// Handle the drop of a packet of `dropped.node`: a request, or a response to another node's request.
     fn dropped(&mut self, dropped: &Dropped<Tag>, offers: &mut Offers<Tag>) {
         self.observer.dropped(dropped.tag.requester);
         if !dropped.tag.is_response {

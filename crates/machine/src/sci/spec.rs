@@ -1,4 +1,4 @@
-//! What an SCI fabric is made of: plain values, no behaviour.
+//! Description of an SCI fabric, as plain values.
 
 use strum::{EnumString, VariantNames};
 
@@ -7,13 +7,13 @@ use isthmus_topology::rings::{Faults, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// What becomes of nodes that a fault leaves without a path to or from the others.
+/// Treatment of nodes that faults leave without a path to or from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// It is an error of the description.
+    /// The description is an error.
     Refuse,
-    /// They neither send nor receive; the largest part that holds together goes on.
+    /// These nodes neither send nor receive. The largest connected part stays in service.
     LeaveOut,
 }
 
@@ -33,21 +33,21 @@ pub struct Queues {
 pub struct SciSpec {
     /// Its rings.
     pub shape: Shape,
-    /// Which of the shortest paths packets take.
+    /// Choice among the shortest paths.
     pub routing: Routing,
-    /// What has failed.
+    /// Failed parts.
     pub faults: Faults,
-    /// What becomes of nodes that faults cut off.
+    /// Treatment of nodes that faults disconnect.
     pub cut_off: CutOff,
     /// Bandwidth of a link, symbols and idles included.
     pub bandwidth: Bandwidth,
-    /// Length of a symbol: what a link carries in one cycle.
+    /// Length of a symbol: the data that a link carries in one cycle.
     pub symbol: Bytes,
-    /// From a node's output to the address decoder of the next and through its bypass.
+    /// Time from a node's output to the address decoder of the next node and through its bypass.
     pub hop: Time,
-    /// From an agent's address decoder to its output on the next ring, routing decision included.
+    /// Time from an agent's address decoder to its output on the next ring, including the routing decision.
     pub ring_change: Time,
-    /// When that begins.
+    /// Start of the ring change.
     pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,
@@ -55,16 +55,16 @@ pub struct SciSpec {
     pub echo: Bytes,
     /// Slots of the queues.
     pub queues: Queues,
-    /// Where a client's packets wait.
+    /// Queue for a client's packets.
     pub source: Source,
-    /// How a busy ring is shared.
+    /// Flow control that shares a busy ring.
     pub flow_control: FlowControl,
-    /// Time without any delivery, packets waiting, after which a fabric has collapsed.
+    /// Time without any delivery, while packets wait, after which a fabric counts as collapsed.
     pub patience: Time,
 }
 
 impl SciSpec {
-    /// A fabric of the SCI paper (Table 1 and section 4.1), of this shape.
+    /// Return a fabric of the SCI paper (Table 1 and section 4.1) with this shape.
     pub fn of_paper(shape: Shape) -> Self {
         Self {
             shape,
@@ -90,25 +90,25 @@ impl SciSpec {
     }
 }
 
-/// Bytes of the shortest block of data of IEEE 1596; longer ones are multiples of it.
+/// Length in bytes of the shortest data block of IEEE 1596; longer blocks are multiples of it.
 pub const BLOCK: u64 = 16;
 
-/// How messages of jobs become transactions.
+/// Split of the messages of jobs into transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Most data of one transaction, 1 to 256 bytes (IEEE 1596).
+    /// Largest data of one transaction, 1 to 256 bytes (IEEE 1596).
     pub payload: Bytes,
-    /// From the arrival of a request to its response, at the target.
+    /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,
-    /// Transactions of one message that may be under way, 1 or more.
+    /// Limit on the transactions of one message that are under way, 1 or more.
     pub transactions: u32,
 }
 
-/// The work of a fabric on which jobs run.
+/// Jobs on an SCI fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnRings {
     /// The jobs and their I/O servers.
     pub jobs: JobsTraffic,
-    /// How their messages become transactions.
+    /// Split of their messages into transactions.
     pub transfer: Transfer,
 }

@@ -1,4 +1,4 @@
-//! The tables that files of all kinds of machine have.
+//! Tables that scenario files of all kinds of machine share.
 
 use crate::fields::control::{Measure, Stop, Verdict};
 use crate::fields::field::{Default, Field};
@@ -6,7 +6,7 @@ use crate::fields::rows::{Describe, Rows, at};
 use crate::file::settings::Settings;
 use crate::value::{Held, LINE_MAX, Share, Text, Value, Whole};
 
-/// Characters of a description at most.
+/// Largest length of a description, in characters.
 const DESCRIPTION_MAX: usize = 4_000;
 
 /// The top of the file.
@@ -54,7 +54,7 @@ pub(crate) struct SearchTable {
     pub(crate) resolution: f64,
 }
 
-/// The ends of a search, which are loads of whatever type.
+/// The ends of a search. The type of a load depends on the kind of machine.
 pub(crate) struct Ends {
     pub(crate) from: Value,
     pub(crate) to: Value,

@@ -1,5 +1,4 @@
-//! `[measure]`, `[stop]` and `[verdict]`: what to observe, when to stop, when to call a run
-//! saturated.
+//! `[measure]`, `[stop]` and `[verdict]`: measurements, stopping rules and the test for saturation.
 
 use crate::fields::rows::{Describe, Rows, Selector};
 use crate::file::error::Problem;
@@ -53,24 +52,24 @@ pub struct Stop {
 /// The rule that ends the simulation of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StopRule {
-    /// When all measures are known well enough.
+    /// Stop when all measures have the required precision.
     Precision {
         /// Half-width of the interval of each measure, relative to its mean, between 0 and 1.
         precision: f64,
-        /// The measures, `class.quantity`. A measure that a point cannot give, such as reads
-        /// without I/O, is not waited for.
+        /// The measures, as `class.quantity`. A measure that a point cannot produce, such as reads
+        /// without I/O, is ignored.
         of: Vec<String>,
-        /// Messages of a replication before the first look, warm-up included.
+        /// Messages of a replication before the first check, warm-up included.
         messages_first: u64,
-        /// Messages of a replication at which to give up, warm-up included.
+        /// Messages of a replication after which to give up, warm-up included.
         messages_max: u64,
     },
-    /// After a fixed number of messages (section 5 of the hypercube paper: 150,000).
+    /// Stop after a fixed number of messages (section 5 of the hypercube paper: 150,000).
     Fixed {
         /// Messages of a replication, warm-up included.
         messages: u64,
     },
-    /// After a fixed simulated time (section 4 of the SCI paper).
+    /// Stop after a fixed simulated time (section 4 of the SCI paper).
     FixedTime {
         /// Time of a replication, warm-up included.
         time: Time,
@@ -92,7 +91,7 @@ pub enum Warmup {
     None,
 }
 
-/// Where confidence intervals come from.
+/// Method for confidence intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Intervals {
@@ -149,7 +148,7 @@ enum RuleTable {
     },
 }
 
-/// The rule as a field of a file: its measures follow from the named tables if they are not given.
+/// Reader of the rule from a file. If the file gives no measures, they follow from the named tables.
 impl Selector for StopRule {
     const WORDS: &'static [&'static str] = RuleTable::WORDS;
 
@@ -178,7 +177,8 @@ impl Selector for StopRule {
     }
 }
 
-/// The most messages of a replication, and the field that says so; `None` if it ends at a time.
+/// Return the largest number of messages of a replication with the field that sets it, or `None` if
+/// replications end at a fixed time.
 pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     match StopRule::read(settings, "stop", "stop.rule") {
         StopRule::FixedTime { .. } => None,
@@ -187,7 +187,7 @@ pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     }
 }
 
-/// What runs are to be precise about if the file does not say: the same of each named table.
+/// Return the default measures for the stopping rule: the same quantity of each named table.
 fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
     let measures = schema.named().into_iter().flat_map(|named| {
@@ -197,7 +197,7 @@ fn of_named_tables(settings: &Settings) -> Vec<String> {
     measures.collect()
 }
 
-/// Checks that the rules can end a run with an interval.
+/// Check that runs under these rules end and give confidence intervals.
 pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
     if stop.replications < 2 && stop.intervals == Intervals::Replications {
         return Err(settings.problem(
@@ -207,7 +207,7 @@ pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
         ));
     }
     let (key, messages) = match &stop.rule {
-        // How many messages there will be is not known beforehand.
+        // The number of messages is not known in advance.
         StopRule::FixedTime { .. } => return Ok(()),
         StopRule::Fixed { messages } => ("stop.messages", *messages),
         StopRule::Precision { of, .. } if of.is_empty() => {

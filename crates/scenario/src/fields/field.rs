@@ -1,28 +1,28 @@
-//! One row of the table that the parser, the checks and the reference all read.
+//! Description of one field, which the parser, the checks and the reference use.
 
 use crate::file::tree::is_in;
 use crate::value::AnyType;
 use std::sync::Arc;
 
-/// What holds if the field is not given.
+/// Value of a field that the file does not give.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Default {
-    /// It must be given.
+    /// None: the field must be given.
     Required,
     /// This TOML value.
     Value(&'static str),
-    /// A word that follows from which other fields are given, else from the word of another.
+    /// A word that depends on other fields: on the presence of some, else on the word of one.
     Following(Following),
     /// A value that depends on others, described in words.
     Derived(&'static str),
-    /// Nothing, described in words.
+    /// No value; the words describe the effect.
     Absent(&'static str),
-    /// Each kind of machine says so in a way of its own, see [`Tables::own`](crate::format::Tables::own).
+    /// A default that each kind of machine defines, see [`Tables::own`](crate::format::Tables::own).
     OfKind,
 }
 
 impl Default {
-    /// A word that follows from `given`, else from the word of `selector`.
+    /// Return a default that follows from the fields `given`, else from the word of `selector`.
     pub fn following(
         given: &[(&str, &'static str)],
         selector: &str,
@@ -37,17 +37,18 @@ impl Default {
     }
 }
 
-/// What a word follows from.
+/// Rule by which a default word follows from other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Following {
-    /// Fields, and the word that each brings if it is given; the first counts.
+    /// Fields, each with the word that holds if the field is given. The first given field decides.
     pub given: Vec<(String, &'static str)>,
-    /// The field whose word decides if none of them is.
+    /// The field whose word decides if none of these fields is given.
     pub selector: String,
+    /// Pairs of a word of the selector and the word that follows from it.
     pub words: &'static [(&'static str, &'static str)],
 }
 
-/// The field that decides whether another field means anything.
+/// Condition under which a field has an effect: `selector` holds one of the words `choices`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Only {
     pub selector: String,
@@ -59,28 +60,28 @@ pub struct Only {
 pub struct Field {
     /// The dotted key.
     pub key: Arc<str>,
-    /// What it may hold.
+    /// Type of its values.
     pub holds: &'static dyn AnyType,
-    /// What holds if it is not given.
+    /// Value if the field is not given.
     pub default: Default,
-    /// A few words for an axis or a table head.
+    /// Short label for an axis or a table head.
     pub label: String,
-    /// What it is, without a full stop.
+    /// Description, without a full stop.
     pub meaning: &'static str,
-    /// The condition under which it means anything, if there is one.
+    /// Condition under which the field has an effect, if any.
     pub only: Option<Only>,
-    /// Optional table: what it requires is required only if it is there.
+    /// Optional table around the field. A required field is required only if the table is present.
     pub within: Option<String>,
-    /// Fields that say the same in another way; a value for one replaces the others.
+    /// Alternative fields for the same quantity. A value for one replaces the others.
     pub alternatives: Vec<String>,
-    /// Fields that this one is short for.
+    /// Fields that this shorthand sets.
     pub sets: Vec<String>,
-    /// A value as it would be written, where that of its type would mislead.
+    /// Example value as written in a file, if the example of its type would mislead.
     pub example: Option<&'static str>,
 }
 
 impl Field {
-    /// A field that means something in any file.
+    /// Return a field without a condition.
     pub fn new(
         key: &str,
         holds: &'static dyn AnyType,
@@ -102,7 +103,7 @@ impl Field {
         }
     }
 
-    /// It means something only beside these words of `selector`.
+    /// Add the condition that `selector` holds one of the words `choices`.
     pub fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
         self.only = Some(Only {
             selector: selector.to_owned(),
@@ -111,40 +112,40 @@ impl Field {
         self
     }
 
-    /// It says the same as these in another way.
+    /// Declare these fields as alternatives for the same quantity.
     pub fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    /// It stands for these.
+    /// Declare the field as a shorthand for these.
     pub fn short_for(mut self, sets: &[&str]) -> Self {
         self.sets = sets.iter().map(|&key| key.to_owned()).collect();
         self
     }
 
-    /// The same with another default.
+    /// Return the field with another default.
     pub fn by_default(self, default: Default) -> Self {
         Self { default, ..self }
     }
 
-    /// The same with values of another type.
+    /// Return the field with values of another type.
     pub fn holding(self, holds: &'static dyn AnyType) -> Self {
         Self { holds, ..self }
     }
 
-    /// The same with another meaning.
+    /// Return the field with another description.
     pub fn meaning(self, meaning: &'static str) -> Self {
         Self { meaning, ..self }
     }
 
-    /// A value as it would be written.
+    /// Set the example value, as written in a file.
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
-    /// A value as it would be written in the file.
+    /// Return an example value, as written in a file.
     pub fn example(&self) -> String {
         if let Some(example) = self.example {
             return example.to_owned();
@@ -156,25 +157,25 @@ impl Field {
         }
     }
 
-    /// Whether it is of the machine or its work.
+    /// Return whether the field belongs to the machine or its workload.
     pub(crate) fn is_of_machine(&self) -> bool {
         ["machine", "workload"]
             .iter()
             .any(|table| is_in(table, &self.key))
     }
 
-    /// Whether an axis of the sweep may give it.
+    /// Return whether an axis of the sweep may set the field.
     pub(crate) fn sweepable(&self) -> bool {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
-    /// Whether a value for this field decides the field `key`.
+    /// Return whether a value for this field determines the field `key`.
     pub(crate) fn decides_on(&self, key: &str) -> bool {
         self.decides().any(|decided| decided == key)
     }
 
-    /// The keys that a value for this field decides: itself or what it is short for, and what it
-    /// takes the place of.
+    /// Return the keys that a value for this field determines: its own key, or those of the shorthand,
+    /// and those of its alternatives.
     pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);

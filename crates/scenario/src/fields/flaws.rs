@@ -1,20 +1,20 @@
-//! What a kind of machine says of its fields that cannot be.
+//! Check of the tables of each kind of machine for inconsistent fields.
 
 use crate::fields::field::{Default, Field};
 use crate::fields::registry::Formats;
 use crate::fields::schema::Schema;
 
 impl Formats {
-    /// What the tables of the kinds say that cannot be, one line each: fields that are named but do
-    /// not exist, words that are none, tables in several pieces. Empty unless a kind is wrong, so that
-    /// the author of a kind has a test for it.
+    /// Return the inconsistencies in the tables of all kinds, one line each: references to fields or
+    /// words that do not exist, and tables in several pieces. The author of a kind should test that
+    /// the result is empty.
     pub fn flaws(&'static self) -> Vec<String> {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
             let named = schema.with_names(vec!["b".to_owned(), "a".to_owned()]);
             check_pieces(&named, &mut flaws);
             for field in named.fields() {
-                let wrong = in_field(&named, field).into_iter();
+                let wrong = field_flaws(&named, field).into_iter();
                 flaws.extend(
                     wrong.map(|what| format!("{}: {}: {what}", schema.form.name, field.key)),
                 );
@@ -24,10 +24,10 @@ impl Formats {
     }
 }
 
-/// The canonical form opens a table once, so that the fields of a table must stand together.
+/// Check that the fields of each table are contiguous, since the canonical form opens a table once.
 fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     let mut tables: Vec<&str> = Vec::new();
-    // Fields that are short for others are written as those.
+    // The canonical form writes the fields that a shorthand sets, not the shorthand.
     let written = schema.fields().iter().filter(|field| field.sets.is_empty());
     for field in written {
         let table = field.key.rsplit_once('.').map_or("", |(table, _)| table);
@@ -44,8 +44,8 @@ fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     }
 }
 
-/// What is wrong with one field.
-fn in_field(schema: &Schema, field: &Field) -> Vec<String> {
+/// Return the inconsistencies of one field.
+fn field_flaws(schema: &Schema, field: &Field) -> Vec<String> {
     let mut flaws = Vec::new();
     let words = |key: &str| match schema.field(key) {
         Some(field) => field.holds.info().words,

@@ -1,7 +1,7 @@
-//! What a kind of machine says of its files: its tables and what they describe.
+//! File format of each kind of machine: its tables and the types that they describe.
 //!
-//! [`Format`] is one kind, with types of its own; [`Row`] is the same without them, so that kinds
-//! stand in one table.
+//! [`Format`] is the format of one kind, with its own types. [`Row`] is the same without the types,
+//! so that several kinds fit into one table.
 
 use crate::fields::tables::{Form, Loads, Tables};
 use crate::file::error::Problem;
@@ -10,52 +10,52 @@ use crate::no_effect::Watch;
 use crate::sweep::failures::{Asked, Failures};
 use crate::value::described::{Described, Description};
 
-/// How files describe one kind of machine.
+/// File format of one kind of machine.
 pub trait Format: 'static {
     /// The word after `machine.kind =`.
     const NAME: &'static str;
-    /// What the reference calls files of this form, where several formats describe one kind of machine
-    /// under its name: a file with a named table is read by the one that has it, others by the first.
+    /// Name of this form of file in the reference. Several formats may describe one kind of machine. The
+    /// format with the named table of a file reads that file; the first format reads all others.
     const FORM: &'static str = Self::NAME;
     /// The fields of its tables.
     const TABLES: Tables;
-    /// The machine as plain values.
+    /// Description of the machine.
     type Machine: Description;
-    /// Its work as plain values.
+    /// Description of the workload.
     type Work: Description;
 
-    /// The machine, once every value is there.
+    /// Return the machine. All required values are present.
     ///
     /// # Errors
-    /// Values that contradict one another: the field, what is wrong and what would be right.
+    /// If values contradict one another: the field, the problem and a hint.
     fn machine(settings: &Settings) -> Result<Self::Machine, Problem>;
 
-    /// The work, checked against the machine that it runs on.
+    /// Return the workload, checked against its machine.
     ///
     /// # Errors
     /// As [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Reports the fields that may have no effect at a point.
+    /// Report the fields that may have no effect at a point.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
-    /// Reports the fields outside of machine and work that have no effect on any machine of the kind. They are looked
-    /// for before any other mistake, whose advice would be to change them.
+    /// Report the fields outside of machine and workload that have no effect on any machine of the kind. This check
+    /// comes first, since the hint of another error could be to change such a field.
     fn watch_rules(_watch: &mut Watch<'_>) {}
 
-    /// The values, as they would be written, of fields of `[machine]` that follow from others.
+    /// Return fields of `[machine]` that follow from others, with their values as written in a file.
     fn derived(_machine: &Self::Machine) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// What can fail of the machine beyond its own faults, for kinds whose tables say that something
-    /// can ([`Tables::faults`]); `None` if that leads to more states than are of use.
+    /// Return the possible failures of the machine beyond its own faults, for kinds with
+    /// [`Tables::faults`]. Return `None` if they lead to more states than `asked` allows.
     fn failures(_machine: &Self::Machine, _asked: &Asked) -> Option<Failures> {
         None
     }
 }
 
-/// One kind of machine, whatever its types.
+/// The format of one kind of machine, without its types.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     pub(crate) files: Form,
@@ -68,7 +68,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of a kind.
+    /// Return the row of the format `F`.
     pub const fn of<F: Format>() -> Self {
         Self {
             files: Form {
@@ -89,28 +89,28 @@ impl Row {
         }
     }
 
-    /// The word after `machine.kind =`.
+    /// Return the word after `machine.kind =`.
     pub const fn kind(&self) -> &'static str {
         self.files.kind
     }
 
-    /// What the reference calls its files, no two alike.
+    /// Return the unique name of its files in the reference.
     pub const fn form(&self) -> &'static str {
         self.files.name
     }
 
-    /// How the kind says how much is asked of the machine.
+    /// Return the fields that set the offered load.
     pub const fn loads(&self) -> &Loads {
         &self.files.tables.loads
     }
 
-    /// The machine, once every value of it is there.
+    /// Check the fields of the machine and return the machine.
     pub(crate) fn machine(&self, settings: &Settings) -> Result<Described, Problem> {
         settings.check_fields(|key| key.starts_with("machine."))?;
         (self.machine)(settings)
     }
 
-    /// Machine and work, once every value is there.
+    /// Check all fields and return machine and workload.
     pub(crate) fn build(&self, settings: &Settings) -> Result<(Described, Described), Problem> {
         settings.check_fields(|_| true)?;
         (self.build)(settings)

@@ -1,4 +1,4 @@
-//! Which fields a file has: tables as types, those that all files have, and those of each kind of machine.
+//! Fields of a file: tables as Rust types, tables that all files share, and tables of each kind of machine.
 
 pub(crate) mod common;
 pub(crate) mod control;

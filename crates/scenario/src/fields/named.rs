@@ -1,58 +1,58 @@
-//! Tables that a file may repeat under names of its own, such as `[workload.jobs.NAME]`.
+//! Tables that a file may repeat under chosen names, such as `[workload.jobs.NAME]`.
 //!
-//! A file with names has a schema of its own, in which their rows stand once for each name.
+//! A file with such tables has its own schema, with one copy of their rows for each name.
 
 use crate::fields::field::Field;
 use crate::file::error::Problem;
 use crate::file::tree::{Entry, Node, Tree};
 use crate::value::{Name, ValueType};
 
-/// A table of named tables.
+/// A kind of named tables.
 #[derive(Debug, Clone, Copy)]
 pub struct Named {
-    /// The table around them, `workload.jobs`.
+    /// The table that contains them, such as `workload.jobs`.
     pub table: &'static str,
-    /// What one of them describes, `job`.
+    /// The word for one of them, such as `job`.
     pub one: &'static str,
-    /// The most that a file may have.
+    /// Largest number of them in a file.
     pub most: usize,
-    /// What runs are to be precise about for each of them, if the file does not say.
+    /// Default measure of the stopping rule for each of them.
     pub measure: &'static str,
-    /// Names that results use for something else.
+    /// Reserved names, which results use for something else.
     pub taken: &'static [&'static str],
-    /// The rows of the one whose table is this path.
+    /// Function that returns the rows of the table with the given path.
     pub rows: fn(&str) -> Vec<Field>,
 }
 
 impl Named {
-    /// The rows of the one of this name.
+    /// Return the rows of the table with this name.
     pub fn rows(&self, name: &str) -> Vec<Field> {
         (self.rows)(&format!("{}.{name}", self.table))
     }
 }
 
-/// What stands for any name in the keys of rows.
+/// Wildcard for any name in the keys of rows.
 pub const ANY: &str = "*";
 
-/// The same in the reference.
+/// Wildcard for any name in the reference.
 pub const ANY_IN_WORDS: &str = "NAME";
 
-/// Whether `path` is, or leads to, the key of such a row under any name.
+/// Return whether `path` equals or is a prefix of `key`, whose wildcard matches any name.
 pub fn leads_to(path: &str, key: &str) -> bool {
     let mut parts = key.split('.');
     path.split('.')
         .all(|own| parts.next().is_some_and(|part| part == ANY || part == own))
 }
 
-/// Whether `path` is the key of such a row under any name.
+/// Return whether `path` equals `key`, whose wildcard matches any name.
 pub fn is_key(path: &str, key: &str) -> bool {
     path.split('.').count() == key.split('.').count() && leads_to(path, key)
 }
 
-/// The names that a file gives its tables, in its order.
+/// Return the names of the file's tables, in the order of the file.
 ///
 /// # Errors
-/// Words that cannot be names, and too many of them.
+/// If a name is invalid or reserved, or there are too many names.
 pub fn names(named: &Named, root: &Node) -> Result<Vec<String>, Problem> {
     let node = named.table.split('.').try_fold(root, Node::get);
     let Some(Tree::Table(entries)) = node.map(|node| &node.tree) else {

@@ -22,7 +22,7 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Kinds of machine, in the order of the reference.
+    /// Return the registry of these kinds of machine, in the order of the reference.
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {
@@ -38,23 +38,23 @@ impl Formats {
         }
     }
 
-    /// The forms of their files.
+    /// Return the forms of files of all kinds.
     pub(crate) fn forms(&'static self) -> impl Iterator<Item = &'static Form> {
         self.rows.iter().map(|row| &row.files)
     }
 
-    /// The kind whose files have this form.
+    /// Return the format whose files have this form.
     pub(crate) fn row(&'static self, form: &Form) -> &'static Row {
         let row = self.rows.iter().find(|row| row.form() == form.name);
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
     }
 
-    /// Their names.
+    /// Return the names of the kinds.
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// The schemas of all kinds.
+    /// Return the schemas of all forms, without named tables.
     pub(crate) fn schemas(&'static self) -> &'static [Arc<Schema>] {
         self.schemas.get_or_init(|| {
             let of_forms: Arc<[FormKeys]> = self.forms().map(|form| self.keys(form)).collect();
@@ -68,7 +68,7 @@ impl Formats {
         })
     }
 
-    /// The schema for a file with a machine of this kind, which may depend on whether it has named tables.
+    /// Return the schema for a file with a machine of this kind. It may depend on the presence of named tables.
     pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
         let of_kind = || {
             let schemas = self.schemas().iter();
@@ -83,18 +83,18 @@ impl Formats {
             .cloned()
     }
 
-    /// Whether another form describes the same kind of machine and comes before.
+    /// Return whether an earlier form describes the same kind of machine.
     pub(crate) fn is_second(&self, form: &Form) -> bool {
         let first = self.rows.iter().find(|row| row.files.kind == form.kind);
         first.is_some_and(|first| first.files.name != form.name)
     }
 
-    /// The schema of the first kind, to go on with where the file names none.
+    /// Return the schema of the first kind, the fallback for a file that does not name its kind.
     pub(crate) fn first(&'static self) -> Arc<Schema> {
         self.schemas()[0].clone()
     }
 
-    /// `machine.kind` itself.
+    /// Return the field `machine.kind`.
     pub(crate) fn kind_field(&'static self) -> Field {
         Field::new(
             "machine.kind",
@@ -105,7 +105,7 @@ impl Formats {
         )
     }
 
-    /// The rows of a form before those of its named tables, and after them.
+    /// Return the rows of a form before its named tables, and the rows after them.
     fn fields_of(&'static self, form: &'static Form) -> (Vec<Field>, Vec<Field>) {
         let mut before = Rows::of::<HeadTable>("");
         before.push(self.kind_field());

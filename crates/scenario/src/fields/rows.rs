@@ -1,4 +1,4 @@
-//! Tables of the file as types: what `#[derive(Describe)]` makes.
+//! Tables of the file as Rust types: the traits that `#[derive(Describe)]` implements.
 
 use crate::fields::field::{Field, Only};
 use crate::file::settings::Settings;
@@ -7,30 +7,30 @@ use crate::value::AnyType;
 
 pub use isthmus_describe::Describe;
 
-/// A table of the file: its rows and the reader of its values, made by `#[derive(Describe)]`.
+/// A table of the file: its rows and the reader of its values. Implement it with `#[derive(Describe)]`.
 pub trait Describe: Sized {
-    /// Adds the rows of the table `path`.
+    /// Add the rows of the table `path`.
     fn rows(path: &str, rows: &mut Rows);
-    /// The values of the table `path`, once the settings are complete.
+    /// Return the values of the table `path`. The settings must be complete.
     fn read(settings: &Settings, path: &str) -> Self;
 }
 
-/// A word that decides which other fields there are, made by `#[derive(Describe)]` on an enum.
+/// A choice whose word selects further fields. Implement it with `#[derive(Describe)]` on an enum.
 pub trait Selector: Sized {
     /// The words, in the order of the reference.
     const WORDS: &'static [&'static str];
-    /// Adds the rows that mean something beside one of the words of `selector`.
+    /// Add the rows that apply to one of the words of `selector`.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
-    /// The choice made, with the values that belong to it.
+    /// Return the selected variant with its values.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
 }
 
-/// Rows in the making.
+/// Builder of the rows of a table.
 #[derive(Debug, Default)]
 pub struct Rows(Vec<Field>);
 
 impl Rows {
-    /// The rows of the table `path`, those of one table together.
+    /// Return the rows of the table `path`, grouped by table.
     pub fn of<T: Describe>(path: &str) -> Vec<Field> {
         let mut rows = Self::default();
         T::rows(path, &mut rows);
@@ -51,12 +51,12 @@ impl Rows {
         rows
     }
 
-    /// Adds a row.
+    /// Add a row.
     pub fn push(&mut self, row: Field) {
         self.0.push(row);
     }
 
-    /// Adds the rows of a table below; what it requires is required only if it is there.
+    /// Add the rows of a subtable. In an `optional` one, required fields are required only if it is present.
     pub fn table<T: Describe>(&mut self, path: &str, optional: bool) {
         let start = self.0.len();
         T::rows(path, self);
@@ -67,23 +67,22 @@ impl Rows {
         }
     }
 
-    /// Puts the rows of the table `path` in the order of `names`.
+    /// Sort the rows of the table `path` into the order of `names`.
     pub fn order(&mut self, path: &str, names: &[&str]) {
-        let place = |row: &Field| {
+        let position = |row: &Field| {
             let name = row.key.strip_prefix(path)?.strip_prefix('.')?;
             names.iter().position(|other| *other == name)
         };
         self.0
-            .sort_by_cached_key(|row| place(row).unwrap_or(names.len()));
+            .sort_by_cached_key(|row| position(row).unwrap_or(names.len()));
     }
 
-    /// Adds the rows that a choice brings.
+    /// Add the rows that the words of a choice select.
     pub fn choice<T: Selector>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
 
-    /// Adds rows that mean something only beside `word`. Those that another word brings as well are
-    /// there once.
+    /// Add rows that apply only if `selector` holds `word`. Rows that several words share are added once.
     pub fn only_with(&mut self, selector: &str, word: &'static str, add: impl Fn(&mut Self)) {
         let mut rows = Self::default();
         add(&mut rows);
@@ -109,12 +108,12 @@ impl Rows {
     }
 }
 
-/// The key of a field of the table `path`.
+/// Return the key of a field of the table `path`.
 pub fn at(path: &str, name: &str) -> String {
     join(path, name)
 }
 
-/// What the field `name` of a table may hold.
+/// Return the type of the field `name` of a table.
 pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
     let rows = Rows::of::<T>("");
     let row = rows.iter().find(|row| &*row.key == name);
@@ -122,12 +121,12 @@ pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
         .holds
 }
 
-/// A table that may be left out.
+/// Return the values of an optional table, or `None` if the file does not have it.
 pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))
 }
 
-/// The words of a choice are those of its variants.
+/// Panic, since the words of a choice are exactly those of its variants.
 pub fn no_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }

@@ -10,16 +10,16 @@ use crate::value::alternatives;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The fields of a file of one form with named tables of certain names.
+/// The fields of a file of one form, including its named tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) form: &'static Form,
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     defaults: BTreeMap<Arc<str>, Setting>,
-    /// The rows of a named table of any name.
+    /// Rows of a named table, with the wildcard as its name.
     templates: Arc<[Field]>,
-    /// The place of the rows of named tables among the fields.
+    /// Index in `fields` at which the rows of named tables start.
     named_at: usize,
     /// The names of its named tables.
     names: Vec<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Schema {
 pub(crate) type FormKeys = (&'static Form, Vec<Arc<str>>);
 
 impl Schema {
-    /// The schema of files without named tables; their rows would stand at `named_at`.
+    /// Return the schema of files without named tables. `named_at` is the index for their rows.
     pub(crate) fn new(
         form: &'static Form,
         fields: Vec<Field>,
@@ -53,12 +53,12 @@ impl Schema {
         schema
     }
 
-    /// The tables that a file may repeat under names of its own, if there are such.
+    /// Return the kind of named tables, if the form has one.
     pub(crate) fn named(&self) -> Option<&'static Named> {
         self.form.tables.named.as_ref()
     }
 
-    /// The schema for a machine of the same kind and named tables of these names.
+    /// Return the schema of files of the same form with named tables of these names.
     pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
         let mut schema = self.clone();
         let of = |name: &String| -> Vec<Field> {
@@ -73,7 +73,7 @@ impl Schema {
         schema
     }
 
-    /// Adds rows, in the place of those of named tables.
+    /// Insert rows at `named_at`.
     fn insert(&mut self, rows: Vec<Field>) {
         let rows: Vec<Arc<Field>> = rows.into_iter().map(Arc::new).collect();
         let defaults = defaults(&rows)
@@ -84,7 +84,7 @@ impl Schema {
         self.fields.splice(self.named_at..self.named_at, rows);
     }
 
-    /// The names of the named tables, in the order of the file.
+    /// Return the names of the named tables, in the order of the file.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
@@ -97,20 +97,20 @@ impl Schema {
         self.by_key.get(key)
     }
 
-    /// All rows, those of named tables for any name.
+    /// Return all rows. Those of named tables appear once, with the wildcard as the name.
     pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
         let fixed = self.fields.iter().map(|field| &**field);
         fixed.chain(self.templates.iter())
     }
 
-    /// The row of a named table with the key `path`, whatever its name.
+    /// Return the row of a named table that matches the key `path`.
     pub(crate) fn template(&self, path: &str) -> Option<&Field> {
         let mut rows = self.templates.iter();
         rows.find(|row| named::is_key(path, &row.key))
     }
 
-    /// The keys that decide whether `field` means anything: of its own condition, of the condition
-    /// of that one and so on.
+    /// Return the selectors that decide whether `field` has an effect: that of its own condition, that of
+    /// the selector's condition, and so on.
     pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
         let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
         std::iter::successors(selector(field), move |key| selector(self.field(key)?))
@@ -120,14 +120,14 @@ impl Schema {
         self.defaults.get(key)
     }
 
-    /// Whether `path` is a table that holds fields, or named tables.
+    /// Return whether `path` is a table with fields or named tables.
     pub(crate) fn is_table(&self, path: &str) -> bool {
         let named = self.named().map(|named| named.table);
         named.is_some_and(|table| table == path || is_in(path, table))
             || self.fields.iter().any(|field| is_in(path, &field.key))
     }
 
-    /// Problem and hint about `path` if it is a field or a table of another kind of machine.
+    /// Return problem and hint for `path` if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
         let mut twins = self.with(path);
         let twin = twins.find(|twin| twin.kind == self.form.kind && twin.name != self.form.name);
@@ -148,17 +148,17 @@ impl Schema {
         Some((problem, hint))
     }
 
-    /// The forms of files that have the table or field `path`.
+    /// Return the forms of files that have the table or field `path`.
     fn with(&self, path: &str) -> impl Iterator<Item = &'static Form> {
         let has = |(_, keys): &&FormKeys| keys.iter().any(|key| named::leads_to(path, key));
         self.of_forms.iter().filter(has).map(|(form, _)| *form)
     }
 
-    /// The kinds of machine that have the table or field `path`.
+    /// Return the kinds of machine that have the table or field `path`.
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
         let mut kinds = Vec::new();
         for form in self.with(path) {
-            // Files of a kind may have several forms.
+            // Several forms may belong to one kind.
             if !kinds.contains(&form.kind) {
                 kinds.push(form.kind);
             }
@@ -166,7 +166,7 @@ impl Schema {
         kinds
     }
 
-    /// The problem with `path` if it goes through a name that the file does not have.
+    /// Return problem and hint for `path` if it contains a name that the file does not have.
     pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
         let named = self.named()?;
         let below = path.strip_prefix(named.table)?.strip_prefix('.')?;
@@ -187,7 +187,7 @@ impl Schema {
         Some((format!("there is no {} \"{name}\"", named.one), hint))
     }
 
-    /// The names that may stand in the table `path` (empty: the whole file).
+    /// Return the names of all entries of the table `path` (empty: the whole file).
     pub(crate) fn names_in(&self, path: &str) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         let named = self.named().map(|named| named.table);

@@ -1,29 +1,29 @@
-//! What files of one form have: its names and its tables, without what is made of them.
+//! The names and tables of one form of file.
 
 use crate::fields::field::{Default, Field};
 use crate::fields::named::Named;
 use crate::sweep::failures::Faults;
 use crate::value::{Choice, Value};
 
-/// The files of one form, for one kind of machine.
+/// One form of file, for one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
     /// The word after `machine.kind =`.
     pub(crate) kind: &'static str,
-    /// What the reference calls such files, no two forms alike.
+    /// Unique name of such files in the reference.
     pub(crate) name: &'static str,
-    /// Their fields.
+    /// Fields of such files.
     pub(crate) tables: Tables,
 }
 
 impl Form {
-    /// The rows of its named table of this name.
+    /// Return the rows of the named table with this name.
     pub(crate) fn named_rows(&self, name: &str) -> Vec<Field> {
         let named = self.tables.named.iter();
         named.flat_map(|named| named.rows(name)).collect()
     }
 
-    /// Its version of a row of a table that all forms share.
+    /// Return this form's version of a row that all forms share.
     pub(crate) fn own(&'static self, row: Field) -> Field {
         match &*row.key {
             "search.over" => row
@@ -38,46 +38,45 @@ impl Form {
 /// The fields of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables {
-    /// The fields of `[machine]` beside the kind, those of one table together.
+    /// Fields of `[machine]` except the kind, grouped by table.
     pub machine: fn() -> Vec<Field>,
-    /// The fields of `[workload]`, those of one table together.
+    /// Fields of `[workload]`, grouped by table.
     pub workload: fn() -> Vec<Field>,
-    /// The tables in it that a file may repeat under names of its own, if there are such.
+    /// Named tables in `[workload]`, if any.
     pub named: Option<Named>,
-    /// What it says in a way of its own of a field that is [`OfKind`](Default::OfKind) in the tables of
-    /// all kinds.
+    /// Function that completes a shared field whose default is [`OfKind`](Default::OfKind).
     pub own: fn(Field) -> Field,
-    /// How it says how much is asked of the machine.
+    /// Fields that set the offered load.
     pub loads: Loads,
-    /// Sets of values under one name, if there are such.
+    /// Presets, if any.
     pub presets: Option<&'static Presets>,
-    /// What can be said to fail, if anything.
+    /// Parts that can fail, if any.
     pub faults: Option<&'static Faults>,
 }
 
-/// How a kind says how much is asked of the machine.
+/// Description of the offered load of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Loads {
-    /// The fields that decide the load, each in place of the others.
+    /// Alternative fields that set the load.
     pub keys: Choice,
-    /// The field that holds loads, whichever way a file puts them.
+    /// Field that holds the load, after conversion from the alternatives.
     pub key: &'static str,
-    /// What a load is, in words, for axes.
+    /// Label of the load for axes.
     pub label: &'static str,
-    /// The unit in which loads are counted.
+    /// Unit of loads.
     pub unit: &'static str,
-    /// The load, in that unit, that a value of the field `search.over` stands for.
+    /// Function that converts a value of the given field, named in `search.over`, to a load in `unit`.
     pub read: fn(&str, &Value) -> Result<f64, NoLoad>,
-    /// What sets a load of that unit; if nothing can, what would be possible.
+    /// Function that converts a load in `unit` to a setting, or returns a hint if the load is impossible.
     pub write: fn(f64) -> Result<LoadValue, &'static str>,
 }
 
-/// Why a value stands for no load.
+/// Reason why a value is not a load.
 #[derive(Debug)]
 pub struct NoLoad {
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: &'static str,
-    /// What would be right.
+    /// Hint for a correct value.
     pub hint: &'static str,
 }
 
@@ -86,35 +85,35 @@ pub struct NoLoad {
 pub struct LoadValue {
     /// The field.
     pub key: &'static str,
-    /// Its value as it would be written.
+    /// Its value as written in a file.
     pub written: String,
 }
 
 /// The presets of a kind of machine.
 #[derive(Debug)]
 pub struct Presets {
-    /// The field that names one.
+    /// Field that names a preset.
     pub key: &'static str,
-    /// All of them.
+    /// All presets.
     pub rows: &'static [Preset],
 }
 
-/// One of them.
+/// A preset: a named set of values.
 #[derive(Debug)]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its values.
     pub values: &'static [PresetValue],
 }
 
-/// What it says of one field.
+/// Value of one field in a preset.
 #[derive(Debug)]
 pub struct PresetValue {
     /// The field.
     pub key: &'static str,
-    /// As it would be written in a file.
+    /// Its value as written in a file.
     pub value: &'static str,
-    /// Where the value is from, or that it is an assumption.
+    /// Source of the value, or the statement that it is an assumption.
     pub source: &'static str,
 }

@@ -1,23 +1,23 @@
-//! What is put into a file from outside of it: `key=value`.
+//! Parser of assignments `key=value` that override values of a file.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::tree::{Node, Tree, parse_value};
 
-/// More parts than any key has.
+/// Largest number of parts of a key; no valid key has as many.
 const PARTS_MAX: usize = 32;
 
-/// One value and where it goes.
+/// A value and its key.
 pub(crate) struct Assignment {
-    /// The parts of the key, at least one, none of them empty.
+    /// Parts of the key: at least one, and none of them empty.
     pub(crate) path: Vec<String>,
-    /// The value as it was written.
+    /// The value as written.
     pub(crate) text: String,
-    /// The value as TOML, or the text where it is none: quotation marks may be left out.
+    /// The value as TOML. If it is not TOML, it counts as text without quotation marks.
     pub(crate) node: Node,
 }
 
 impl Assignment {
-    /// Reads the override of this number; `hint` says how one is written.
+    /// Read override number `index`. `hint` describes the syntax in errors.
     pub(crate) fn read(index: usize, text: &str, hint: &str) -> Result<Self, Problem> {
         let origin = Origin::Override(index);
         let bad = |problem: &str| Problem::new("", origin, problem, hint);

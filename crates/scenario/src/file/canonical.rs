@@ -1,4 +1,4 @@
-//! The effective file in one fixed form, and its hash.
+//! The canonical form of the effective file, and its hash.
 
 use crate::file::settings::Settings;
 use crate::file::tree::quoted;
@@ -6,7 +6,8 @@ use crate::sweep::axis::{Axis, AxisValue};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// The settings whose keys `keep` accepts, in the order of the reference, and the axes.
+/// Return the TOML text of the settings whose keys `keep` accepts, in the order of the reference, and of
+/// the axes.
 pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     let mut table = "";
@@ -58,7 +59,7 @@ fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     format!("{{ {} }}", entries.join(", "))
 }
 
-/// SHA-256 in hexadecimal.
+/// Return the SHA-256 of `text` in hexadecimal.
 pub(crate) fn hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest

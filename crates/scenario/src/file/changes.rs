@@ -1,26 +1,26 @@
-//! What overrides change of what a file says.
+//! Differences between a file and the same file with overrides.
 
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
 use serde::{Deserialize, Serialize};
 
-/// Values of an axis that are listed one by one.
+/// Largest number of values of an axis that a change lists individually.
 const VALUES_LISTED_MAX: usize = 6;
 
-/// A field that overrides have changed, in words.
+/// A field that overrides have changed, with its values as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Its key; `sweep.NAME` for an axis of variants.
     pub key: String,
-    /// What it was in the file, or by default; `None` if it had no value.
+    /// Its value in the file or by default; `None` if it had no value.
     pub from: Option<String>,
-    /// What it is; `None` if it has no value any more.
+    /// Its value with the overrides; `None` if it no longer has a value.
     pub to: Option<String>,
 }
 
-/// The fields of machine and workload that differ between the file alone and the file with
-/// its overrides, in the order of the reference, then the axes of variants. How long is measured,
-/// how precisely and what is searched for is nothing that a title could speak of.
+/// Return the fields of machine and workload that overrides change, in the order of the reference, then
+/// the changed axes of variants. Changes to the rules of measurement and search are not listed, since they do
+/// not contradict a title.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
@@ -49,8 +49,8 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     all.filter(|change| change.from != change.to).collect()
 }
 
-/// The value of a field, or the values that an axis gives it: not those of other ways to say the
-/// same, such as the rate for the time between two arrivals.
+/// Return the value of a field, or the values that an axis gives it. Alternative fields are ignored, such as
+/// the rate for the time between two arrivals.
 fn field(draft: &Draft, key: &str) -> Option<String> {
     let is_of = |axis: &&Axis| {
         (axis.field.as_ref()).is_some_and(|f| &*f.key == key || f.sets.iter().any(|set| set == key))

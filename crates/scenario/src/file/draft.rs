@@ -1,4 +1,4 @@
-//! Reads the tree of a file, then the overrides, into settings and axes.
+//! First reading stage: from the tree of a file and the overrides to settings and axes.
 
 use crate::fields::field::Field;
 use crate::fields::named;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The version of the file format that this crate reads.
 pub(crate) const VERSION: i64 = 1;
 
-/// What a file and its overrides say, each value checked on its own.
+/// Settings and axes of a file and its overrides, with each value checked on its own.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) schema: Arc<Schema>,
@@ -26,7 +26,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Reads the file's tree and applies the overrides in order.
+    /// Read the file's tree and apply the overrides in order.
     pub(crate) fn read(
         formats: &'static Formats,
         root: &Node,
@@ -67,8 +67,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Drops what an override has made meaningless, such as the length of a burst once the
-    /// arrivals are no longer bursty, unless an axis may give it a meaning again.
+    /// Remove fields that no longer apply because of an override. For example, an override may replace bursty
+    /// arrivals, so the length of a burst no longer applies. Keep a field if an axis changes one of its selectors.
     fn drop_overruled(&mut self) {
         let overruled: Vec<Arc<str>> = self
             .schema
@@ -176,7 +176,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds an axis; one from an override takes the place of the one that it replaces.
+    /// Add an axis. An axis from an override replaces an axis for the same field or name.
     fn place(&mut self, axis: Axis, layer: Layer) {
         let same = |other: &Axis| match (&axis.field, &other.field) {
             (Some(field), Some(_)) => field.decides().any(|key| other.decides(key)),
@@ -206,7 +206,7 @@ fn check_version(root: &Node) -> Result<(), Problem> {
     Err(node.problem(problem, hint).of("version"))
 }
 
-/// The table that an override goes into, and its entry there.
+/// Return the table that an override belongs to, and its entry there.
 fn parse_override(
     formats: &'static Formats,
     index: usize,
@@ -232,7 +232,7 @@ fn parse_override(
     if is_words(formats, &key) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value);
     }
-    // A variant of a sweep may change nothing; whatever else is empty was meant to do something.
+    // A variant of a sweep may be empty. Any other empty table is probably a mistake.
     let in_sweep = path[0] == "sweep";
     if is_empty_table(&entry.node) || (!in_sweep && has_empty_table(&entry.node)) {
         return Err(Problem::new(
@@ -258,7 +258,7 @@ fn has_empty_table(node: &Node) -> bool {
     }
 }
 
-/// Whether a field holds text, so that an override may leave out the quotation marks.
+/// Return whether a field holds text, so that an override may omit the quotation marks.
 fn is_words(formats: &'static Formats, key: &str) -> bool {
     formats.schemas().iter().any(|schema| {
         let fixed = schema.field(key).map(|field| field.holds);

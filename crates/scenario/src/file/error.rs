@@ -1,52 +1,52 @@
-//! The one kind of error: what is wrong, where, and what would be right.
+//! Errors in scenarios: the place, the problem and a hint.
 
 use std::fmt;
 
-/// Most characters of an override that an error shows.
+/// Largest number of characters of an override that an error shows.
 const OVERRIDE_MAX: usize = 120;
 
-/// Most characters of each part of an error.
+/// Largest number of characters of each part of an error.
 const PART_MAX: usize = 1_000;
 
-/// Where a wrong value was written.
+/// Place of a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// In the scenario file.
+    /// A place in the scenario file.
     File {
-        /// Name of the file as the caller gave it.
+        /// Name of the file, as passed by the caller.
         name: String,
         /// Line, from 1; `None` if the error concerns the file as a whole.
         line: Option<u32>,
         /// Column in characters, from 1.
         column: Option<u32>,
     },
-    /// In an override `key=value` given beside the file.
+    /// An override `key=value`.
     Override {
-        /// The override as given, in one line.
+        /// The override in one line.
         text: String,
-        /// Line of its value, from 1, where that has several.
+        /// Line of its value, from 1, if the value has several lines.
         line: Option<u32>,
     },
 }
 
-/// Why a scenario cannot be run.
+/// Reason why a scenario cannot be run.
 ///
 /// `Display` gives one line:
 /// `scenario.toml:12: machine.lanes.pe: 0 lanes carry nothing; give 1 or more`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Where the wrong value was written.
+    /// Place of the wrong value.
     pub place: Place,
-    /// The field, dotted; empty if the text is not TOML at all.
+    /// The dotted key of the field; empty if the text is not TOML.
     pub field: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What would be right.
+    /// Hint for a correct value.
     pub hint: String,
 }
 
 impl ScenarioError {
-    /// Name of the scenario file, `None` if an override is at fault.
+    /// Return the name of the scenario file, or `None` if an override is wrong.
     pub fn file(&self) -> Option<&str> {
         match &self.place {
             Place::File { name, .. } => Some(name),
@@ -54,14 +54,14 @@ impl ScenarioError {
         }
     }
 
-    /// Line of the scenario file, from 1; of the value of an override that has several.
+    /// Return the line in the scenario file, or in the value of an override with several lines, from 1.
     pub fn line(&self) -> Option<u32> {
         match self.place {
             Place::File { line, .. } | Place::Override { line, .. } => line,
         }
     }
 
-    /// Column of that line in characters, from 1.
+    /// Return the column in that line in characters, from 1.
     pub fn column(&self) -> Option<u32> {
         match self.place {
             Place::File { column, .. } => column,
@@ -100,10 +100,10 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Where a value came from, before names and line numbers are looked up.
+/// Origin of a value, without names and line numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Nowhere in particular: a default, or the file as a whole.
+    /// No particular place: a default, or the file as a whole.
     Whole,
     /// Byte offset in the file.
     File(usize),
@@ -111,23 +111,23 @@ pub enum Origin {
     Override(usize),
 }
 
-/// An error that does not yet know the file.
+/// An error without the name and text of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// The field, dotted.
+    /// The dotted key of the field.
     pub field: String,
-    /// Where its value came from.
+    /// Origin of its value.
     pub origin: Origin,
-    /// The line, from 1, of the text that is the value, where it has several.
+    /// Line within a value of several lines, from 1.
     pub line: Option<u32>,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What would be right.
+    /// Hint for a correct value.
     pub hint: String,
 }
 
 impl Problem {
-    /// A problem with a field.
+    /// Return a problem with a field.
     pub fn new(
         field: impl Into<String>,
         origin: Origin,
@@ -143,20 +143,20 @@ impl Problem {
         }
     }
 
-    /// The same problem, on this line, from 1, of the text that is the value.
+    /// Return the problem at this line of the value, from 1.
     pub fn below(self, line: u32) -> Self {
         let line = Some(line);
         Self { line, ..self }
     }
 
-    /// The same problem with another field.
+    /// Return the problem with another field.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }
     }
 }
 
-/// The text, or its first `most` characters and an ellipsis.
+/// Return the text, or its first `most` characters and an ellipsis.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -164,7 +164,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The texts that errors point into.
+/// The texts of file and overrides, for the places of errors.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub(crate) file: String,
@@ -173,7 +173,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// The error with file, line and column, or the override, in place of the origin.
+    /// Return the error for a problem: replace its origin by file, line and column, or by the override.
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
         let in_file = |line, column| Place::File {
             name: self.file.clone(),
@@ -196,7 +196,7 @@ impl Source {
                 Place::Override { text, line }
             }
         };
-        // Values are cut where they are shown; keys, labels and long lists come in many places.
+        // `shown` already shortens values. This also shortens keys, labels and long lists.
         let [field, problem, hint] =
             [problem.field, problem.problem, problem.hint].map(|text| cut(&text, PART_MAX));
         ScenarioError {
@@ -207,8 +207,8 @@ impl Source {
         }
     }
 
-    /// The line of a text that begins at `offset`: a line break behind the quotation marks is not part
-    /// of it, and a text in single ones has one line.
+    /// Return the line in the file of line `line` of the text value at `offset`. A line break directly after
+    /// triple quotation marks is not part of the text. A text in single quotation marks has one line.
     fn line_of_text(&self, offset: usize, line: u32) -> u32 {
         let (first, _) = self.position(offset);
         let text = self.text.get(offset..).unwrap_or_default();
@@ -220,6 +220,7 @@ impl Source {
         first + line - u32::from(!starts_below)
     }
 
+    /// Return line and column of a byte offset, from 1.
     fn position(&self, offset: usize) -> (u32, u32) {
         let mut end = offset.min(self.text.len());
         while !self.text.is_char_boundary(end) {

@@ -1,4 +1,4 @@
-//! What a file says: its TOML as a tree, the values of its fields layer by layer, and the errors.
+//! Reading of files: the TOML tree, the layers of values of the fields, and errors.
 
 pub(crate) mod assignment;
 pub(crate) mod canonical;

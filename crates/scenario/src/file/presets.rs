@@ -1,8 +1,8 @@
-//! Puts the values of presets in their places.
+//! Expansion of presets into values.
 //!
-//! A preset is resolved when a file is read: its values take the places of fields that are not given, and
-//! the name itself is left with them as where they are from. So the canonical form and the digest hold
-//! values, and a preset that changes in a later version changes them.
+//! A preset is resolved when a file is read: its values fill fields that are not given, and each such value
+//! records the name of the preset. So the canonical form and the digest contain values. They change if a later
+//! version changes the preset.
 
 use crate::fields::tables::{Preset, PresetValue, Presets};
 use crate::file::error::{Origin, Problem};
@@ -12,7 +12,7 @@ use crate::file::tree::parse_value;
 use crate::sweep::axis::Axis;
 
 impl Preset {
-    /// Its values for fields of `settings`.
+    /// Return the values of the preset as settings.
     fn settings(&self, settings: &Settings, origin: Origin) -> Result<Vec<Setting>, Problem> {
         let setting = |value: &PresetValue| {
             let field = settings.schema().field(value.key);
@@ -34,11 +34,11 @@ impl Preset {
     }
 }
 
-/// Puts the values of presets in the places of fields that are not given.
+/// Fill fields that are not given with the values of presets.
 pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
-    name_axes(presets, axes)?;
+    convert_name_axis(presets, axes)?;
     let of_all = base.given(presets.key).cloned();
     base.remove(presets.key);
     let chosen = |setting: &Setting| {
@@ -98,8 +98,8 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
     Ok(())
 }
 
-/// Makes an axis over the names of presets one of variants, which hold values.
-fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
+/// Convert an axis over names of presets to an axis of variants.
+fn convert_name_axis(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     let Some(at) = axes.iter().position(|axis| axis.key == presets.key) else {
         return Ok(());
     };

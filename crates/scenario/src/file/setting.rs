@@ -1,4 +1,4 @@
-//! One value of one field, and who has set it.
+//! The value of one field and the layer that has set it.
 
 use crate::fields::field::{Default, Field};
 use crate::file::error::{Origin, Problem};
@@ -7,10 +7,10 @@ use crate::value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Who has set a value; later ones win.
+/// Layer that has set a value. Later layers override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// Nobody: the table of the fields.
+    /// The default in the table of fields.
     Default,
     /// The preset that the file names.
     Preset,
@@ -29,31 +29,31 @@ pub enum Layer {
 pub struct Setting {
     pub(crate) field: Arc<Field>,
     pub(crate) value: Value,
-    /// The value as it goes into a file.
+    /// The value as written in a file.
     pub(crate) written: toml::Value,
     pub(crate) origin: Origin,
     pub(crate) layer: Layer,
-    /// Where a value of [`Layer::Preset`] is from.
+    /// Source of a value of [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,
 }
 
-/// The preset that a value is from.
+/// The preset that set a value, and its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Credit {
     pub(crate) preset: &'static str,
-    /// Where the value is from, or that it is an assumption.
+    /// Source of the value, or the statement that it is an assumption.
     pub(crate) source: &'static str,
 }
 
 impl PartialEq for Setting {
-    /// Equal if they say the same; where they say it does not matter.
+    /// Return whether key and value are equal; their origins do not matter.
     fn eq(&self, other: &Self) -> bool {
         self.field.key == other.field.key && self.written == other.written
     }
 }
 
 impl Setting {
-    /// Reads `node` as a value of `field`.
+    /// Read `node` as a value of `field`.
     pub(crate) fn read(field: &Arc<Field>, node: &Node, layer: Layer) -> Result<Self, Problem> {
         let value = field
             .holds
@@ -74,7 +74,7 @@ impl Setting {
         })
     }
 
-    /// The same of a value that the file gives under another key.
+    /// Read `node` as a value of `field`; errors name `key` instead.
     pub(crate) fn read_as(
         key: &str,
         field: &Arc<Field>,
@@ -84,7 +84,7 @@ impl Setting {
         Self::read(field, node, layer).map_err(|problem| problem.of(key))
     }
 
-    /// The value in words, without quotation marks.
+    /// Return the value as text, without quotation marks.
     pub(crate) fn text(&self) -> String {
         let is_set = || !self.field.holds.info().axis_words.is_empty();
         match (&self.written, self.value.as_::<Vec<String>>()) {
@@ -95,7 +95,7 @@ impl Setting {
     }
 }
 
-/// A value as it goes into a file.
+/// Return a value as TOML for a file.
 pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),
@@ -113,7 +113,7 @@ pub(crate) fn written(node: &Node) -> toml::Value {
     }
 }
 
-/// Parses the default of every field that has one.
+/// Parse the default of every field that has one.
 pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
     let mut defaults = BTreeMap::new();
     for field in fields {

@@ -1,4 +1,4 @@
-//! The values of one experiment or one of its points: field by field, defaults below.
+//! The values of all fields of an experiment or of one point, with defaults for fields that are not set.
 
 use crate::fields::field::{Default, Field, Only};
 use crate::fields::schema::Schema;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Settings {
     schema: Arc<Schema>,
     set: BTreeMap<Arc<str>, Setting>,
-    /// Tables that the file opens, for errors about what is missing from them.
+    /// Tables that the file opens, for the places of errors about missing fields.
     tables: BTreeMap<String, Origin>,
 }
 
@@ -33,7 +33,7 @@ impl Settings {
         &self.schema
     }
 
-    /// The names of the named tables, in the order of the file.
+    /// Return the names of the named tables, in the order of the file.
     pub fn names(&self) -> &[String] {
         self.schema.names()
     }
@@ -42,11 +42,11 @@ impl Settings {
         self.tables.entry(path.to_owned()).or_insert(origin);
     }
 
-    /// Sets a value: in place of those of lower layers, of the fields that it is short for, and of
-    /// the other ways to say the same.
+    /// Set a value. It replaces values of lower layers for the same field, for the fields of a shorthand, and
+    /// for alternative fields.
     ///
     /// # Errors
-    /// Two values of one layer for the same thing, except overrides, of which the last wins.
+    /// If the same layer has already set the quantity. For overrides, the last one wins instead.
     pub(crate) fn put(&mut self, setting: &Setting) -> Result<(), Problem> {
         for key in setting.field.decides() {
             if let Some(other) = self.set.get(key) {
@@ -70,7 +70,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Gives a field this value, as if the file did.
+    /// Set a field to this value, as if the file gave it.
     pub(crate) fn give(&mut self, key: &str, value: &str, origin: Origin) -> Result<(), Problem> {
         let field = self.schema.field(key).cloned();
         let (Some(field), Some(node)) = (field, parse_value(value, origin)) else {
@@ -79,7 +79,7 @@ impl Settings {
         self.put(&Setting::read(&field, &node, Layer::File)?)
     }
 
-    /// Takes over a setting in the place of any other of its field.
+    /// Store a setting and replace any earlier one of its field.
     pub(crate) fn keep(&mut self, setting: &Setting) {
         self.set.insert(setting.field.key.clone(), setting.clone());
     }
@@ -88,7 +88,7 @@ impl Settings {
         self.set.remove(key);
     }
 
-    /// The value that was set, not a default.
+    /// Return the value that was set; a default does not count.
     pub fn given(&self, key: &str) -> Option<&Setting> {
         self.set.get(key)
     }
@@ -97,18 +97,18 @@ impl Settings {
         self.set.get(key).or_else(|| self.schema.default(key))
     }
 
-    /// A value in words, given or by default.
+    /// Return a value as text, set or by default.
     pub fn words(&self, key: &str) -> Option<String> {
         self.setting(key).map(Setting::text)
     }
 
-    /// Who has set the value.
+    /// Return the layer that has set the value.
     pub fn layer(&self, key: &str) -> Layer {
         self.given(key)
             .map_or(Layer::Default, |setting| setting.layer)
     }
 
-    /// Where the value or table, or else the table around it, was written.
+    /// Return the origin of the value or table, or else of the table around it.
     pub fn origin(&self, key: &str) -> Origin {
         if let Some(setting) = self.set.get(key) {
             return setting.origin;
@@ -118,7 +118,7 @@ impl Settings {
         table.copied().unwrap_or(Origin::Whole)
     }
 
-    /// A problem with the value of `key`.
+    /// Return a problem with the value of `key`.
     pub fn problem(
         &self,
         key: &str,
@@ -128,35 +128,36 @@ impl Settings {
         Problem::new(key, self.origin(key), problem, hint)
     }
 
-    /// Whether the field that decides over `field` holds one of the words that give it a meaning,
-    /// and means anything itself.
+    /// Return whether `field` has an effect: the conditions of the field and of its selectors hold.
     pub fn applies(&self, field: &Field) -> bool {
-        self.obstacle(field).is_none()
+        self.violated_condition(field).is_none()
     }
 
-    /// What leaves the field without a meaning: the condition that does not hold, its own or one
-    /// that it depends on, the word there and the layer that chose it.
-    fn obstacle<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
+    /// Return the violated condition of the field or of one of its selectors, with the word of that selector
+    /// and the layer that set the word.
+    fn violated_condition<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
         let only = field.only.as_ref()?;
         let selector = self.schema.field(&only.selector);
-        if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
-            return Some(obstacle);
+        if let Some(violated_condition) =
+            selector.and_then(|selector| self.violated_condition(selector))
+        {
+            return Some(violated_condition);
         }
         let (word, layer) = self.word(&only.selector);
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
-    /// A word and the layer that decided it.
+    /// Return a word and the layer that set it.
     fn word(&self, key: &str) -> (String, Layer) {
         let setting = self.setting(key);
         match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {
             Some((word, layer)) => (word.clone(), layer),
-            None => self.followed(key),
+            None => self.derived_word(key),
         }
     }
 
-    /// A word that follows from others and the layer that decided it; empty if there is none.
-    fn followed(&self, key: &str) -> (String, Layer) {
+    /// Return a word that follows from other fields and the layer that set those; empty if there is none.
+    fn derived_word(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
                 Some((self.set.get(leader.as_str())?.layer, *word))
@@ -173,19 +174,19 @@ impl Settings {
         (String::new(), Layer::Default)
     }
 
-    /// Whether an override has left the field without a meaning.
+    /// Return whether an override has left the field without effect.
     pub(crate) fn overruled(&self, field: &Field) -> bool {
-        let obstacle = self.obstacle(field);
-        obstacle.is_some_and(|(_, _, layer)| layer == Layer::Override)
+        let violated_condition = self.violated_condition(field);
+        violated_condition.is_some_and(|(_, _, layer)| layer == Layer::Override)
     }
 
-    /// Checks that every field that must be given is given, and that none is given without effect, of those
-    /// whose keys `which` accepts.
+    /// Check the fields whose keys `which` accepts: required fields must be given, and given fields must have an
+    /// effect.
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
-                Some(setting) => match self.obstacle(field) {
-                    // A later layer has chosen otherwise.
+                Some(setting) => match self.violated_condition(field) {
+                    // A later layer has set the selector.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
                     None => {}
@@ -222,46 +223,47 @@ impl Settings {
         Err(self.problem(&field.key, need, hint))
     }
 
-    /// Whether an optional table is there.
+    /// Return whether an optional table is present.
     pub fn has_table(&self, path: &str) -> bool {
         self.tables.contains_key(path) || self.set.keys().any(|key| is_in(path, key))
     }
 }
 
-/// Typed access. The table gives each field one type, so a value of another type under its key is
-/// an error of this crate, not of a file; `None` only if the field has no value and no default.
+/// Typed access. The table gives each field one type. So a wrong type is a bug in this crate, not an error
+/// in a file. The result is `None` only if the field has no value and no default.
 impl Settings {
-    /// The value of a field, if it has any.
+    /// Return the value of a field, if it has one.
     pub fn held_if_any<T: Description + Clone>(&self, key: &str) -> Option<T> {
         let value = &self.setting(key)?.value;
         let held = value.as_().cloned();
         Some(held.unwrap_or_else(|| wrong_type(key)))
     }
 
-    /// The value of a field that has one, of whatever type.
+    /// Return the value, of any type, of a field that has one.
     pub(crate) fn value(&self, key: &str) -> &Value {
         self.setting(key)
-            .map_or_else(|| unset(key), |setting| &setting.value)
+            .map_or_else(|| missing_value(key), |setting| &setting.value)
     }
 
-    /// The value of a field that has one once the settings are complete.
+    /// Return the value of a field that always has one in complete settings.
     pub fn held<T: Description + Clone>(&self, key: &str) -> T {
-        self.held_if_any(key).unwrap_or_else(|| unset(key))
+        self.held_if_any(key).unwrap_or_else(|| missing_value(key))
     }
 
-    /// The variant that a word names, if the field has a value. The table takes the words of a field
-    /// from the names of the variants.
+    /// Return the variant that a word names, if the field has a value. The words of the field are the names
+    /// of the variants.
     pub fn variant_if_any<T: FromStr>(&self, key: &str) -> Option<T> {
         let word = self.text(key);
         (!word.is_empty()).then(|| word.parse().unwrap_or_else(|_| wrong_type(key)))
     }
 
-    /// The same of a field that has a value once the settings are complete.
+    /// Return the variant of a field that always has a value in complete settings.
     pub fn variant<T: FromStr>(&self, key: &str) -> T {
-        self.variant_if_any(key).unwrap_or_else(|| unset(key))
+        self.variant_if_any(key)
+            .unwrap_or_else(|| missing_value(key))
     }
 
-    /// A text, or a word with a default that follows from another word.
+    /// Return a text, or a word whose default may follow from other fields.
     pub fn text(&self, key: &str) -> String {
         self.word(key).0
     }
@@ -284,6 +286,6 @@ fn wrong_type<T>(key: &str) -> T {
     unreachable!("the table gives {key} another type")
 }
 
-fn unset<T>(key: &str) -> T {
+fn missing_value<T>(key: &str) -> T {
     unreachable!("{key} has neither value nor default after the check for completeness")
 }

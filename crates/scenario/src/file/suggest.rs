@@ -1,7 +1,7 @@
-//! "Did you mean": the known word nearest to one that is not known.
+//! Suggestions for errors: the known word nearest to an unknown one.
 
-/// The candidate that `word` was most likely meant to be, if any is near enough: one typing error
-/// for short words, one in three letters for longer ones. The first of equals wins.
+/// Return the candidate nearest to `word`, if any is near enough. Short words may have one typing error,
+/// longer ones one per three letters. The first of equally near candidates wins.
 pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     let length = word.chars().count();
@@ -10,7 +10,7 @@ pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     for candidate in candidates {
         let letters = candidate.chars().count();
         let limit = allowed.min(letters.saturating_sub(1));
-        // Each letter more is an error by itself; words of megabytes are not compared.
+        // Each additional letter is an error, so very long words need no comparison.
         if length > letters + limit {
             continue;
         }

@@ -1,18 +1,18 @@
-//! TOML files that are no scenarios, with changes: each value with the place where it was written.
+//! General TOML files with changes, as JSON in which each value has its place in the text.
 
 use crate::file::assignment::Assignment;
 use crate::file::error::{Origin, Problem, ScenarioError, Source};
 use crate::file::tree::{Entry, Node, Tree, parse_file};
 use serde_json::{Value, json};
 
-/// Reads a TOML file and puts changes `key=value` into it.
+/// Read a TOML file and apply changes `key=value`.
 ///
-/// Answers a tree as JSON. Each value is `{"at": place, KIND: ...}`, where the place is what an error begins
-/// with (`"plan.toml:3"`, or the change), and KIND one of `table` (a list of `[key, place, value]` in the order of the
-/// text), `list`, `text`, `integer`, `number`, `flag` and, with words that describe it, `other`.
+/// Return a tree as JSON. Each value is `{"at": place, KIND: ...}`. The place is the start of an error message:
+/// `"plan.toml:3"`, or the change. KIND is one of `table` (a list of `[key, place, value]` in the order of the
+/// text), `list`, `text`, `integer`, `number`, `flag` and `other` (with a description).
 ///
 /// # Errors
-/// A text that is not TOML, and changes that are of no use: where, what is wrong and what would be right.
+/// If the text is not TOML or a change is invalid: the place, the problem and a hint.
 ///
 /// ```
 /// let tree = isthmus_scenario::toml_with_places("[from]\nblocks = [2, 2]\n", "plan.toml", &["from.grid=[2]".to_owned()])?;
@@ -44,7 +44,7 @@ pub fn toml_with_places(
     }
 }
 
-/// Puts one change into the tree, in place of what is there.
+/// Apply one change to the tree; it replaces an existing value.
 fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     let origin = Origin::Override(index);
     let Assignment {

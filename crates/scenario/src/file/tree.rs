@@ -1,19 +1,19 @@
-//! TOML as a tree in which every key and value knows where it was written.
+//! TOML as a tree in which every key and value has its origin.
 
 use crate::file::error::{Origin, Problem, cut};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it was written.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// The value.
     pub tree: Tree,
-    /// Where it was written.
+    /// Place of the value in the text.
     pub origin: Origin,
 }
 
-/// The shape of a value.
+/// A TOML value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
     /// Entries in the order of the text.
@@ -26,25 +26,25 @@ pub enum Tree {
     Integer(i64),
     /// Any other number.
     Float(f64),
-    /// Yes or no.
+    /// `true` or `false`.
     Flag(bool),
     /// A date or a time.
     Date(String),
 }
 
-/// A key, where it was written, and its value.
+/// A key with its origin and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Where it was written.
+    /// Place of the key in the text.
     pub key_origin: Origin,
     /// The value.
     pub node: Node,
 }
 
 impl Entry {
-    /// The key as a value.
+    /// Return the key as a text value.
     pub(crate) fn name(&self) -> Node {
         Node {
             tree: Tree::Text(self.key.clone()),
@@ -54,7 +54,7 @@ impl Entry {
 }
 
 impl Node {
-    /// What a reader would call the value.
+    /// Return a description of the value for errors.
     pub fn describe(&self) -> String {
         match &self.tree {
             Tree::Table(_) => "a table".to_owned(),
@@ -67,18 +67,18 @@ impl Node {
         }
     }
 
-    /// What is wrong with it; the error names no field.
+    /// Return a problem with this value, without the name of a field.
     pub fn problem(&self, problem: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new("", self.origin, problem, hint)
     }
 
-    /// Something else where `expected` is expected.
+    /// Return the problem that `expected` is expected instead of this value.
     pub fn unexpected(&self, expected: &str, hint: impl Into<String>) -> Problem {
         let problem = format!("{} where {expected} is expected", self.describe());
         self.problem(problem, hint)
     }
 
-    /// The hint to write a number without quotation marks, where it has some.
+    /// Return the hint to remove the quotation marks if the value is a number in quotation marks.
     pub fn unquoted_number(&self) -> Option<String> {
         match &self.tree {
             Tree::Text(text) if text.parse::<u32>().is_ok() => {
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// The node below a table's key.
+    /// Return the value of a key if this is a table.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match &self.tree {
             Tree::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -97,7 +97,7 @@ impl Node {
     }
 }
 
-/// The key of a field of a table.
+/// Return the dotted key of `key` in the table `parent`.
 pub(crate) fn join(parent: &str, key: &str) -> String {
     if parent.is_empty() {
         key.to_owned()
@@ -106,31 +106,31 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
     }
 }
 
-/// Whether a key is that of something in the table `path`.
+/// Return whether `key` lies in the table `path`.
 pub(crate) fn is_in(path: &str, key: &str) -> bool {
     key.strip_prefix(path)
         .is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The last part of a key.
+/// Return the last part of a key.
 pub(crate) fn last(key: &str) -> &str {
     key.rsplit_once('.').map_or(key, |(_, last)| last)
 }
 
-/// A text in TOML's quotation marks.
+/// Return a text in TOML quotation marks.
 pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Most characters of a value of the file that an error shows.
+/// Largest number of characters of a value that an error shows.
 const SHOWN_MAX: usize = 60;
 
-/// A text in quotation marks for an error, its end cut off if it is long.
+/// Return a text in quotation marks for an error, shortened if it is long.
 pub fn shown(text: &str) -> String {
     quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
 }
 
-/// Reads a whole file.
+/// Parse a whole file.
 pub(crate) fn parse_file(text: &str) -> Result<Node, Problem> {
     let table = DeTable::parse(text).map_err(|error| syntax_problem(&error, true))?;
     let origin = |offset| Origin::File(offset);
@@ -140,7 +140,7 @@ pub(crate) fn parse_file(text: &str) -> Result<Node, Problem> {
     })
 }
 
-/// Reads one TOML value; `None` if the text is not one.
+/// Parse one TOML value, or return `None` if the text is not one.
 pub(crate) fn parse_value(text: &str, origin: Origin) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
     let place = |_| origin;
@@ -181,7 +181,8 @@ fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tr
     ))
 }
 
-/// First byte of a value; an array of tables has the span of its last header, so ask its elements.
+/// Return the offset of the first byte of a value. An array of tables has the span of its last header, so its
+/// elements count as well.
 fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
     match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| item.span().start).min(),

@@ -15,29 +15,29 @@ use serde::Serialize;
 /// One field of the scenario file, for documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldInfo {
-    /// The dotted key, `machine.lanes.pe`.
+    /// The dotted key, such as `machine.lanes.pe`.
     pub key: String,
-    /// What it holds, `a whole number of lanes`.
+    /// Type of its values, such as `a whole number of lanes`.
     #[serde(rename = "type")]
     pub holds: String,
-    /// Units that may be written; empty where there are none.
+    /// Valid units; empty without units.
     pub units: String,
-    /// The value if the field is not given, or in words what happens then.
+    /// The default value, or a description of the effect if the field is not given.
     pub default: String,
     /// The possible values.
     pub range: String,
-    /// What it is, with the symbol and place in the paper where it has one.
+    /// Description, with the symbol and place in the paper if it has one.
     pub meaning: String,
-    /// Where it applies only beside another value, `workload.arrival = "bursty"`; else empty.
+    /// Condition under which it applies, such as `workload.arrival = "bursty"`; empty without one.
     pub applies: String,
-    /// The only kind of machine that has it in this form, `sci`, or the files with such a machine that
-    /// have it, `sci-jobs`; empty if all have.
+    /// The kind of machine, such as `sci`, or the form of file, such as `sci-jobs`, that this row is for;
+    /// empty if the row is for all.
     pub machine: String,
 }
 
 impl Formats {
-    /// Every field of the scenario file, in the order of the reference: for each table the fields of
-    /// one kind of machine after those of another. A key that several kinds have comes several times.
+    /// Return every field of the scenario file, in the order of the reference: for each table, the fields of
+    /// each kind of machine in turn. A key that several kinds have occurs several times.
     ///
     /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
     /// of variants.
@@ -54,7 +54,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // Files of several forms say the same of a machine.
+        // All forms of one kind have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
@@ -73,7 +73,7 @@ impl Formats {
     }
 }
 
-/// The reference of an axis over failures.
+/// Return the rows of the reference for an axis over failures.
 fn failures(form: &Form) -> Vec<FieldInfo> {
     let of_axis = |faults: &'static Faults| {
         let axis = FieldInfo {
@@ -100,7 +100,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// A row that no field stands for.
+/// Return a row of the reference without a field.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),
@@ -114,7 +114,7 @@ fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> Fie
     }
 }
 
-/// The documentation of one row.
+/// Return the documentation of one field.
 fn info(field: &Field) -> FieldInfo {
     let default = match &field.default {
         Default::Required => match &field.within {
@@ -142,7 +142,7 @@ fn info(field: &Field) -> FieldInfo {
     }
 }
 
-/// What a word follows from, in words: one clause for each word.
+/// Return a description of the rule for a default word, with one clause for each word.
 pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {
@@ -160,7 +160,7 @@ pub(crate) fn in_words(following: &Following) -> String {
     given.chain(clauses).collect::<Vec<_>>().join("; ")
 }
 
-/// The reference of the fields below `[sweep]`.
+/// Return the rows of the reference for fields in `[sweep]`.
 fn sweep_reference() -> Vec<FieldInfo> {
     let any = "any machine or workload field but machine.kind";
     let mut rows = vec![

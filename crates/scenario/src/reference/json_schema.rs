@@ -1,8 +1,8 @@
-//! The rows as a JSON Schema, by which editors complete and check scenario files.
+//! JSON Schema of scenario files, with which editors complete and check them.
 //!
-//! What it refuses, the parser refuses, but for keys of several parts in quotation marks that are
-//! neither a whole key nor outside of tables; what depends on the machine as a whole, and in a file
-//! with a sweep what depends on other fields, only the parser can tell.
+//! The parser refuses everything that the schema refuses, with one exception: dotted keys in quotation marks
+//! that are only a part of a key and stand within a table. The parser also checks conditions on the machine as
+//! a whole, and in files with a sweep conditions between fields. The schema does not.
 
 use crate::fields::field::{Default, Field, Only};
 use crate::fields::named::{ANY, ANY_IN_WORDS};
@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 impl Formats {
-    /// The JSON Schema, draft 2020-12, of a scenario file.
+    /// Return the JSON Schema, draft 2020-12, of a scenario file.
     pub fn json_schema(&'static self) -> Value {
         let mut definitions = Map::new();
         for schema in self.schemas() {
@@ -46,14 +46,14 @@ impl Formats {
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Scenario of isthmus",
-            // Editors follow alternatives, and few of them conditions.
+            // Editors support alternatives, but few support conditions.
             "oneOf": forms.collect::<Vec<_>>(),
             "$defs": definitions,
         })
     }
 }
 
-/// The schema of files of one form, in the making.
+/// Builder of the schema of files of one form.
 struct OfFile<'s> {
     form: &'s Form,
     rows: Vec<&'s Field>,
@@ -62,7 +62,7 @@ struct OfFile<'s> {
 }
 
 impl OfFile<'_> {
-    /// The name of a field's definition, one for all kinds that have the field in the same form.
+    /// Return the name of a field's definition. It is the plain key if all forms have the same field.
     fn name_of(&self, row: &Field) -> String {
         let has = |schema: &Arc<Schema>| schema.field(&row.key).is_some_and(|f| **f == *row);
         if self.schemas.iter().all(has) {
@@ -71,8 +71,8 @@ impl OfFile<'_> {
         format!("{}.{}", self.form.name, row.key.replace(ANY, ANY_IN_WORDS))
     }
 
-    /// A file with a machine of this kind; where it `needs_tables`, another form has those without named
-    /// tables.
+    /// Return the schema of files of this form. With `needs_tables`, the file must have named tables, since
+    /// another form of the same kind covers files without them.
     fn schema(&self, kind_field: &Field, needs_tables: bool) -> Value {
         let form = self.form;
         let field = |row: &Field| refer_to(&self.name_of(row));
@@ -111,14 +111,14 @@ impl OfFile<'_> {
             "description": format!("{}.", kind_field.meaning),
             "const": form.kind,
         });
-        // An axis may give a field, or a word that decides whether another means anything.
+        // An axis may set a required field or a selector, so files with a sweep skip the conditions.
         file["if"] = json!({"required": ["sweep"]});
         file["else"] = json!({"allOf": conditions(form, &self.rows)});
         file
     }
 }
 
-/// The name of the definition of an axis over a field.
+/// Return the name of the definition of an axis over a field.
 fn axis_of(name: &str) -> String {
     format!("{name}.axis")
 }
@@ -127,7 +127,7 @@ fn refer_to(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
 
-/// What one field may hold, and what it means.
+/// Return the schema of one field, with its description.
 fn definition(row: &Field) -> Value {
     let mut schema = row.holds.info().json;
     let missing = match &row.default {
@@ -152,7 +152,7 @@ fn definition(row: &Field) -> Value {
     schema
 }
 
-/// What an axis over a field may hold.
+/// Return the schema of an axis over a field.
 fn axis(row: &Field, field: &Value) -> Value {
     let mut range = json!({
         "type": "object",
@@ -174,7 +174,7 @@ fn axis(row: &Field, field: &Value) -> Value {
     json!({"anyOf": forms})
 }
 
-/// What an axis over failures may hold.
+/// Return the schema of an axis over failures.
 fn failures(words: &'static Choice) -> Value {
     let options = failure_axis::options(words);
     let options = options
@@ -195,13 +195,13 @@ fn failures(words: &'static Choice) -> Value {
     })
 }
 
-/// A default, which is written as in a file.
+/// Return a default, given as TOML text, as JSON.
 fn default(text: &str) -> Option<Value> {
     let node = parse_value(text, Origin::Whole)?;
     serde_json::to_value(written(&node)).ok()
 }
 
-/// A table in the making: its fields, and the tables in it.
+/// Builder of the schema of a table: its fields and subtables.
 #[derive(Default)]
 struct Table {
     fields: Vec<(String, Value)>,
@@ -210,7 +210,7 @@ struct Table {
 }
 
 impl Table {
-    /// The tables that hold `rows`, each with the schema that `of` makes of it.
+    /// Return the tree of tables that contain `rows`; `of` returns the schema of a row.
     fn of(rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         let mut root = Self::default();
         for row in rows {
@@ -219,7 +219,7 @@ impl Table {
         root
     }
 
-    /// Adds a field by the parts of its key.
+    /// Add a field under the parts of its key.
     fn put(&mut self, key: &str, field: Value) {
         let Some((part, rest)) = key.split_once('.') else {
             self.fields.push((key.to_owned(), field));
@@ -233,7 +233,7 @@ impl Table {
         self.tables[at].1.put(rest, field);
     }
 
-    /// The same with fields that go by their whole keys, in quotation marks.
+    /// Also accept the fields under their whole keys in quotation marks.
     fn with_whole_keys(mut self, rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         for row in rows {
             if row.key.contains(ANY) {
@@ -272,7 +272,7 @@ impl Table {
     }
 }
 
-/// What must be given, and what must not be given together, in a file without a sweep.
+/// Return the conditions on required and on mutually exclusive fields in a file without a sweep.
 fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
@@ -285,7 +285,7 @@ fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     conditions
 }
 
-/// The conditions of the rows of the table whose keys begin with `path`.
+/// Return the conditions of the rows whose keys begin with `path`.
 fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
@@ -344,14 +344,14 @@ fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     conditions
 }
 
-/// That a selector is given and holds one of the words of a condition; that it holds another.
+/// Return two schemas for a given selector: it holds one of the words of a condition, or another word.
 fn words(only: &Only, selector: &str) -> (Value, Value) {
     let words = json!({"enum": only.choices});
     let others = json!({"not": words});
     (present(selector, &words), present(selector, &others))
 }
 
-/// That a field is given and is as `held` says.
+/// Return the schema of a table in which a field is present and matches `held`.
 fn present(key: &str, held: &Value) -> Value {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, present(rest, held)),

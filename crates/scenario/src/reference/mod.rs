@@ -1,4 +1,4 @@
-//! The fields and their values for readers and editors.
+//! Documentation of the fields for readers and editors, and their values.
 
 pub(crate) mod field_list;
 mod json_schema;

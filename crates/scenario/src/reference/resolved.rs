@@ -1,4 +1,4 @@
-//! Every value that counts, and where it is from.
+//! All effective values and their origins.
 
 use crate::fields::field::Default;
 use crate::file::error::{Origin, cut};
@@ -6,24 +6,24 @@ use crate::file::setting::{Credit, Layer, Setting};
 use crate::scenario::Scenario;
 use serde::Serialize;
 
-/// Most characters of a value; a list of thousands of nodes is of no use.
+/// Largest number of characters of a value, which shortens lists of thousands of nodes.
 const VALUE_MAX: usize = 200;
 
-/// A field with its value.
+/// A field with its effective value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resolved {
-    /// The field.
+    /// Key of the field.
     pub key: String,
-    /// Its value, as it would be written without quotation marks; in words where there is none.
+    /// Its value without quotation marks, or a description if it has none.
     pub value: String,
     /// `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other fields.
     pub from: String,
-    /// What a preset says of the source of its value; else empty.
+    /// Source of a value of a preset; else empty.
     pub source: String,
 }
 
 impl Scenario {
-    /// Every field that means anything at the first point (without points: the first combination of the
+    /// Return every field that applies at the first point (without points: at the first combination of the
     /// axes), in the order of the reference.
     pub fn resolved(&self) -> Vec<Resolved> {
         let settings = self.first_settings();
@@ -66,7 +66,7 @@ impl Scenario {
     }
 }
 
-/// Where a value is from and, of a preset's, its source.
+/// Return the origin of a value and, if it is from a preset, its source.
 fn origin_of(setting: &Setting) -> (String, String) {
     if let Some(Credit { preset, source }) = setting.credit {
         return (format!("preset {preset}"), source.to_owned());

@@ -1,7 +1,7 @@
 //! `[sweep]`: the axes whose product gives the points.
 //!
-//! An axis over a field is a list of its values or a range; an axis of variants is a list of
-//! tables, each with the settings of one variant, for fields that change together.
+//! An axis over a field is a list of its values or a range. An axis of variants is a list of
+//! tables, for fields that change together. Each table has the settings of one variant.
 
 use crate::fields::field::{Default, Field};
 use crate::fields::schema::Schema;
@@ -19,17 +19,17 @@ use std::sync::Arc;
 /// One axis of the sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// The field, `machine.lanes.io_link`, or the name of an axis of variants.
+    /// The key of the field, such as `machine.lanes.io_link`, or the name of an axis of variants.
     pub key: String,
-    /// A few words for the axis of a plot.
+    /// Short label for the axis of a plot.
     pub label: String,
-    /// The unit of the numbers, as the first value has it; `None` for plain numbers and words.
+    /// The unit of the numbers, that of the first value; `None` for plain numbers and words.
     pub unit: Option<String>,
     /// The values in order; at least one.
     pub values: Vec<AxisValue>,
     /// The field; `None` for variants.
     pub(crate) field: Option<Arc<Field>>,
-    /// What it asks for if it is over failures and the machine is not known yet.
+    /// The requested failures if the axis is over failures and is not resolved yet.
     pub(crate) wanted: Option<Wanted>,
 }
 
@@ -43,7 +43,7 @@ pub struct AxisValue {
     pub(crate) settings: Vec<Setting>,
 }
 
-/// What a range says beside its ends.
+/// Return the options of a range besides its ends.
 pub(crate) fn range() -> [Field; 2] {
     [
         Field::new(
@@ -64,23 +64,23 @@ pub(crate) fn range() -> [Field; 2] {
 }
 
 impl Axis {
-    /// The settings of all its values.
+    /// Return the settings of all its values.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.values.iter().flat_map(|value| &value.settings)
     }
 
-    /// Whether some value of the axis decides the field `key`.
+    /// Return whether any value of the axis determines the field `key`.
     pub(crate) fn decides(&self, key: &str) -> bool {
         self.settings().any(|setting| setting.field.decides_on(key))
     }
 
-    /// Whether some value of the axis decides a field whose key begins so.
+    /// Return whether any value of the axis determines a field whose key begins with `start`.
     pub(crate) fn decides_below(&self, start: &str) -> bool {
         let mut settings = self.settings();
         settings.any(|setting| setting.field.decides().any(|key| key.starts_with(start)))
     }
 
-    /// An axis of variants.
+    /// Return an axis of variants.
     pub(crate) fn of_variants(name: &str, values: Vec<AxisValue>) -> Self {
         Self {
             key: name.to_owned(),
@@ -92,7 +92,7 @@ impl Axis {
         }
     }
 
-    /// Takes the fields `keys` out of the axis; whether anything is left of it.
+    /// Remove the fields `keys` from the axis. Return whether the axis still has settings.
     pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
             let decided = |setting: &Setting| keys.iter().any(|key| setting.field.decides_on(key));
@@ -102,20 +102,20 @@ impl Axis {
     }
 }
 
-/// Whether a table is a range rather than a table of fields.
+/// Return whether a table is a range rather than a table of fields.
 pub(crate) fn is_range(node: &Node) -> bool {
     ["from", "to", "points", "spacing"]
         .iter()
         .any(|key| node.get(key).is_some())
 }
 
-/// Whether a value is a list of tables.
+/// Return whether a value is a list of tables.
 pub(crate) fn is_variants(node: &Node) -> bool {
     let is_table = |item: &Node| matches!(item.tree, Tree::Table(_));
     matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
 }
 
-/// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
+/// Read an axis over a field: a list, a range, or for sets of names a word that denotes several sets.
 pub(crate) fn read_values(
     schema: &Schema,
     field: &Arc<Field>,
@@ -175,7 +175,8 @@ pub(crate) fn read_values(
     })
 }
 
-/// A key of an axis written as a table that has only `known` ones, as the `hint` says.
+/// Return the error for an unknown key in the table of an axis. `hint` is used if no key in `known` is
+/// similar.
 pub(crate) fn unknown_option(entry: &Entry, axis: &str, known: &[&str], hint: &str) -> Problem {
     let meant = closest(&entry.key, known.iter().copied());
     let hint = meant.map_or(hint.to_owned(), |name| {
@@ -235,7 +236,7 @@ fn read_range(
     range::between(&from, &to, points, log, node).map_err(|problem| problem.of(key))
 }
 
-/// Reads an axis of variants.
+/// Read an axis of variants.
 pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
     let name = Name.read(&entry.name());
@@ -271,8 +272,7 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
             }
         }
     }
-    // The settings themselves are not needed here, only the check that they do not contradict
-    // each other.
+    // The combined settings are not used, only checked for contradictions.
     let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| {
@@ -336,7 +336,7 @@ fn read_variant_entry(
     }
 }
 
-/// An axis over nothing that exists.
+/// Return the error for an axis over a field that does not exist.
 pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Problem {
     let key = format!("sweep.{path}");
     if schema.is_table(path) {
@@ -358,8 +358,8 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
     Problem::new(key, entry.key_origin, "no such key", hint)
 }
 
-/// The sweepable field or table that `path` was most likely meant to be: one with a name like it
-/// in the same table, else one with the same name in another.
+/// Return the sweepable field or table nearest to `path`: one with a similar name in the same table,
+/// else one with the same name in another table.
 fn meant(schema: &Schema, path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let mut here = schema.names_in(parent);

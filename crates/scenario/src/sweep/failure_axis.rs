@@ -1,8 +1,8 @@
-//! An axis over what can fail: `"machine.faults" = "single"` in `[sweep]`.
+//! An axis over failures: `"machine.faults" = "single"` in `[sweep]`.
 //!
-//! What can fail depends on the machine, so its kind says so ([`Format::failures`]). When a file has
-//! been read, the axis becomes one of variants, which list the failed parts. Axes that change what
-//! can fail are taken into it: each of their machines has failures of its own.
+//! The possible failures depend on the machine, so its kind returns them ([`Format::failures`]). After a file
+//! is read, the axis becomes an axis of variants, each with a list of failed parts. Axes that change the
+//! possible failures are merged into it, since each of their machines has its own failures.
 //!
 //! [`Format::failures`]: crate::format::Format::failures
 
@@ -23,20 +23,20 @@ use std::sync::Arc;
 /// The key of the axis in a file.
 pub(crate) const KEY: &str = "machine.faults";
 
-/// What it is.
+/// Description of the axis in the reference.
 pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
 
-/// What it may say as a table.
+/// Options of the axis in the form of a table.
 const OPTIONS: [&str; 2] = ["of", "double"];
 
-/// Its name once it is one of variants.
+/// Name of the resolved axis of variants.
 const NAME: &str = "fault";
 
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
-/// What such an axis says where it is a table.
+/// Return the options of the axis in the form of a table.
 pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     [
         Field::new(
@@ -57,22 +57,22 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     ]
 }
 
-/// Whether `path` is one of the options by itself, as overrides may give it.
+/// Return whether `path` is a single option, as overrides may set it.
 fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
 
-/// Whether an axis asks for failures, rather than for values of the fields in the table of faults.
+/// Return whether an axis is over failures, rather than over values of the fields in the table of faults.
 pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     if is_option(path) {
         return layer == Layer::Override;
     }
-    let of_it = || OPTIONS.iter().any(|key| node.get(key).is_some());
-    path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || of_it())
+    let has_option = || OPTIONS.iter().any(|key| node.get(key).is_some());
+    path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || has_option())
 }
 
-/// Reads the axis; which variants it has is known once the machine is. An option by itself changes
-/// what is asked for among `axes`.
+/// Read the axis. Its variants are only known when the machine is. A single option changes the earlier
+/// axis over failures in `axes`.
 pub(crate) fn read(
     schema: &Schema,
     path: &str,
@@ -137,8 +137,7 @@ pub(crate) fn read(
     })
 }
 
-/// Puts the failures of the machines in the place of the axis that asks for them; whether there is
-/// one.
+/// Replace the axis over failures by the failures of the machines. Return whether there was such an axis.
 pub(crate) fn resolve(
     kind: &Row,
     base: &mut Settings,
@@ -163,7 +162,7 @@ pub(crate) fn resolve(
             }
         });
     }
-    give_with(base, axes, wanted.origin)?;
+    set_accompanying_fields(base, axes, wanted.origin)?;
     let over_machine: Vec<usize> = (0..axes.len())
         .filter(|&at| axes[at].decides_below("machine."))
         .collect();
@@ -195,7 +194,7 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // The points report why a machine cannot be built.
+        // If a machine cannot be built, its point reports the reason.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
@@ -212,14 +211,14 @@ pub(crate) fn resolve(
             ),
         });
     }
-    let taken = taken_in(&machines, &found);
+    let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // Where an axis is not taken in, its first value stands for all of them.
+        // For an axis that is not merged, only the first value is used.
         let first =
-            |(axis, at): (usize, &AxisValue)| taken[axis] || *at == machines[axis].values[0];
+            |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
-            let own = machine.iter().zip(&taken).filter(|(_, taken)| **taken);
+            let own = machine.iter().zip(&merged).filter(|(_, merged)| **merged);
             let own: Vec<AxisValue> = own.map(|(value, _)| value.clone()).collect();
             for state in states {
                 values.push(value_of(base, &own, state, wanted.origin)?);
@@ -229,8 +228,8 @@ pub(crate) fn resolve(
     check_labels(&values).map_err(|words| problem(words, "label its machines in other words"))?;
     axes[place].values = values;
     axes[place].wanted = None;
-    let gone: Vec<usize> = (over_machine.iter().zip(&taken))
-        .filter_map(|(at, taken)| taken.then_some(*at))
+    let gone: Vec<usize> = (over_machine.iter().zip(&merged))
+        .filter_map(|(at, merged)| merged.then_some(*at))
         .collect();
     let first = gone.iter().copied().chain([place]).min().unwrap_or(place);
     let axis = axes[place].clone();
@@ -245,7 +244,7 @@ pub(crate) fn resolve(
 }
 
 impl Settings {
-    /// The lists of faults after further failures: what they hold already, then what is new.
+    /// Return the lists of faults after further failures: the existing entries, then the new ones.
     pub(crate) fn with_failed(
         &self,
         parts: &[Part],
@@ -285,8 +284,12 @@ impl Settings {
     }
 }
 
-/// Gives the fields that go with such an axis, as far as nobody has.
-fn give_with(base: &mut Settings, axes: &[Axis], origin: Origin) -> Result<(), Problem> {
+/// Set the fields that accompany an axis over failures, unless the file or an axis sets them.
+fn set_accompanying_fields(
+    base: &mut Settings,
+    axes: &[Axis],
+    origin: Origin,
+) -> Result<(), Problem> {
     let faults = base.schema().form.tables.faults;
     let with = faults.map_or(&[][..], |faults| faults.with);
     for (key, value) in with {
@@ -301,8 +304,8 @@ fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
 
-/// Which axes over machines change what can fail, or list faults themselves.
-fn taken_in(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
+/// Return for each axis over machines whether it changes the possible failures, or lists faults itself.
+fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
     let mut stride = found.len();
     machines
         .iter()
@@ -318,7 +321,7 @@ fn taken_in(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bo
         .collect()
 }
 
-/// A machine in one state, as a variant.
+/// Return a machine after a failure as a variant.
 fn value_of(
     base: &Settings,
     machine: &[AxisValue],
@@ -340,7 +343,7 @@ fn value_of(
     })
 }
 
-/// Checks that variants differ in their labels, which are one line each.
+/// Check that the labels of variants are distinct and not too long.
 fn check_labels(values: &[AxisValue]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for value in values {

@@ -1,49 +1,49 @@
-//! What can fail of a machine, as its kind says it to axes over failures and to studies of them.
+//! Possible failures of a machine, which its kind returns for axes over failures and for studies of failures.
 
 use crate::file::error::Origin;
 use crate::value::Choice;
 
-/// Every part that can fail, by itself.
+/// Word for failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// What an axis over failures or a study of them asks for.
+/// Request of an axis over failures, or of a study of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Which parts may fail: [`SINGLE`] for all, or another word of the kind.
     pub of: &'static str,
-    /// Pairs of them to draw; all if there are no more.
+    /// Number of pairs of failures to sample at random; all pairs if there are no more.
     pub doubles: u64,
-    /// What they are drawn under.
+    /// Seed of the random sample.
     pub seed: u64,
-    /// Most states that are of use.
+    /// Largest acceptable number of states.
     pub most: usize,
 }
 
-/// The states of a machine that failures lead to.
+/// States of a machine after its possible failures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failures {
-    /// Number of single failures that differ in what they do.
+    /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of them.
+    /// Number of pairs of these.
     pub pairs: u64,
-    /// No failure, then the single ones, then the pairs that were drawn.
+    /// The state without a failure, then single failures, then the sampled pairs.
     pub states: Vec<State>,
 }
 
 /// A machine after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
-    /// What has failed, as a value of the axis: `link 0-1`.
+    /// The failed part as a value of the axis, such as `link 0-1`.
     pub label: String,
-    /// The same with what it does: `link 0-1 (stops ring 0)`.
+    /// The failed part with its effect, such as `link 0-1 (stops ring 0)`.
     pub words: String,
     /// The parts that have failed beyond the machine's own faults; empty without a failure.
     pub parts: Vec<Part>,
-    /// How many parts, or pairs of parts, fail alike.
+    /// Number of parts, or pairs of parts, whose failure has the same effect.
     pub weight: u64,
-    /// Nodes that still reach one another.
+    /// Number of nodes that can still reach one another.
     pub live: u32,
-    /// Whether what is left can be run.
+    /// Whether the remaining machine can run.
     pub runs: bool,
 }
 
@@ -52,30 +52,29 @@ pub struct State {
 pub struct Part {
     /// The field that lists such parts.
     pub field: &'static str,
-    /// Which of them.
+    /// The part in that list.
     pub which: Which,
 }
 
 /// A part in a list of failed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// By its number.
+    /// A node, by its number.
     Node(u32),
-    /// By its two ends.
+    /// A link, by its two ends.
     Link(u32, u32),
 }
 
-/// What a kind of machine says of its faults.
+/// Faults of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
-    /// The words of an axis over failures: [`SINGLE`] and those for some of the parts.
+    /// The words of an axis over failures: [`SINGLE`], and words for subsets of the parts.
     pub words: Choice,
-    /// Fields that such an axis gives where the file does not, each with its value as it would be
-    /// written.
+    /// Fields that such an axis sets if the file does not, each with its value as written in a file.
     pub with: &'static [(&'static str, &'static str)],
 }
 
-/// An axis as a file asks for it.
+/// The options of an axis over failures in a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) of: &'static str,

@@ -1,4 +1,4 @@
-//! Axes, the points that they give, and the search for the knee.
+//! Axes, the points of a sweep, and the search for the saturation knee.
 
 pub(crate) mod axis;
 pub(crate) mod failure_axis;

@@ -1,20 +1,20 @@
-//! The combinations of the values of axes.
+//! Combinations of the values of axes.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::settings::Settings;
 use crate::sweep::axis::{Axis, AxisValue};
 
-/// The most points that a sweep may have, and the most lines of a search.
+/// Largest number of points of a sweep, and of lines of a search.
 pub const POINTS_MAX: usize = 10_000;
 
-/// How many points the axes give.
+/// Return the number of points of the axes.
 pub(crate) fn count(axes: &[Axis]) -> usize {
     let mut lengths = axes.iter().map(|axis| axis.values.len());
     let count = lengths.try_fold(1usize, usize::checked_mul);
     count.unwrap_or(usize::MAX)
 }
 
-/// Whether the axes give no more points than a sweep may have.
+/// Check that the axes do not give more points than a sweep may have.
 pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     let Some(last) = axes.last().filter(|_| count(axes) > POINTS_MAX) else {
         return Ok(());
@@ -28,7 +28,7 @@ pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     ))
 }
 
-/// All combinations of values, the first axis slowest.
+/// Return all combinations of values, the first axis slowest.
 pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
         let with = |values: &Vec<AxisValue>, value: &AxisValue| {
@@ -39,7 +39,7 @@ pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     })
 }
 
-/// The settings of one point.
+/// Return the settings of one point.
 pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
     let mut settings = base.clone();
     for setting in values.iter().flat_map(|value| &value.settings) {
@@ -48,7 +48,7 @@ pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings,
     Ok(settings)
 }
 
-/// The problem with the point at which it arises.
+/// Add the point at which a problem occurs to the problem.
 pub(crate) fn at(
     problem: Problem,
     axes: &[Axis],

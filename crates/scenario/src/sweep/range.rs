@@ -1,11 +1,11 @@
-//! Numbers of an axis: units as written, and the values between the ends of a range.
+//! Numbers of an axis: their units, and the values between the ends of a range.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::{Layer, Setting};
 use crate::file::tree::{Node, Tree};
 use crate::value::Dimension;
 
-/// The unit as written: `ms`, `/ms`, `%`; `None` for plain numbers and words.
+/// Return the unit as written, such as `ms`, `/ms` or `%`, or `None` for plain numbers and words.
 pub(crate) fn unit(setting: &Setting) -> Option<String> {
     let amount = setting.value.amount?;
     match &setting.written {
@@ -14,7 +14,7 @@ pub(crate) fn unit(setting: &Setting) -> Option<String> {
     }
 }
 
-/// The value in `unit`; `None` for words and lists.
+/// Return the value in `unit`, or `None` for words and lists.
 pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
     let amount = setting.value.amount?;
     let Some(unit) = unit else {
@@ -30,7 +30,7 @@ pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
     Some(rounded(amount.number / amount.dimension.of_unit(unit)?, 12))
 }
 
-/// Number and unit of a quantity; no unit holds a digit or a point.
+/// Split a quantity into number and unit. No unit contains a digit or a point.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
@@ -40,18 +40,18 @@ fn split(text: &str) -> (&str, &str) {
     (number.trim(), unit.trim())
 }
 
-/// `x` to so many significant digits.
+/// Return `x` rounded to `digits` significant digits.
 pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
-/// Most values of a range of whole numbers that does not say how many.
+/// Largest number of values of a range of whole numbers without `points`.
 const POINTS_MAX: f64 = 10_000.0;
 
-/// The values of a range at `place`, both ends as written. The error names no field.
+/// Return the values of a range at `place`, with both ends as written. The error names no field.
 ///
-/// Values between the ends have 6 significant digits in the unit of the first end, which also
-/// hides the last-digit differences of `powf` between machines; whole quantities are rounded.
+/// Values between the ends have 6 significant digits in the unit of the first end. This also hides
+/// differences of `powf` between machines in the last digit. Whole quantities are rounded.
 pub(crate) fn between(
     from: &Setting,
     to: &Setting,

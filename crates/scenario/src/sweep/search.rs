@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The saturation search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// The field that the file names: `workload.rate`, `workload.interarrival` or
+    /// The load field that the file names: `workload.rate`, `workload.interarrival` or
     /// `workload.load`.
     pub over: String,
     /// The lowest load.
@@ -29,13 +29,13 @@ pub struct Search {
 }
 
 impl Search {
-    /// Its lowest and its highest load, each with the unit.
+    /// Return the lowest and the highest load, each with the unit.
     pub(crate) fn ends(&self) -> [(f64, &'static str); 2] {
         [self.low, self.high].map(|load| (load, self.unit))
     }
 }
 
-/// The search that a file asks for.
+/// Return the search that a file describes.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
     let loads = &settings.schema().form.tables.loads;
     let end = |key: &str, value: &Value| {
@@ -74,11 +74,12 @@ pub struct SearchLine {
 }
 
 impl SearchLine {
-    /// The machine and the workload at `load`, in the unit of the search. Of a rate, the mean interarrival time is rounded to whole picoseconds.
+    /// Return the machine and the workload at `load`, in the unit of the search. For a rate, the mean
+    /// interarrival time is rounded to whole picoseconds.
     ///
     /// # Errors
-    /// A load that is impossible, such as none at all, or one at which the scenario contradicts
-    /// itself; never for loads of the search itself.
+    /// If the load is impossible, such as zero, or the scenario contradicts itself at this load. The ends
+    /// of the search never cause an error.
     pub fn at(&self, load: f64) -> Result<(Described, Described), ScenarioError> {
         self.build_at(load)
             .map_err(|problem| self.source.error(problem))

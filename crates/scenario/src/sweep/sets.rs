@@ -1,15 +1,15 @@
-//! Words that stand for several sets of named tables, for studies of one beside another.
+//! Words that denote several sets of named tables, for studies of interference between jobs.
 
 use crate::file::error::Problem;
 use crate::file::suggest::closest;
 use crate::file::tree::{Node, Tree, shown};
 use crate::value::SET_WORDS;
 
-/// The sets that `word` stands for, as lists of names in the order of the file. The error names
+/// Return the sets that `word` denotes, as lists of names in the order of the file. The error names
 /// no field.
 ///
-/// `"alone"`: each by itself. `"pairs"`: each by itself, then each pair. Both end with all
-/// together, unless that is among them already.
+/// `"alone"`: each name by itself. `"pairs"`: each name by itself, then each pair. Both end with the
+/// set of all names, unless it is included already.
 pub(crate) fn sets(names: &[String], word: &str, node: &Node) -> Result<Vec<Node>, Problem> {
     let origin = node.origin;
     let mut sets: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str()]).collect();

@@ -1,4 +1,4 @@
-//! The machines of a scenario one by one, and scenarios put together of such machines.
+//! The individual machines of a scenario, and new scenarios composed of such machines.
 
 use crate::fields::common::HeadTable;
 use crate::fields::field::Field;
@@ -16,10 +16,10 @@ use crate::sweep::points::{applied, product};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A machine of a scenario, and its work but for the loads that an axis gives.
+/// A machine of a scenario with its workload, except for loads that an axis sets.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// What the axes over machines say of it; empty without such axes.
+    /// The values of the axes over machines; empty without such axes.
     pub label: String,
     kind: &'static Row,
     settings: Settings,
@@ -27,11 +27,11 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// The machines of the sweep, each value of an axis over machines with each of the others. Of
-    /// further axes the first value counts, but for loads.
+    /// Return the machines of the sweep: all combinations of the axes over machines. Other axes except
+    /// those of loads contribute their first value.
     ///
     /// # Errors
-    /// Values that contradict one another, which the points would have shown.
+    /// If values contradict one another. The check of the points detects this earlier.
     pub fn variants(&self) -> Result<Vec<Variant>, ScenarioError> {
         let (machines, others): (Vec<&Axis>, Vec<&Axis>) = (self.axes.iter())
             .filter(|axis| !self.is_load(&axis.key))
@@ -52,8 +52,8 @@ impl Scenario {
         product(&machines).into_iter().map(variant).collect()
     }
 
-    /// The text of a scenario with `variants` as the values of an axis of this name, under the
-    /// loads and the rules of this one; `with` are further fields and their values in TOML.
+    /// Return the text of a scenario called `name` with `variants` as the values of the axis `axis`. Loads
+    /// and rules are those of this scenario. `with` are further fields and their values in TOML.
     pub fn text_of(
         &self,
         name: &str,
@@ -112,7 +112,7 @@ impl Scenario {
         canonical::write(&base, &axes, |_| true)
     }
 
-    /// What another scenario says otherwise of loads, rules and seed, as far as it does.
+    /// Return which of loads, stopping rule, verdict and seed differ from those of another scenario.
     pub fn differs_from(&self, other: &Self) -> Vec<&'static str> {
         let rules = |table: &'static str| {
             let mut fields = self.base.schema().fields().iter();
@@ -132,7 +132,7 @@ impl Scenario {
         .collect()
     }
 
-    /// The loads of the axis, or that of the first machine.
+    /// Return the loads of the axis, or else the load of the first machine.
     fn given_loads(&self) -> Vec<toml::Value> {
         if let Some(axis) = self.axes.iter().find(|axis| self.is_load(&axis.key)) {
             let settings = axis.settings();
@@ -145,7 +145,7 @@ impl Scenario {
 }
 
 impl Variant {
-    /// The first field given whose key begins with one of `starts`, in the order of the reference.
+    /// Return the first given field whose key begins with one of `starts`, in the order of the reference.
     pub fn given(&self, starts: &[&str]) -> Option<&str> {
         let mut fields = self.settings.schema().fields().iter();
         let is_one = |field: &&Arc<Field>| {
@@ -155,10 +155,10 @@ impl Variant {
         fields.find(is_one).map(|field| &*field.key)
     }
 
-    /// The same with this value, in TOML, of a field in the place of any other.
+    /// Return the variant with this value, in TOML, of the field `key`.
     ///
     /// # Panics
-    /// If it is no value of a field of this kind of machine.
+    /// If the value or the field is invalid for this kind of machine.
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.settings.remove(key);
         let given = self.settings.give(key, value, Origin::Whole);
@@ -166,22 +166,22 @@ impl Variant {
         self
     }
 
-    /// The machine.
+    /// Return the machine.
     ///
     /// # Errors
-    /// Values that contradict one another.
+    /// If values contradict one another.
     pub fn machine(&self) -> Result<Described, ScenarioError> {
         let machine = self.kind.machine(&self.settings);
         machine.map_err(|problem| self.source.error(problem))
     }
 
-    /// What can fail of `machine`, which is this one; `None` if that leads to more states than are
-    /// of use.
+    /// Return the possible failures of `machine`, which must be the machine of this variant. Return `None`
+    /// if they lead to more states than `asked` allows.
     pub fn failures(&self, machine: &Described, asked: &Asked) -> Option<Failures> {
         (self.kind.failures)(machine, asked)
     }
 
-    /// The same after further parts have failed, under the name `label`.
+    /// Return the variant after further parts have failed, with the label `label`.
     ///
     /// # Panics
     /// If the machine has no such parts.

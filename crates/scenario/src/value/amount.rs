@@ -1,16 +1,16 @@
-//! Values as numbers, for the axes of a sweep.
+//! Conversion of values to numbers, for the axes of a sweep.
 
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use std::any::Any;
 
-/// What a number counts.
+/// Dimension of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// Things.
+    /// A count: a whole number without a unit.
     Count,
-    /// Nodes along the one dimension of a grid: ranges must say how many points they have.
+    /// Number of nodes along the one dimension of a grid. A range must give its number of points.
     Grid,
-    /// Nothing: a number or a share.
+    /// A plain number or a share.
     Number,
     /// Time, in ps.
     Time,
@@ -23,12 +23,12 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Whether values are whole numbers without a unit.
+    /// Return whether values are whole numbers without a unit.
     pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Count | Self::Grid)
     }
 
-    /// The unit in which values are whole; empty where there is none.
+    /// Return the unit in which values are whole numbers; empty if there is none.
     pub(crate) fn base_unit(self) -> &'static str {
         match self {
             Self::Time => "ps",
@@ -38,7 +38,7 @@ impl Dimension {
         }
     }
 
-    /// One such unit as a number.
+    /// Return the value of one `unit` as a number in the base unit.
     pub(crate) fn of_unit(self, unit: &str) -> Option<f64> {
         let one = format!("1 {unit}");
         Some(match self {
@@ -55,14 +55,14 @@ impl Dimension {
 /// A value as a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
-    /// How much it is.
+    /// The value in the base unit of its dimension.
     pub(crate) number: f64,
-    /// Of what.
+    /// The dimension.
     pub(crate) dimension: Dimension,
 }
 
 impl Amount {
-    /// Nodes along the one dimension of a grid.
+    /// Return the amount for a number of nodes along the one dimension of a grid.
     pub fn of_grid(nodes: u32) -> Self {
         Self {
             number: nodes.into(),
@@ -70,7 +70,7 @@ impl Amount {
         }
     }
 
-    /// How much a value is, if it is a number.
+    /// Return the amount of a value, if it is a number.
     pub fn of(value: &dyn Any) -> Option<Self> {
         let numbers = [
             (Dimension::Count, number(value, |&n: &u32| n.into())),

@@ -1,12 +1,12 @@
-//! What files describe, as values of whatever type their kind of machine has for it.
+//! Type-erased descriptions of machines, workloads and field values.
 
 use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
-/// Plain values that describe a machine or its work, or that a field holds.
+/// A plain value that describes a machine or a workload, or that a field holds.
 pub trait Description: Any + fmt::Debug + Send + Sync {
-    /// Whether `other` is of the same type and equal.
+    /// Return whether `other` has the same type and is equal.
     fn equals(&self, other: &dyn Any) -> bool;
 }
 
@@ -16,25 +16,25 @@ impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Description for T {
     }
 }
 
-/// A value of any type, such as a machine of the type of its kind.
+/// A value of any type, such as a machine of any kind.
 #[derive(Clone)]
 pub struct Described(Arc<dyn Description>);
 
 impl Described {
-    /// `value` without its type.
+    /// Erase the type of `value`.
     pub fn new<T: Description>(value: T) -> Self {
         Self(Arc::new(value))
     }
 
-    /// The value, if it is of this type.
+    /// Return the value if it has type `T`.
     pub fn as_<T: Description>(&self) -> Option<&T> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// The value, which is of this type: that of the kind of machine at hand.
+    /// Return the value, which must have type `T`.
     ///
     /// # Panics
-    /// If it is of another type.
+    /// If it has another type.
     pub fn expect<T: Description>(&self) -> &T {
         let value = self.as_();
         value.unwrap_or_else(|| panic!("{self:?} is no {}", type_name::<T>()))

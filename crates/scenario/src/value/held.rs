@@ -1,4 +1,4 @@
-//! The usual type of value of each type in Rust.
+//! Default scenario type of each Rust type.
 
 use super::lists::{Links, NameSet, Nodes, Percentiles};
 use super::numbers::{Share, Whole};
@@ -8,13 +8,13 @@ use super::words::{Flag, Name};
 use crate::value::described::Description;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
-/// A type in Rust whose values are of one type unless the field says otherwise.
+/// A Rust type with a default scenario type, which a field may override.
 pub trait Held: Description {
-    /// That type.
+    /// The default scenario type.
     const TYPE: &'static dyn AnyType;
 }
 
-/// Types with their usual type of value.
+/// Implement [`Held`] for Rust types, each with its default scenario type.
 macro_rules! held {
     ($($held:ty: $of:expr;)+) => { $(
         impl Held for $held {
@@ -39,7 +39,7 @@ held! {
     Vec<String>: NameSet;
 }
 
-/// `of` as the type of a field whose values are `T` in Rust.
+/// Return `of` as the type of a field, after a check that its values are `T` in Rust.
 pub const fn typed<T, V: ValueType<Held = T>>(of: &'static V) -> &'static dyn AnyType {
     of
 }

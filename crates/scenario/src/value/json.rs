@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A name of one's own.
+/// Pattern of a name.
 pub const NAME: &str = "[A-Za-z0-9_-]{1,80}";
 
 const NUMBER: &str = r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?";
@@ -11,17 +11,17 @@ pub(crate) const BYTES: &str = "([kMGT]|[KMGT]i)?B";
 pub(crate) const BANDWIDTH: &str = "([kMGT]|[KMG]i)?B/s|[kMGT]?bit/s";
 pub(crate) const RATE: &str = "/s|/ms|/us|/ns";
 
-/// The number of a node.
+/// Return the schema of a node number.
 pub fn node() -> Value {
     json!({"type": "integer", "minimum": 0})
 }
 
-/// A text that matches as a whole.
+/// Return the schema of a text that matches the whole pattern.
 pub fn text(pattern: &str) -> Value {
     json!({"type": "string", "pattern": format!("^{pattern}$")})
 }
 
-/// A number and one of these units; `zero` if the number may be zero.
+/// Return the schema of a number with one of these units. With `zero`, the number may be zero.
 pub(crate) fn quantity(units: &str, zero: bool) -> Value {
     let above = if zero {
         ""
@@ -31,12 +31,12 @@ pub(crate) fn quantity(units: &str, zero: bool) -> Value {
     text(&format!(r"{above}\s*{NUMBER}\s*({units})\s*"))
 }
 
-/// Different items, so many at least.
+/// Return the schema of a list of at least `least` distinct items.
 pub fn list(items: &Value, least: usize) -> Value {
     json!({"type": "array", "items": items, "uniqueItems": true, "minItems": least})
 }
 
-/// Numbers with an `x` between them: one number, or a text.
+/// Return the schema of the dimensions of a grid: one number, or a text such as `4x4`.
 pub fn dimensions(least: u32) -> Value {
     json!({"anyOf": [
         {"type": "integer", "minimum": least},
@@ -44,7 +44,7 @@ pub fn dimensions(least: u32) -> Value {
     ]})
 }
 
-/// A value of one of these schemas.
+/// Return the schema of a value that matches one of these schemas.
 pub fn any_of(schemas: &[Value]) -> Value {
     json!({"anyOf": schemas})
 }

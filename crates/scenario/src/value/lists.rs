@@ -1,4 +1,4 @@
-//! Lists: nodes, links, percentiles, measures, names; and numbers with an `x` between them.
+//! Lists of nodes, links, percentiles, measures and names, and dimensions of grids.
 
 use super::json;
 use super::numbers::{Number, float};
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words that stand for several sets of names: each alone; and each pair; and all together, last.
+/// Words that denote several sets of names.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
-/// A list of node numbers, none twice.
+/// A list of distinct node numbers.
 pub struct Nodes;
 
 impl ValueType for Nodes {
@@ -31,7 +31,7 @@ impl ValueType for Nodes {
     }
 }
 
-/// A list of links, each a pair of node numbers, none twice.
+/// A list of distinct links, each a pair of node numbers.
 pub struct Links {
     /// Whether [0, 1] and [1, 0] are two links.
     pub directed: bool,
@@ -66,7 +66,7 @@ impl ValueType for Links {
     }
 }
 
-/// A list of percentiles, each between 0 and 100, none twice.
+/// A list of distinct percentiles, each between 0 and 100.
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
@@ -89,15 +89,15 @@ impl ValueType for Percentiles {
             let problem = format!("{percentile} is no percentile");
             Err(item.problem(problem, "give numbers between 0 and 100"))
         };
-        // Numbers above zero are in the order of their bits.
+        // Positive numbers have the same order as their bits.
         let bits = |percentile: &f64| percentile.to_bits();
         distinct(node.items(self)?, percentile, bits, f64::to_string)
     }
 }
 
-/// A list of names of measures, none twice.
+/// A list of distinct names of measures.
 pub struct Measures {
-    /// Some that exist, as they would be written.
+    /// Example of existing measures, as written in a file.
     pub example: &'static str,
     /// Whether the first part of each is the name of a table.
     pub named: bool,
@@ -136,7 +136,7 @@ impl ValueType for Measures {
     }
 }
 
-/// Names of named tables, none twice; an axis may give a word that stands for several sets.
+/// A list of distinct names of named tables. An axis may give a word that denotes several sets.
 pub struct NameSet;
 
 impl ValueType for NameSet {
@@ -165,8 +165,8 @@ impl ValueType for NameSet {
     }
 }
 
-/// The items, each as `read` reads it, none twice: no two with the same `key`. `words` are what an
-/// error calls one.
+/// Return the items, each converted by `read`. No two items may have the same `key`. `words` returns the
+/// name of an item for errors.
 fn distinct<T, K: Ord>(
     items: &[Node],
     read: impl Fn(&Node) -> Result<T, Problem>,
@@ -184,15 +184,15 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// An item that is listed twice.
+/// Return the problem that an item is listed twice.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }
 
-/// The number of a node.
+/// Return a value as a node number.
 ///
 /// # Errors
-/// Anything else.
+/// If the value is not a valid node number.
 pub fn node_number(node: &Node) -> Result<u32, Problem> {
     let Tree::Integer(n) = node.tree else {
         return Err(node.unexpected("a node number", "give whole numbers, 0 or more"));
@@ -206,11 +206,10 @@ pub fn node_number(node: &Node) -> Result<u32, Problem> {
     })
 }
 
-/// Numbers with an `x` between them, or one alone, of a field that holds values `of` this type: `8`,
-/// `"8"` or `"4x4x4"`.
+/// Return the dimensions of a grid, written as `8`, `"8"` or `"4x4x4"`, for a field of type `of`.
 ///
 /// # Errors
-/// Another text, which is `no` such thing.
+/// If the value is malformed. The error says that it is `no`, such as "not a grid".
 pub fn dimensions<T: FromStr + TryFrom<i64>>(
     node: &Node,
     of: &impl ValueType,

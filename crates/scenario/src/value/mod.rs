@@ -1,6 +1,6 @@
-//! Types of value: what a field may hold, how a value is read, and how the type is described.
+//! Types of field values, with their readers and descriptions.
 //!
-//! Each type is a struct with a [`ValueType`] of its own; kinds of machine add their own.
+//! Each type is a struct that implements [`ValueType`]. Kinds of machine add their own types.
 
 mod amount;
 pub(crate) mod described;

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// A whole number, which is a `T` in Rust.
+/// A whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
     min: u64,
     max: u64,
@@ -30,7 +30,7 @@ impl<T> Whole<T> {
         }
     }
 
-    /// The same with this for "... is expected".
+    /// Set the words for "... is expected" in errors.
     pub const fn called(self, expected: &'static str) -> Self {
         Self { expected, ..self }
     }
@@ -70,9 +70,9 @@ where
 
 /// A finite number.
 pub struct Number {
-    /// The least.
+    /// Smallest value.
     pub min: f64,
-    /// The greatest.
+    /// Largest value.
     pub max: f64,
 }
 
@@ -98,22 +98,22 @@ impl ValueType for Number {
     }
 }
 
-/// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
+/// A share from 0 to 1, or a percentage as text. Both ends are valid unless excluded.
 pub struct Share {
-    /// Whether 0 is impossible.
+    /// Whether 0 is excluded.
     pub above_zero: bool,
-    /// Whether 1 is impossible.
+    /// Whether 1 is excluded.
     pub below_one: bool,
 }
 
 impl Share {
-    /// A share, both ends possible.
+    /// A share that includes both ends.
     pub const ANY: Self = Self {
         above_zero: false,
         below_one: false,
     };
 
-    /// A share, neither end possible.
+    /// A share that excludes both ends.
     pub const INSIDE: Self = Self {
         above_zero: true,
         below_one: true,
@@ -166,7 +166,7 @@ impl ValueType for Share {
     }
 }
 
-/// A finite number of a field that holds values `of` this type.
+/// Return a value as a finite number, for a field of type `of`.
 pub(super) fn float(node: &Node, of: &impl ValueType) -> Result<f64, Problem> {
     let number = match node.tree {
         Tree::Integer(n) => n as f64,
@@ -184,7 +184,7 @@ pub(super) fn out_of_range(node: &Node, value: impl Display, range: &str) -> Pro
     node.problem(format!("{value} is out of range"), format!("give {range}"))
 }
 
-/// The share that a text like `5%` means; exact, as if written `0.05`.
+/// Return the share that a text such as `5%` denotes. The result is exactly that of `0.05`.
 fn percentage(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix('%')?.trim_end();
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';

@@ -8,23 +8,23 @@ use crate::file::tree::{Node, Tree, shown};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use std::str::FromStr;
 
-/// The longest span that a field may hold.
+/// Longest time span that a field may hold.
 pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
 /// A span of time.
 pub struct Span {
     zero: bool,
-    /// The unit that a bare number most likely lacks.
+    /// Suggested unit for a number without one.
     usual: &'static str,
 }
 
 impl Span {
-    /// A span that may be zero; a bare number most likely lacks the unit `usual`.
+    /// Return a span that may be zero. `usual` is the suggested unit for a number without one.
     pub const fn or_zero(usual: &'static str) -> Self {
         Self { zero: true, usual }
     }
 
-    /// A span above zero.
+    /// Return a span above zero. `usual` is the suggested unit for a number without one.
     pub const fn above_zero(usual: &'static str) -> Self {
         Self { zero: false, usual }
     }
@@ -64,7 +64,7 @@ impl Data {
     /// Any amount of data above zero.
     pub const ANY: Self = Self::new(1, u64::MAX);
 
-    /// From `min` to `max` bytes.
+    /// Return an amount from `min` to `max` bytes.
     pub const fn new(min: u64, max: u64) -> Self {
         Self { min, max }
     }
@@ -97,20 +97,20 @@ impl ValueType for Data {
 
 /// A bandwidth above zero.
 pub struct Throughput {
-    /// The unit that a bare number most likely lacks.
+    /// Suggested unit for a number without one.
     usual: &'static str,
-    /// Whether it is a load.
+    /// Whether it is an offered load.
     offered: bool,
 }
 
 impl Throughput {
-    /// What a part of the machine can move.
+    /// Bandwidth of a part of the machine.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,
     };
 
-    /// An offered load.
+    /// Return an offered load.
     pub const fn offered(usual: &'static str) -> Self {
         let offered = true;
         Self { usual, offered }
@@ -166,11 +166,11 @@ impl ValueType for Frequency {
     }
 }
 
-/// A quantity of a field that holds values `of` this type; a bare number most likely lacks the unit
-/// `usual`.
+/// Return a value as a quantity, for a field of type `of`. `usual` is the suggested unit for a number
+/// without one.
 ///
 /// # Errors
-/// Anything else.
+/// If the value is not a number with a valid unit.
 pub fn quantity<T: FromStr<Err = UnitError>>(
     node: &Node,
     of: &impl ValueType,

@@ -1,4 +1,4 @@
-//! What a type of value is.
+//! Traits of the types of field values.
 
 use crate::file::error::Problem;
 use crate::file::tree::{Node, Tree};
@@ -7,29 +7,29 @@ use crate::value::described::{Described, Description};
 use serde_json::Value as Json;
 use std::fmt;
 
-/// A type of value.
+/// A type of field values.
 pub trait ValueType: Send + Sync {
-    /// Its values in Rust.
+    /// Rust type of its values.
     type Held: Description;
 
-    /// What errors, the reference and editors say of it.
+    /// Return the description for errors, the reference and editors.
     fn describe(&self) -> TypeInfo;
 
-    /// Reads a value.
+    /// Read a value.
     ///
     /// # Errors
-    /// What is wrong with the value and what would be right; the error names no field.
+    /// If the value is invalid. The error has problem and hint, but no field.
     fn read(&self, node: &Node) -> Result<Self::Held, Problem>;
 
-    /// The amount of a value that is a number, for the axes of a sweep.
+    /// Return the amount of a value that is a number, for the axes of a sweep.
     fn amount(&self, value: &Self::Held) -> Option<Amount> {
         Amount::of(value)
     }
 }
 
-/// What values of a type are read of.
+/// Helpers for the readers of values.
 impl Node {
-    /// Something else where a value `of` this type is expected.
+    /// Return the problem that a value of type `of` is expected instead of this value.
     pub fn wrong_type(&self, of: &impl ValueType) -> Problem {
         let TypeInfo {
             expected, example, ..
@@ -37,10 +37,10 @@ impl Node {
         self.unexpected(expected, format!("write {example}"))
     }
 
-    /// The text of a field that holds values `of` this type.
+    /// Return the text, for a field of type `of`.
     ///
     /// # Errors
-    /// Anything else.
+    /// If the value is not a text.
     pub fn text(&self, of: &impl ValueType) -> Result<&str, Problem> {
         match &self.tree {
             Tree::Text(text) => Ok(text),
@@ -48,10 +48,10 @@ impl Node {
         }
     }
 
-    /// The items of a field that holds values `of` this type.
+    /// Return the items of a list, for a field of type `of`.
     ///
     /// # Errors
-    /// Anything else.
+    /// If the value is not a list.
     pub fn items(&self, of: &impl ValueType) -> Result<&[Self], Problem> {
         match &self.tree {
             Tree::Array(items) => Ok(items),
@@ -60,29 +60,29 @@ impl Node {
     }
 }
 
-/// What errors, the reference and editors say of a type of value.
+/// Description of a type of values for errors, the reference and editors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeInfo {
-    /// What the file must hold, for "... is expected".
+    /// Name of the type, for "... is expected".
     pub expected: &'static str,
-    /// A value as it would be written in the file.
+    /// Example value, as written in a file.
     pub example: String,
     /// The possible values in words.
     pub range: String,
-    /// The schema of a value.
+    /// JSON Schema of a value.
     pub json: Json,
-    /// The units that may be written; empty where there are none.
+    /// Valid units; empty without units.
     pub units: &'static str,
-    /// The words that are possible, if it is a word.
+    /// Valid words, if the type is a choice of words.
     pub words: &'static [&'static str],
-    /// Whether it is text, so that an override may leave out the quotation marks.
+    /// Whether values are text, so that an override may omit the quotation marks.
     pub is_text: bool,
-    /// Words that may stand for several values of an axis.
+    /// Words that denote several values of an axis.
     pub axis_words: &'static [&'static str],
 }
 
 impl TypeInfo {
-    /// What there is to say of any type.
+    /// Return a description with the entries that every type has.
     pub fn new(
         expected: &'static str,
         example: impl Into<String>,
@@ -101,7 +101,7 @@ impl TypeInfo {
         }
     }
 
-    /// The units that may be written.
+    /// Set the valid units.
     pub fn units(self, units: &'static str) -> Self {
         Self { units, ..self }
     }
@@ -115,18 +115,18 @@ pub struct Value {
 }
 
 impl Value {
-    /// The value, if it is of this type.
+    /// Return the value if it has type `T`.
     pub fn as_<T: Description>(&self) -> Option<&T> {
         self.held.as_()
     }
 }
 
-/// A [`ValueType`], whatever its values are in Rust.
+/// A [`ValueType`] with erased Rust type.
 pub trait AnyType: Send + Sync {
-    /// See [`ValueType::describe`].
+    /// Forward to [`ValueType::describe`].
     fn info(&self) -> TypeInfo;
 
-    /// See [`ValueType::read`].
+    /// Forward to [`ValueType::read`].
     ///
     /// # Errors
     /// See [`ValueType::read`].
@@ -154,7 +154,7 @@ impl fmt::Debug for dyn AnyType {
 }
 
 impl PartialEq for dyn AnyType {
-    /// Equal if the same is said of both.
+    /// Return whether the descriptions are equal.
     fn eq(&self, other: &Self) -> bool {
         self.info() == other.info()
     }

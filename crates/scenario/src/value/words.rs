@@ -1,4 +1,4 @@
-//! Words, names, texts, yes or no.
+//! Words, names, texts and flags.
 
 use super::json;
 use super::value_type::{TypeInfo, ValueType};
@@ -7,10 +7,10 @@ use crate::file::suggest::closest;
 use crate::file::tree::{Node, Tree, shown};
 use serde_json::json;
 
-/// Characters of a title, or of another text that stands on one line, at most.
+/// Largest length of a title or other one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// One of these words.
+/// A choice of one of these words.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
@@ -40,7 +40,7 @@ impl ValueType for Choice {
     }
 }
 
-/// Letters, digits, `-`, `_`.
+/// A name of letters, digits, `-` and `_`.
 pub struct Name;
 
 impl ValueType for Name {
@@ -70,9 +70,9 @@ impl ValueType for Name {
     }
 }
 
-/// Any text of so many characters at most.
+/// A text of limited length.
 pub struct Text {
-    /// Characters at most.
+    /// Largest number of characters.
     pub max: usize,
 }
 
@@ -104,7 +104,7 @@ impl ValueType for Text {
     }
 }
 
-/// true or false.
+/// A flag: `true` or `false`.
 pub struct Flag;
 
 impl ValueType for Flag {
@@ -123,13 +123,13 @@ impl ValueType for Flag {
     }
 }
 
-/// The first character of a text that would command a terminal. Ends of lines and tabs do not.
+/// Return the first terminal control character of a text. Ends of lines and tabs do not count.
 pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
 }
 
-/// `"a", "b" or "c"`.
+/// Return the words as a list such as `"a", "b" or "c"`.
 pub fn alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {

@@ -1,4 +1,4 @@
-//! One process that asks for messages on its own: which it hands over next, and when.
+//! One client process: its next message and the time at which it hands that over.
 
 use crate::Outstanding;
 use crate::jobs::client::{Asked, Asking, Client};
@@ -8,21 +8,23 @@ use crate::jobs::spec::Sizes;
 use isthmus_kernel::{Chance, Cycles, Stream, Uniform};
 use std::collections::VecDeque;
 
-/// What the clients of one job have in common.
+/// Settings that all clients of one job share.
 #[derive(Debug, Clone)]
 pub(super) struct Asks {
     asking: Asking,
     sizes: Sizes,
     reads: Chance,
-    /// Length of the last message of a burst.
+    /// Length of the last message of a burst, in bytes.
     tail: u64,
     targets: Vec<u32>,
     outstanding: Outstanding,
 }
 
 impl Asks {
+    /// Return the common settings of `clients`.
+    ///
     /// # Panics
-    /// If a closed loop has no number of messages under way.
+    /// If a closed loop has no limit on its messages under way.
     pub(super) fn new(clients: Clients, outstanding: Outstanding) -> Self {
         let closed = matches!(clients.asking, Asking::Closed { .. });
         assert!(
@@ -39,26 +41,26 @@ impl Asks {
         }
     }
 
-    /// Whether a client may have several messages under way.
+    /// Return whether a client may have several messages under way.
     #[inline]
     pub(super) fn several(&self) -> bool {
         self.outstanding != Outstanding::ONE
     }
 
-    /// Whether what a client does next depends on which of several messages is complete first. What
-    /// asks in time for messages however many are under way does not look back.
+    /// Return whether the next step of a client depends on which of several messages completes first.
+    /// It does not in an open loop without a limit, which never waits for completions.
     #[inline]
     pub(super) fn in_order(&self) -> bool {
         let asks_on = matches!(self.asking, Asking::Open { .. });
         self.several() && !(asks_on && self.outstanding == Outstanding::Unlimited)
     }
 
-    /// Messages that a closed loop keeps going.
-    fn loops(&self) -> u64 {
+    /// Return the number of messages that a closed loop keeps under way.
+    fn closed_messages(&self) -> u64 {
         self.outstanding.limit().unwrap_or(1).into()
     }
 
-    /// Messages of a burst, where it asks in bursts.
+    /// Return the number of messages of a burst, or `None` if the clients do not send in bursts.
     pub(super) fn burst(&self) -> Option<u64> {
         match self.asking {
             Asking::Bursts { messages, .. } => Some(messages),
@@ -67,44 +69,45 @@ impl Asks {
     }
 }
 
-/// A message that a process hands over.
+/// The next message that a process hands over to its network interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
     pub(super) asked: Asked,
     pub(super) to: u32,
     pub(super) bytes: u64,
     pub(super) operation: Operation,
-    /// The number of its burst, from 0.
+    /// Number of the message's burst, from 0.
     pub(super) burst: u64,
 }
 
-/// A burst that is not complete, or waits for one before it.
+/// A burst that is not complete, or that waits for an earlier one to complete.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     start: Cycles,
     end: Cycles,
-    left: u64,
+    incomplete: u64,
 }
 
-/// One process.
+/// One client process.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     client: Client,
-    to: To,
+    to: Destination,
     operation: Stream,
-    /// Messages handed over and not complete.
+    /// Number of messages that were handed over and are not complete.
     under_way: u32,
-    /// Whether the next message is known and not handed over; only while one more may be.
+    /// Whether the next message is determined and not handed over. Set only below the limit of
+    /// outstanding messages.
     next_known: bool,
-    /// How many bursts have been reported as complete.
+    /// Number of bursts that have been reported as complete.
     bursts_reported: u64,
-    /// The bursts after those, in order.
+    /// The bursts that have not been reported, in order.
     bursts: VecDeque<Burst>,
 }
 
 impl Asker {
-    /// The process of `node`, which has this partner or any of the targets. Streams are made by the
-    /// use that they are of.
+    /// Return the process of `node`. It sends to `partner`, or without one to random `targets`.
+    /// `stream` makes a random stream for each named use, such as "arrival".
     pub(super) fn new(
         node: u32,
         partner: Option<u32>,
@@ -113,7 +116,7 @@ impl Asker {
     ) -> Self {
         Self {
             client: Client::new(stream("arrival"), stream("size")),
-            to: To::new(node, partner, targets, stream("destination")),
+            to: Destination::new(node, partner, targets, stream("destination")),
             operation: stream("operation"),
             under_way: 0,
             next_known: false,
@@ -122,10 +125,10 @@ impl Asker {
         }
     }
 
-    /// Its first messages: all of a closed loop, else one.
+    /// Pass the first messages to `give`: all outstanding ones of a closed loop, else one.
     pub(super) fn begin(&mut self, asks: &Asks, mut give: impl FnMut(Next)) {
         let first = match asks.asking {
-            Asking::Closed { .. } => asks.loops(),
+            Asking::Closed { .. } => asks.closed_messages(),
             _ => 1,
         };
         for _ in 0..first {
@@ -134,11 +137,12 @@ impl Asker {
         self.next_known = true;
     }
 
-    /// A message has been handed over at `now`. Its next, if it is to be known now.
+    /// Record that a message was handed over at `now`. Return the next message if it can be
+    /// determined already.
     #[inline]
     pub(super) fn handed(&mut self, asks: &Asks, now: Cycles) -> Option<Next> {
         self.under_way += 1;
-        // A closed loop asks when one is complete.
+        // A closed loop generates its next message at a completion.
         if asks.outstanding == Outstanding::ONE || matches!(asks.asking, Asking::Closed { .. }) {
             return None;
         }
@@ -146,8 +150,9 @@ impl Asker {
         self.next_known.then(|| self.next(asks, now))
     }
 
-    /// Take note that a message of burst number `burst`, requested at `asked`, is complete at `now`. Report each burst
-    /// that ends with it to `ended`: its number, start and end. Return the next message if it is known now.
+    /// Record that a message of burst number `burst`, generated at `asked`, is complete at `now`.
+    /// Call `ended` with number, start and end of each burst that this completes. Return the next
+    /// message if it is determined now.
     #[inline]
     pub(super) fn completed(
         &mut self,
@@ -161,30 +166,36 @@ impl Asker {
             self.client.completed(asked);
         }
         if asks.burst().is_some() {
-            self.note_burst(burst, now, ended);
+            self.record_in_burst(burst, now, ended);
         }
         let follows = closed || asks.outstanding == Outstanding::ONE || !self.next_known;
-        // One message after another is not counted.
+        // With a limit of one, `handed` need not be called, so the count may be 0 already.
         self.under_way = self.under_way.saturating_sub(1);
         self.next_known |= follows;
         follows.then(|| self.next(asks, now))
     }
 
-    fn note_burst(&mut self, burst: u64, now: Cycles, mut ended: impl FnMut(u64, Cycles, Cycles)) {
+    /// Record that a message of a burst is complete, and report bursts to `ended` in their order.
+    fn record_in_burst(
+        &mut self,
+        burst: u64,
+        now: Cycles,
+        mut ended: impl FnMut(u64, Cycles, Cycles),
+    ) {
         let at = (burst - self.bursts_reported) as usize;
-        let of = &mut self.bursts[at];
-        of.left -= 1;
-        of.end = of.end.max(now);
-        while let Some(&first) = self.bursts.front().filter(|burst| burst.left == 0) {
+        let open = &mut self.bursts[at];
+        open.incomplete -= 1;
+        open.end = open.end.max(now);
+        while let Some(&first) = self.bursts.front().filter(|burst| burst.incomplete == 0) {
             self.bursts.pop_front();
             ended(self.bursts_reported, first.start, first.end);
             self.bursts_reported += 1;
         }
     }
 
-    /// The next message, at `now` or later.
+    /// Draw the next message, which starts at `now` or later.
     fn next(&mut self, asks: &Asks, now: Cycles) -> Next {
-        let asked = self.client.next(&asks.asking, now, asks.loops());
+        let asked = self.client.next(&asks.asking, now, asks.closed_messages());
         let mut last = false;
         if let Some(messages) = asks.burst() {
             last = asked.place + 1 == messages;
@@ -192,7 +203,7 @@ impl Asker {
                 self.bursts.push_back(Burst {
                     start: asked.asked,
                     end: 0,
-                    left: messages,
+                    incomplete: messages,
                 });
             }
         }
@@ -214,18 +225,18 @@ impl Asker {
         }
     }
 
-    /// As [`Client::asked_and_next`].
+    /// Forward to [`Client::asked_and_next`].
     #[inline]
     pub(super) fn asked_and_next(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
         self.client.asked_and_next(&asks.asking, now)
     }
 
-    /// Return for how long each message of a closed loop has been asked for and not complete.
+    /// Return the age of each incomplete message of a closed loop that was generated by `now`.
     pub(super) fn open_messages(&self, now: Cycles) -> impl Iterator<Item = Cycles> {
         self.client.open(now)
     }
 
-    /// Return the number of the first burst that is not complete, and the start of that and of all later ones.
+    /// Return the number of the first incomplete burst, and the starts of this and all later bursts.
     pub(super) fn open_bursts(&self) -> (u64, impl Iterator<Item = Cycles> + '_) {
         let starts = self.bursts.iter().map(|burst| burst.start);
         (
@@ -236,9 +247,9 @@ impl Asker {
 }
 
 #[derive(Debug, Clone)]
-enum To {
+enum Destination {
     One(u32),
-    /// Any of the targets but this one.
+    /// Any of the targets except number `own`.
     Any {
         draw: Uniform,
         own: Option<u32>,
@@ -246,7 +257,7 @@ enum To {
     },
 }
 
-impl To {
+impl Destination {
     fn new(node: u32, partner: Option<u32>, targets: &[u32], stream: Stream) -> Self {
         if let Some(partner) = partner {
             return Self::One(partner);

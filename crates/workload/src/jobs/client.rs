@@ -1,4 +1,4 @@
-//! Clients: what they ask for in time, or one after another.
+//! Clients: the times and sizes of the messages that they generate.
 
 use crate::gaps::Gaps;
 use crate::jobs::spec::{Arrivals, Sizes, Spread};
@@ -6,24 +6,24 @@ use isthmus_kernel::{Cycles, Gap, Stream};
 use isthmus_units::Time;
 use std::collections::VecDeque;
 
-/// Ticks, as an exact number.
+/// Return `time` in ticks, without rounding.
 pub(super) fn ticks(time: Time, tick: Time) -> f64 {
     time.ps() as f64 / tick.ps() as f64
 }
 
-/// When clients of one job ask.
+/// Arrival process of the messages of each client of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Asking {
-    /// At random or equal gaps of this mean in ticks.
+    /// Random or equal gaps with this mean in ticks.
     Open { mean: f64, gaps: Gaps },
-    /// At every multiple of so many ticks, so many messages at once.
+    /// `messages` messages at every multiple of `period` ticks.
     Bursts { period: f64, messages: u64 },
-    /// A pause of this mean in ticks after a message is complete.
+    /// A pause with mean `think`, in ticks, after each completion of a message.
     Closed { think: f64, spread: Spread },
 }
 
 impl Asking {
-    /// The arrivals of messages of these sizes.
+    /// Return the process `arrivals` for messages of these sizes.
     pub(super) fn new(arrivals: Arrivals, sizes: Sizes, tick: Time) -> Self {
         match arrivals {
             Arrivals::Open { load, gaps } => {
@@ -41,32 +41,31 @@ impl Asking {
     }
 }
 
-/// A message that a client asks for.
+/// A message that a client has generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// When it was asked for.
+    /// Time at which it was generated.
     pub(super) asked: Cycles,
-    /// When it may begin.
+    /// Earliest time at which it may be handed over.
     pub(super) time: Cycles,
-    /// Its place in its burst.
+    /// Its index in its burst, from 0.
     pub(super) place: u64,
 }
 
-/// One process that asks for messages.
+/// One process that generates messages.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     arrival: Stream,
     size: Stream,
     gap: Gap,
-    rest: Gap,
-    /// Messages asked for and not handed over, by arrival: its time, how many of its messages are left,
-    /// and how many it has.
+    size_gap: Gap,
+    /// Arrivals with messages that are not handed over: time, remaining messages and all messages.
     waiting: VecDeque<(Cycles, u64, u64)>,
-    /// Messages asked for, up to and with the last arrival that was drawn.
+    /// Number of messages generated, up to and including the last arrival.
     drawn: u64,
-    /// The last arrival that was drawn, and its messages.
+    /// Time and number of messages of the last arrival that was drawn.
     last: Option<(Cycles, u64)>,
-    /// Of a closed loop, the times for which messages have been asked that are not complete, in order.
+    /// Generation times of the incomplete messages of a closed loop, ascending.
     open: VecDeque<Cycles>,
 }
 
@@ -76,7 +75,7 @@ impl Client {
             arrival,
             size,
             gap: Gap::default(),
-            rest: Gap::default(),
+            size_gap: Gap::default(),
             waiting: VecDeque::new(),
             drawn: 0,
             last: None,
@@ -84,8 +83,8 @@ impl Client {
         }
     }
 
-    /// The next message, at `now` or later. A closed loop, which keeps `loops` messages going, has no
-    /// pause before the first of each.
+    /// Return the next message, which starts at `now` or later. A closed loop does not pause before
+    /// its first `loops` messages.
     pub(super) fn next(&mut self, asking: &Asking, now: Cycles, loops: u64) -> Asked {
         if let Asking::Closed { think, spread } = *asking {
             let time = match self.drawn < loops {
@@ -122,7 +121,7 @@ impl Client {
         }
     }
 
-    /// The next pause of a closed loop. Equal ones are whole ticks, all alike.
+    /// Draw the next pause of a closed loop. A fixed pause is rounded to whole ticks.
     fn pause(&mut self, mean: f64, spread: Spread) -> Cycles {
         match spread {
             Spread::Fixed => mean.round() as Cycles,
@@ -130,11 +129,13 @@ impl Client {
         }
     }
 
-    fn note(&mut self, time: Cycles, messages: u64) {
+    /// Record an arrival of `messages` messages at `time`.
+    fn record_arrival(&mut self, time: Cycles, messages: u64) {
         self.drawn += messages;
         self.last = Some((time, messages));
     }
 
+    /// Draw the next arrival and append its messages to the waiting ones.
     fn draw_arrival(&mut self, asking: &Asking) {
         let (time, messages) = match *asking {
             Asking::Open { mean, gaps } => {
@@ -151,11 +152,11 @@ impl Client {
             }
             Asking::Closed { .. } => unreachable!("a closed loop has no arrivals"),
         };
-        self.note(time, messages);
+        self.record_arrival(time, messages);
         self.waiting.push_back((time, messages, messages));
     }
 
-    /// A message of a closed loop that was asked for at this time is complete.
+    /// Record that a message of a closed loop, generated at time `asked`, is complete.
     #[inline]
     pub(super) fn completed(&mut self, asked: Cycles) {
         if let Ok(at) = self.open.binary_search(&asked) {
@@ -163,20 +164,20 @@ impl Client {
         }
     }
 
-    /// Return for how long each message of a closed loop has been asked for and not complete.
+    /// Return the age of each incomplete message of a closed loop that was generated by `now`.
     pub(super) fn open(&self, now: Cycles) -> impl Iterator<Item = Cycles> {
         self.open
             .iter()
             .filter_map(move |&asked| now.checked_sub(asked))
     }
 
-    /// Return how many messages have been asked for by `now`, and when the next one is; none in a closed loop, where this
-    /// depends on completions. `now` must not go back from call to call.
+    /// Return the number of messages generated by `now` and the time of the next one. In a closed
+    /// loop this time depends on completions and is `None`. `now` must not decrease from call to call.
     #[inline]
     pub(super) fn asked_and_next(&mut self, asking: &Asking, now: Cycles) -> (u64, Option<Cycles>) {
         if let Asking::Closed { .. } = asking {
-            let come = self.open.partition_point(|&time| time <= now);
-            return (self.drawn - (self.open.len() - come) as u64, None);
+            let generated = self.open.partition_point(|&time| time <= now);
+            return (self.drawn - (self.open.len() - generated) as u64, None);
         }
         loop {
             if let Some((time, messages)) = self.last
@@ -188,20 +189,20 @@ impl Client {
         }
     }
 
-    /// Return when each burst was asked for of which no message has been handed over.
+    /// Return the start of each burst of which no message has been handed over.
     pub(super) fn waiting_bursts(&self) -> impl Iterator<Item = Cycles> + '_ {
         let whole = self.waiting.iter().filter(|(_, left, all)| left == all);
         whole.map(|&(time, ..)| time)
     }
 
-    /// The size of the next message, at least a byte.
+    /// Draw the size of the next message in bytes, at least 1.
     pub(super) fn size(&mut self, sizes: Sizes) -> u64 {
         let mean = sizes.mean.get();
         match sizes.spread {
             Spread::Fixed => mean,
             spread => {
                 let lengths = Gaps::from(spread);
-                let drawn = lengths.next(mean as f64, &mut self.rest, &mut self.size);
+                let drawn = lengths.next(mean as f64, &mut self.size_gap, &mut self.size);
                 drawn.max(1)
             }
         }

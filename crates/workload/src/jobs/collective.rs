@@ -1,28 +1,29 @@
-//! Steps of collective operations: what each rank sends, and how many messages it waits for.
+//! Steps of collective operations: the messages that each rank sends, and the number it waits for.
 
 use crate::jobs::spec::{AllReduce, Listed, ListedTo};
 
 /// The steps of one round, the same for all members of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// Step s: to the rank s + 1 ahead.
+    /// In step s each rank sends to the rank s + 1 ahead.
     AllToAll { ranks: u32, bytes: u64 },
-    /// Always to the next rank.
+    /// Each rank always sends to the next rank.
     Ring { ranks: u32, bytes: u64 },
-    /// Ranks from `core` on hand their vector to rank - core first, and get the result last.
+    /// Ranks below `core`, a power of two, exchange vectors. In an extra first step each higher rank
+    /// sends its vector to rank - core. In an extra last step it receives the result from there.
     RecursiveDoubling { ranks: u32, core: u32, bytes: u64 },
-    /// One step: to the neighbours of each rank.
+    /// One step: each rank sends to its neighbours.
     Neighbours { of: Vec<Vec<u32>>, bytes: u64 },
-    /// One step: by rank the messages that it sends, each so often, and how many it waits for.
+    /// One step: for each rank, the messages that it sends and the number of messages it waits for.
     Listed {
         sends: Vec<Vec<Sends>>,
         awaited: Vec<u32>,
-        /// Whether they go to servers, which count after the ranks.
+        /// Whether messages go to servers. Servers are numbered after the ranks.
         to_servers: bool,
     },
 }
 
-/// Messages to one place: where, how long and how many.
+/// Messages to one receiver: its number, their length and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sends {
     to: u32,
@@ -83,7 +84,7 @@ impl Plan {
         }
     }
 
-    /// Whether messages go to servers, so that no rank waits for any.
+    /// Return whether messages go to servers, so that no rank waits for any.
     pub(super) fn to_servers(&self) -> bool {
         matches!(
             self,
@@ -94,12 +95,12 @@ impl Plan {
         )
     }
 
-    /// Whether a round begins at all ranks at once, when all have ended the one before.
+    /// Return whether all ranks start a round together, when all of them have ended the one before.
     pub(super) fn together(&self) -> bool {
         matches!(self, Self::Listed { .. })
     }
 
-    /// Number of steps of a round.
+    /// Return the number of steps of a round.
     pub(super) fn steps(&self) -> u64 {
         match self {
             Self::AllToAll { ranks, .. } => u64::from(ranks - 1),
@@ -111,8 +112,8 @@ impl Plan {
         }
     }
 
-    /// Messages of a rank that need no other's, at most: those of all steps of a round where none needs the one
-    /// before, else those of one step.
+    /// Return the largest number of messages that a rank can send without waiting for another rank:
+    /// those of all steps of a round if no step needs the data of an earlier one, else of one step.
     pub(super) fn at_once(&self) -> u64 {
         match self {
             Self::AllToAll { .. } => self.steps(),
@@ -126,7 +127,7 @@ impl Plan {
         }
     }
 
-    /// Length of a message: of every one, or their mean.
+    /// Return the length of each message in bytes, or the mean if they differ.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::AllToAll { bytes, .. }
@@ -145,7 +146,7 @@ impl Plan {
     }
 
     /// Call `emit` with the receiver and the length of each message that `rank` sends in `step`. Return
-    /// how many messages it waits for.
+    /// the number of messages that it waits for.
     pub(super) fn step(&self, rank: u32, step: u64, emit: &mut impl FnMut(u32, u64)) -> u32 {
         if let Self::Listed { sends, awaited, .. } = self {
             for to in &sends[rank as usize] {
@@ -155,7 +156,7 @@ impl Plan {
         }
         let bytes = self.bytes();
         let mut send = |to| emit(to, bytes);
-        // Steps of a round are fewer than 2^33, and less than the ranks where they are cast.
+        // A round has fewer than 2^33 steps. Where `step` is cast to u32, it is less than `ranks`.
         match self {
             Self::AllToAll { ranks, .. } => {
                 send((rank + 1 + step as u32) % ranks);
@@ -197,7 +198,7 @@ impl Plan {
     }
 }
 
-/// The neighbours of `rank` in each dimension, none twice.
+/// Return the neighbours of `rank` in all dimensions, without duplicates.
 fn neighbours(grid: &[u32], wrap: bool, rank: u32) -> Vec<u32> {
     let mut found = Vec::with_capacity(2 * grid.len());
     let mut stride = 1;
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_waits_for_what_is_sent_to_it() {
+    fn each_rank_waits_for_its_messages() {
         for (ranks, plan) in plans() {
             for step in 0..plan.steps() {
                 let mut sent: BTreeMap<u32, u32> = BTreeMap::new();
@@ -272,7 +273,7 @@ mod tests {
         }
     }
 
-    /// The ranks whose data each rank has after one round, directly or not: a bit each.
+    /// Return for each rank a bit mask of the ranks whose data it has, directly or not, after a round.
     fn reached(ranks: u32, plan: &Plan) -> Vec<u128> {
         let mut known: Vec<u128> = (0..ranks).map(|rank| 1 << rank).collect();
         for step in 0..plan.steps() {

@@ -5,10 +5,10 @@ use crate::jobs::spec::{
 };
 use thiserror::Error;
 
-/// Why jobs do not fit on a machine. A job is given by its index in the list.
+/// Reason why jobs do not fit on a machine. Jobs are identified by their index in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// A server that is not there.
+    /// A server node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     ServerOutside {
         /// The server.
@@ -16,24 +16,24 @@ pub enum LayoutError {
         /// Nodes of the machine.
         nodes: u32,
     },
-    /// More servers than nodes, or none where a number of them is asked for.
+    /// A number of servers that is zero or exceeds the number of nodes.
     #[error("{count} servers on {nodes} nodes")]
     ServerCount {
-        /// How many are asked for.
+        /// Requested number of servers.
         count: u32,
         /// Nodes of the machine.
         nodes: u32,
     },
-    /// Distributed servers in one place.
+    /// Distributed servers with a stride of zero.
     #[error("servers at a distance of 0 are one")]
     NoStride,
-    /// A server twice.
+    /// A server that is listed twice.
     #[error("server {node} is listed twice")]
     ServerTwice {
         /// The server.
         node: u32,
     },
-    /// A node of a job that is not there.
+    /// A node of a job that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     NodeOutside {
         /// The job.
@@ -43,7 +43,7 @@ pub enum LayoutError {
         /// Nodes of the machine.
         nodes: u32,
     },
-    /// A node twice in one job.
+    /// A node that is listed twice in one job.
     #[error("node {node} is listed twice")]
     NodeTwice {
         /// The job.
@@ -51,7 +51,7 @@ pub enum LayoutError {
         /// The node.
         node: u32,
     },
-    /// A job on a server that the mapping keeps to itself.
+    /// A job on a server node, which the mapping reserves.
     #[error("node {node} is an I/O server, which a dedicated mapping keeps free of jobs")]
     OnServer {
         /// The job.
@@ -59,43 +59,43 @@ pub enum LayoutError {
         /// The server.
         node: u32,
     },
-    /// Two jobs on one node that the mapping keeps to one.
+    /// Two jobs on one node, where the mapping allows only one.
     #[error("node {node} belongs to another job already, which a dedicated mapping forbids")]
     Overlap {
         /// The job that has the node.
         first: usize,
-        /// The job that has it as well.
+        /// The other job that lists the node.
         job: usize,
         /// The node.
         node: u32,
     },
-    /// A part number that is not there, or parts of nothing.
+    /// A part number that does not exist.
     #[error("there is no part {part} of {of}")]
     NoPart {
         /// The job.
         job: usize,
-        /// The part asked for.
+        /// Requested part.
         part: u32,
-        /// How many there are.
+        /// Number of parts.
         of: u32,
     },
-    /// A job with too few nodes for what it does.
+    /// A job with too few nodes for its traffic.
     #[error("{nodes} nodes are too few; it needs {needed}")]
     TooFewNodes {
         /// The job.
         job: usize,
-        /// Its nodes that take part.
+        /// Number of its nodes that take part.
         nodes: usize,
-        /// The least number.
+        /// Smallest valid number.
         needed: usize,
     },
-    /// A job that writes to servers where there are none.
+    /// A job that uses I/O servers on a machine without any.
     #[error("there are no I/O servers")]
     NoServers {
         /// The job.
         job: usize,
     },
-    /// A hot node that is not there.
+    /// A hot node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     HotNodeOutside {
         /// The job.
@@ -105,7 +105,7 @@ pub enum LayoutError {
         /// Nodes of the machine.
         nodes: u32,
     },
-    /// A grid of another size than the job.
+    /// A grid whose size differs from the number of nodes of the job.
     #[error("a grid of {grid} nodes for a job of {nodes}")]
     Grid {
         /// The job.
@@ -115,37 +115,37 @@ pub enum LayoutError {
         /// Nodes of the job.
         nodes: usize,
     },
-    /// Nodes that would send to themselves.
+    /// An offset that makes each node its own partner.
     #[error("an offset of {offset} leads each of {nodes} nodes to itself")]
     ToItself {
         /// The job.
         job: usize,
-        /// From a node to its partner.
+        /// Offset from a rank to its partner's rank.
         offset: u32,
-        /// Its nodes.
+        /// Number of its nodes.
         nodes: usize,
     },
-    /// A listed message from or to a rank that is not there.
+    /// A listed message from or to a rank that does not exist.
     #[error("there is no rank {rank}; the job has {nodes} nodes")]
     RankOutside {
         /// The job.
         job: usize,
         /// The rank.
         rank: u32,
-        /// Its nodes.
+        /// Number of its nodes.
         nodes: usize,
     },
-    /// A listed message to a server that is not there.
+    /// A listed message to a server that does not exist.
     #[error("there is no server {server}; there are {servers} I/O servers")]
     NoSuchServer {
         /// The job.
         job: usize,
-        /// The server, by its place.
+        /// Index of the server.
         server: u32,
-        /// How many there are.
+        /// Number of I/O servers.
         servers: usize,
     },
-    /// A listed message to the node that it is from.
+    /// A listed message whose receiver is its sender.
     #[error("a message of rank {rank} goes to its own node")]
     ToOwnNode {
         /// The job.
@@ -153,18 +153,18 @@ pub enum LayoutError {
         /// The sender.
         rank: u32,
     },
-    /// A node without a partner.
+    /// An odd number of nodes, so that one has no partner.
     #[error("{nodes} nodes do not make pairs")]
     OddNodes {
         /// The job.
         job: usize,
-        /// Its nodes.
+        /// Number of its nodes.
         nodes: usize,
     },
 }
 
 impl LayoutError {
-    /// The job that does not fit; `None` if the servers do not.
+    /// Return the job that does not fit, or `None` if the servers do not fit.
     pub fn job(&self) -> Option<usize> {
         match *self {
             Self::ServerOutside { .. }
@@ -189,7 +189,7 @@ impl LayoutError {
     }
 }
 
-/// Where everything runs.
+/// The nodes of all servers and jobs.
 ///
 /// ```
 /// use isthmus_workload::Outstanding;
@@ -222,26 +222,26 @@ impl LayoutError {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The I/O servers, ascending or as listed; beyond the nodes, if they are apart.
+    /// The I/O servers, ascending or as listed. Servers that are not nodes have the next numbers.
     pub servers: Vec<u32>,
-    /// For each job its nodes in the order of their ranks.
+    /// The nodes of each job in the order of their ranks.
     pub jobs: Vec<Vec<u32>>,
 }
 
 impl Layout {
-    /// The nodes of servers and jobs on a machine of `nodes` nodes.
+    /// Return the nodes of servers and jobs on a machine of `nodes` nodes.
     ///
     /// # Errors
-    /// Nodes that are not there or twice, what a dedicated mapping forbids, and jobs whose nodes
-    /// cannot do what the job does. Jobs that are not active are checked as well.
+    /// If a node does not exist or is listed twice, a dedicated mapping is violated, or the nodes of a
+    /// job do not suit its traffic. Inactive jobs are checked as well.
     pub fn new(traffic: &JobsTraffic, nodes: u32) -> Result<Self, LayoutError> {
         let servers = servers(&traffic.servers, nodes)?;
-        let mut use_of = Uses::new(nodes, traffic.mapping, &servers);
+        let mut uses = Uses::new(nodes, traffic.mapping, &servers);
         let mut jobs = Vec::with_capacity(traffic.jobs.len());
         for (number, job) in traffic.jobs.iter().enumerate() {
-            let listed = use_of.nodes_of(number, &job.nodes)?;
+            let listed = uses.nodes_of(number, &job.nodes)?;
             check_traffic(number, job, &listed, &servers, nodes)?;
-            use_of.occupy(number, &listed)?;
+            uses.occupy(number, &listed)?;
             jobs.push(listed);
         }
         Ok(Self { servers, jobs })
@@ -291,12 +291,12 @@ fn servers(servers: &Servers, nodes: u32) -> Result<Vec<u32>, LayoutError> {
     }
 }
 
-/// Which node serves whom.
+/// Record of the role of each node while the layout is built.
 struct Uses {
     mapping: Mapping,
     is_server: Vec<bool>,
     job: Vec<Option<usize>>,
-    /// The job that has listed a node last.
+    /// For each node, the last job that listed it.
     listed_by: Vec<Option<usize>>,
 }
 
@@ -328,7 +328,7 @@ impl Uses {
                 }
                 let available: Vec<u32> = available().collect();
                 let cut = |part: u32| {
-                    // No more than the number of nodes, so that it fits.
+                    // The result is at most the number of nodes, so it fits into usize.
                     (available.len() as u64 * u64::from(part) / u64::from(of)) as usize
                 };
                 Ok(available[cut(part - 1)..cut(part)].to_vec())
@@ -364,7 +364,7 @@ impl Uses {
     }
 }
 
-/// Whether these nodes can do what the job does.
+/// Check whether these nodes suit the traffic of the job.
 fn check_traffic(
     number: usize,
     job: &Job,
@@ -438,7 +438,7 @@ fn check_traffic(
     }
 }
 
-/// Every message must have a sender and another node that it goes to.
+/// Check that every listed message has an existing sender and a different, existing receiver.
 fn check_listed(
     job: usize,
     messages: &[Listed],
@@ -474,7 +474,7 @@ fn check_listed(
     Ok(())
 }
 
-/// Somebody must have a server other than itself.
+/// Check that at least one node has a server other than itself.
 fn check_clients(job: usize, nodes: &[u32], servers: &[u32]) -> Result<(), LayoutError> {
     let clients = match servers {
         [] => return Err(LayoutError::NoServers { job }),

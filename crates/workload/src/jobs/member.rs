@@ -1,4 +1,4 @@
-//! One rank of a collective operation on its way through the rounds.
+//! One rank of a collective operation and its progress through the rounds.
 
 use crate::Outstanding;
 use crate::jobs::collective::Plan;
@@ -8,35 +8,35 @@ use std::collections::VecDeque;
 /// A message that a rank sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// When it was asked for.
+    /// Time at which it was generated.
     pub(super) asked: Cycles,
-    /// When it is handed over.
+    /// Time at which it is handed over.
     pub(super) time: Cycles,
     /// The receiver's rank.
     pub(super) to: u32,
     /// Its length.
     pub(super) bytes: u64,
-    /// Its step, counted over all rounds.
+    /// Number of its step, counted over all rounds.
     pub(super) step: u64,
 }
 
-/// What the steps of a plan have in common that is not in the plan.
+/// Limits and times that all steps of a plan share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Between two rounds.
+    /// Pause between two rounds.
     pub(super) pause: Cycles,
-    /// Time of the processor that each message takes before it is handed over.
+    /// Processor time for each message before it is handed over.
     overhead: Cycles,
-    /// Whether a round begins at all ranks at once.
+    /// Whether all ranks start a round together.
     pub(super) together: bool,
-    /// Steps of a round that may be under way.
+    /// Largest number of steps of a round that may be under way.
     steps: u32,
-    /// Messages that may be.
+    /// Limit on the messages under way.
     messages: Outstanding,
 }
 
 impl Pace {
-    /// That of a plan of which a rank may have so many messages under way.
+    /// Return the limits and times of `plan`, where a rank may have `outstanding` messages under way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
@@ -44,14 +44,14 @@ impl Pace {
         outstanding: Outstanding,
     ) -> Self {
         let (steps, messages) = match plan {
-            // A message to each of the others, none of which needs another one.
+            // A rank sends one message to each other rank; no message depends on another.
             Plan::AllToAll { .. } => (
                 outstanding.limit().unwrap_or(u32::MAX),
                 Outstanding::Unlimited,
             ),
-            // One step, of several messages.
+            // One step with several messages.
             Plan::Neighbours { .. } | Plan::Listed { .. } => (1, outstanding),
-            // Each step sends what the one before has brought.
+            // Each step sends data that the previous step received.
             Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
         };
         Self {
@@ -63,7 +63,7 @@ impl Pace {
         }
     }
 
-    /// Whether what a rank does next depends on which of several messages is complete first.
+    /// Return whether the next step of a rank depends on which of several messages completes first.
     pub(super) fn several(&self) -> bool {
         self.steps > 1 || self.messages.limit().is_some_and(|most| most > 1)
     }
@@ -72,20 +72,20 @@ impl Pace {
 /// A round that a rank has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    /// Counted from 0.
+    /// Number of the round, from 0.
     pub(super) number: u64,
-    /// When it started.
+    /// Time at which it started.
     pub(super) start: Cycles,
-    /// When it ended.
+    /// Time at which it ended.
     pub(super) end: Cycles,
 }
 
 /// A step that has started.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Own messages that are not complete.
+    /// Number of the rank's own messages that are not complete.
     unsent: u32,
-    /// Messages that have not come in.
+    /// Number of messages from others that have not arrived.
     awaited: u32,
 }
 
@@ -95,50 +95,52 @@ impl Step {
     }
 }
 
-/// One rank.
+/// State of one rank.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Member {
-    /// Steps before this one are done, counted over all rounds.
+    /// Number of the first step that is not removed as done, counted over all rounds.
     first: u64,
-    /// Steps from that on that have started.
+    /// Steps that have started, from `first` on.
     started: VecDeque<Step>,
-    /// How many of the started steps are not done.
+    /// Number of started steps that are not done.
     unfinished: u32,
-    /// Messages that have come in early: for the first step that has not started, the next and so on.
+    /// Numbers of messages that arrived early: for the first step that has not started, the next etc.
     early: VecDeque<u32>,
-    /// Messages asked for and not handed over, as they will be.
+    /// Messages that are generated and not handed over, in order.
     waiting: VecDeque<Sent>,
-    /// Messages handed over and not complete.
+    /// Number of messages that were handed over and are not complete.
     under_way: u32,
-    /// When the last that it waited for was there.
+    /// Time of the latest completion or arrival that the rank waited for.
     ready: Cycles,
-    asked: u64,
-    /// The last time at which it asked, and for how many messages.
+    /// Number of messages generated so far.
+    generated: u64,
+    /// Time and number of messages of the last generation.
     last: (Cycles, u64),
-    /// When its present round began.
+    /// Start of the present round.
     round: Cycles,
-    /// When its processor has done with the last message that was handed over.
+    /// Time from which the processor is free: the last message has been handed over.
     free: Cycles,
-    /// Whether it has ended a round and waits until all have.
-    held: bool,
+    /// Whether the rank has ended a round and waits until all ranks have.
+    waits_for_all: bool,
 }
 
 impl Member {
-    /// One of its own messages, of step `step`, is complete. Whether it may go on.
+    /// Record that one of the rank's own messages, of step `step`, is complete. Return whether the
+    /// rank may continue.
     pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
         self.under_way -= 1;
         self.ready = self.ready.max(now);
-        self.change(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
+        self.update_step(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
     }
 
-    /// A message of step `step` has come in. Whether it may go on.
+    /// Record the arrival of a message of step `step`. Return whether the rank may continue.
     pub(super) fn arrived(&mut self, now: Cycles, step: u64) -> bool {
         self.ready = self.ready.max(now);
         let next = self.first + self.started.len() as u64;
         if step < next {
-            return self.change(step, |step| step.awaited -= 1);
+            return self.update_step(step, |step| step.awaited -= 1);
         }
-        // At most a round ahead of this rank, since others wait for its messages in turn.
+        // Senders are at most a round ahead of this rank, since they wait for its messages in turn.
         let ahead = (step - next) as usize;
         if self.early.len() <= ahead {
             self.early.resize(ahead + 1, 0);
@@ -148,7 +150,7 @@ impl Member {
     }
 
     /// Apply `note` to a step that has started. Return whether that completes the step.
-    fn change(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
+    fn update_step(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
         let step = &mut self.started[(step - self.first) as usize];
         note(step);
         let done = step.is_done();
@@ -156,15 +158,15 @@ impl Member {
         done
     }
 
-    /// All have ended the round: it begins the next at `time`.
+    /// Start the next round at `time`, since all ranks have ended the present one.
     pub(super) fn release(&mut self, time: Cycles) {
-        self.held = false;
+        self.waits_for_all = false;
         self.ready = time;
         self.round = time;
     }
 
-    /// Start all steps and hand over all messages that it may. Report each round that has ended to
-    /// `end`.
+    /// Start all steps and hand over all messages that the limits allow. Report each round that has
+    /// ended to `end`.
     pub(super) fn go_on(
         &mut self,
         plan: &Plan,
@@ -173,7 +175,7 @@ impl Member {
         mut send: impl FnMut(Sent),
         mut end: impl FnMut(Round),
     ) {
-        if self.held {
+        if self.waits_for_all {
             return;
         }
         let steps = plan.steps();
@@ -189,25 +191,25 @@ impl Member {
                         end: time,
                     });
                     if pace.together {
-                        self.held = true;
+                        self.waits_for_all = true;
                         return;
                     }
                     time += pace.pause;
                     self.round = time;
                 }
             }
-            let mut asked = 0;
+            let mut generated = 0;
             loop {
                 let next = self.first + self.started.len() as u64;
                 let within = !next.is_multiple_of(steps) && self.unfinished < pace.steps;
                 if !(self.started.is_empty() || within && pace.steps > 1) {
                     break;
                 }
-                asked += self.begin(plan, rank, next, time);
+                generated += self.begin(plan, rank, next, time);
             }
-            if asked > 0 {
-                self.asked += asked;
-                self.last = (time, asked);
+            if generated > 0 {
+                self.generated += generated;
+                self.last = (time, generated);
             }
             if !self.started.front().is_some_and(|step| step.is_done()) {
                 break;
@@ -217,7 +219,7 @@ impl Member {
             && let Some(next) = self.waiting.pop_front()
         {
             self.under_way += 1;
-            // A processor sees to one message after the other.
+            // A processor handles one message at a time.
             self.free = time.max(self.free) + pace.overhead;
             send(Sent {
                 time: self.free,
@@ -226,7 +228,7 @@ impl Member {
         }
     }
 
-    /// Start step number `step`, the next. Return how many messages it asks for.
+    /// Start the next step, number `step`. Return the number of messages that it generates.
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;
@@ -250,16 +252,16 @@ impl Member {
         unsent.into()
     }
 
-    /// The number of its present round and when that began, unless it waits for others to end one.
+    /// Return number and start of the present round, or `None` while the rank waits for others.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
-        (!self.held).then(|| (self.first / plan.steps(), self.round))
+        (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }
 
-    /// Messages that it has asked for by `now`.
+    /// Return the number of messages generated by `now`.
     pub(super) fn asked_by(&self, now: Cycles) -> u64 {
         match self.last {
-            (time, messages) if time > now => self.asked - messages,
-            _ => self.asked,
+            (time, messages) if time > now => self.generated - messages,
+            _ => self.generated,
         }
     }
 }

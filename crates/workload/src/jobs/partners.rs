@@ -1,13 +1,13 @@
-//! Fixed partners: which I/O server each client keeps to.
+//! Fixed partners: the I/O server of each client.
 
 use crate::jobs::spec::Destinations;
 
-/// Return the server of each client, so that no client has itself and every server has as many clients
-/// as any other, or one more or less; `None` for a client that is the only server, and for random
-/// destinations.
+/// Return the server of each client, or `None` for random destinations and for a client that is the
+/// only server. No client is its own server, and the numbers of clients of two servers differ by at
+/// most one.
 ///
-/// Client number i of n has server i mod S (interleaved) or i S / n (blocked) of S. Where that is
-/// the client itself, it changes places with the next one that leaves neither with itself.
+/// Client number i of n has server i mod S (interleaved) or i S / n (blocked) of S. If that is the
+/// client itself, it swaps servers with the next client such that neither is its own server.
 pub(super) fn partners(
     destinations: Destinations,
     clients: &[u32],
@@ -34,7 +34,7 @@ pub(super) fn partners(
         };
         match others.into_iter().find(fits) {
             Some(other) => chosen.swap(rank, other),
-            // All others have this server as well: there are fewer clients than servers.
+            // No client can swap: there are fewer clients than servers.
             None => chosen[rank] = (chosen[rank] + 1) % count,
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn partners(
 mod tests {
     use super::*;
 
-    /// Loads of the servers, and whether somebody has itself.
+    /// Return the number of clients of each server. Assert that no client is its own server.
     fn balance(destinations: Destinations, clients: &[u32], servers: &[u32]) -> Vec<usize> {
         let partners = partners(destinations, clients, servers);
         for (client, partner) in clients.iter().zip(&partners) {

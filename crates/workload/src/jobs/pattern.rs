@@ -1,4 +1,4 @@
-//! Who moves data with whom, whatever the time: what analysis needs to know of a job.
+//! Pairs of nodes that exchange data, independent of time: the input of analytic models.
 
 use crate::jobs::layout::Layout;
 use crate::jobs::roles::clients;
@@ -6,29 +6,29 @@ use crate::jobs::spec::{Job, Traffic};
 use isthmus_units::Time;
 use std::sync::Arc;
 
-/// A client and the nodes that its messages go to, or come from, each as often as the others.
+/// A client and its partners. All partners are equally likely for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partners {
-    /// Its node.
+    /// The node of the client.
     pub client: u32,
-    /// The nodes; its own may be among them and counts as none.
+    /// The nodes of the partners. The client's own node may be listed and must be ignored.
     pub others: Arc<[u32]>,
 }
 
-/// A client and one of the nodes that its messages go to, or come from.
+/// A client and one of its partners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The node of the client.
     pub client: u32,
-    /// The other, never the same.
+    /// The node of the partner, different from `client`.
     pub other: u32,
-    /// How many others the client has, each as often.
+    /// Number of partners of the client, all equally likely.
     pub of: usize,
 }
 
 impl Layout {
-    /// The clients of job number `job` of the traffic that this is the layout of; empty for
-    /// collective operations, in which no node sends on its own.
+    /// Return the clients of job number `number` and their partners. The result is empty for
+    /// collective operations, which have no clients.
     ///
     /// # Panics
     /// If there is no such job.
@@ -43,7 +43,7 @@ impl Layout {
         if collective {
             return Vec::new();
         }
-        // Times do not matter here, whatever they are counted in.
+        // The result does not depend on times, so any tick serves.
         let tick = Time::from_ps(1);
         let clients = clients(&job.traffic, &self.jobs[number], &self.servers, tick);
         let targets: Arc<[u32]> = clients.targets.as_slice().into();
@@ -57,7 +57,7 @@ impl Layout {
             .collect()
     }
 
-    /// The same pair by pair.
+    /// Return [`partners`](Self::partners) as pairs of a client and one partner.
     ///
     /// # Panics
     /// If there is no such job.

@@ -1,4 +1,4 @@
-//! Phases of jobs: the rounds of a collective operation, the checkpoints of a checkpoint.
+//! Phases of jobs: the rounds of a collective operation, or the checkpoints of a checkpoint job.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -6,33 +6,33 @@ use std::collections::VecDeque;
 /// A phase that all processes of a job have ended. It ends with the last of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
-    /// The job, by its place in the list of all jobs.
+    /// Index of the job in the list of all jobs.
     pub job: u32,
-    /// When the first of its processes started it: of a checkpoint, when it was due.
+    /// Time at which the first process started it. A checkpoint starts when it is due.
     pub start: Cycles,
-    /// When the last one ended it.
+    /// Time at which the last process ended it.
     pub end: Cycles,
 }
 
 /// The phases of one job that some processes have ended and others have not, the oldest first.
-/// Each process ends one after another.
+/// Each process ends its phases in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Phases {
     processes: u32,
     open: VecDeque<Open>,
-    /// Phases that have ended.
-    before: u64,
+    /// Number of phases that have ended.
+    ended: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Open {
     start: Cycles,
     end: Cycles,
-    left: u32,
+    running: u32,
 }
 
 impl Phases {
-    /// Of a job with so many processes.
+    /// Return the state of a job with `processes` processes before its first phase.
     pub(super) fn new(processes: u32) -> Self {
         Self {
             processes,
@@ -40,12 +40,12 @@ impl Phases {
         }
     }
 
-    /// How many processes there are.
+    /// Return the number of processes.
     pub(super) fn processes(&self) -> u32 {
         self.processes
     }
 
-    /// Take note that a process has ended phase `number`, counted from 0. Return start and end of the
+    /// Record that a process has ended phase `number`, counted from 0. Return start and end of the
     /// phase if it was the last process.
     pub(super) fn end(
         &mut self,
@@ -53,11 +53,11 @@ impl Phases {
         start: Cycles,
         end: Cycles,
     ) -> Option<(Cycles, Cycles)> {
-        let at = (number - self.before) as usize;
+        let at = (number - self.ended) as usize;
         let new = Open {
             start,
             end,
-            left: self.processes,
+            running: self.processes,
         };
         if self.open.len() <= at {
             self.open.resize(at + 1, new);
@@ -65,21 +65,21 @@ impl Phases {
         let phase = &mut self.open[at];
         phase.start = phase.start.min(start);
         phase.end = phase.end.max(end);
-        phase.left -= 1;
-        if phase.left > 0 {
+        phase.running -= 1;
+        if phase.running > 0 {
             return None;
         }
-        // Every process has ended all phases before this one, too.
-        self.before += 1;
+        // Every process has also ended all earlier phases.
+        self.ended += 1;
         self.open.pop_front().map(|phase| (phase.start, phase.end))
     }
 
-    /// Return the start of each phase that has not ended, the oldest first. `started` gives number and start of the
-    /// phases that single processes are in.
+    /// Return the start of each phase that has not ended, the oldest first. `started` yields number and
+    /// start of the present phase of each process.
     pub(super) fn open_since(&self, started: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
         let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.start).collect();
         for (number, time) in started {
-            let Some(at) = number.checked_sub(self.before) else {
+            let Some(at) = number.checked_sub(self.ended) else {
                 continue;
             };
             let at = at as usize;
@@ -104,7 +104,7 @@ mod tests {
             [5]
         );
         phases.end(0, 5, 60);
-        // One is in phase 1 since 60, the others still in phase 0.
+        // One process is in phase 1 since time 60, the others are still in phase 0.
         assert_eq!(
             phases.open_since([(0, 10), (1, 60), (0, 8)].into_iter()),
             [5, 60]

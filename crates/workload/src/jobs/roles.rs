@@ -1,5 +1,5 @@
-//! What each kind of traffic makes of the nodes of a job: members of a collective operation, or
-//! clients that ask on their own.
+//! Roles of the nodes of a job by its kind of traffic: members of a collective operation, or
+//! independent clients.
 
 use crate::jobs::client::{Asking, ticks};
 use crate::jobs::collective::Plan;
@@ -7,20 +7,21 @@ use crate::jobs::partners::partners;
 use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
 use isthmus_units::Time;
 
-/// What every client of a job does.
+/// Traffic settings of all clients of a job, and their nodes.
 pub(super) struct Clients {
     pub(super) asking: Asking,
     pub(super) sizes: Sizes,
     pub(super) read_ratio: f64,
-    /// Length of the last message of a burst.
+    /// Length of the last message of a burst, in bytes.
     pub(super) tail: u64,
-    /// Where messages go that have no fixed partner.
+    /// Receivers of messages of clients without a fixed partner.
     pub(super) targets: Vec<u32>,
-    /// Nodes of the processes, each with its partner if that is fixed.
+    /// Nodes of the processes, each with its fixed partner, if any.
     pub(super) nodes: Vec<(u32, Option<u32>)>,
 }
 
-/// The steps of a collective operation and the pause between its rounds; `None` for others.
+/// Return the steps of a collective operation and the pause between its rounds, or `None` for
+/// other traffic.
 pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     match traffic {
         Traffic::AllToAll { message, pause } => {
@@ -49,7 +50,7 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     }
 }
 
-/// Time of its processor that each message of a member of a collective operation takes.
+/// Return the processor time that a member of a collective operation spends on each message.
 pub(super) fn overhead(traffic: &Traffic) -> Time {
     match traffic {
         Traffic::Listed { overhead, .. } => *overhead,
@@ -57,7 +58,7 @@ pub(super) fn overhead(traffic: &Traffic) -> Time {
     }
 }
 
-/// What clients do that are no members of a collective operation.
+/// Return the clients of traffic that is not a collective operation.
 pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: Time) -> Clients {
     let writes = |asking, sizes| Clients {
         asking,

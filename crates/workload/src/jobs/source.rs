@@ -1,4 +1,4 @@
-//! Which message each process of each job sends next.
+//! Source of the messages of each process of each job.
 
 use crate::jobs::asker::{Asker, Asks, Next};
 use crate::jobs::client::ticks;
@@ -11,43 +11,44 @@ use crate::jobs::spec::{Job, JobsTraffic};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
 
-/// Which way the data of a message goes.
+/// Direction in which the data of a message moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// From the process to the other node.
     Write,
-    /// From the other node to the process, which has to ask for it.
+    /// From the other node to the process, which must send a request first.
     Read,
 }
 
 /// A message that a process wants to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    /// When the process hands it to its network interface, now or later.
+    /// Time at which the process hands the message to its network interface, now or later.
     pub time: Cycles,
-    /// When it was asked for; before `time` if it has waited for another one of its process.
+    /// Time at which the message was generated. Earlier than `time` if it waits for another message
+    /// of its process.
     pub asked: Cycles,
     /// The process.
     pub process: u32,
-    /// Its job, by its place in the list of all jobs.
+    /// Index of its job in the list of all jobs.
     pub job: u32,
     /// The node of the process.
     pub from: u32,
-    /// The node that it writes to or reads from, never its own.
+    /// The node that the process writes to or reads from, never its own.
     pub to: u32,
     /// Length in bytes; zero only for pings.
     pub bytes: u64,
-    /// Which way the data goes.
+    /// Direction of the data.
     pub operation: Operation,
-    /// The step of a collective operation that it belongs to, counted over all rounds, or the
-    /// checkpoint; else 0.
+    /// Number of the message's step of a collective operation, counted over all rounds, or of its
+    /// checkpoint. For other traffic 0.
     pub step: u64,
 }
 
 /// One process of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
-    /// The job, by its place in the list of all jobs.
+    /// Index of the job in the list of all jobs.
     pub job: u32,
     /// The node that it runs on.
     pub node: u32,
@@ -55,19 +56,22 @@ pub struct Process {
 
 /// The messages of all active jobs, process by process.
 ///
-/// Each job has one process on each of its nodes that sends at all; hot nodes, the second nodes of
-/// pings in one direction and servers without another server do not.
+/// Each job has one process on each of its nodes that sends. Hot nodes, the second nodes of pings
+/// in one direction and servers without another server do not send.
 ///
-/// Calling contract: [`begin`](Self::begin) once, then, for every demand,
-/// [`completed`](Self::completed) with the time at which it is complete at its process and, for a
-/// write, [`arrived`](Self::arrived) with that at which its last byte has come in. The caller may report
-/// a completion as soon as it is certain, ahead of its time, except for a process that is
-/// [`in_order`](Self::in_order). For a process that may have [`several`](Self::several) demands under
-/// way, it also reports each one that is [`handed`](Self::handed) over. Each call may add demands, none
-/// for a time before its own.
+/// Calling contract:
+/// - Call [`begin`](Self::begin) once.
+/// - For every demand, call [`completed`](Self::completed) with the time of its completion at its
+///   process. It may be called as soon as this time is known, except for a process that is
+///   [`in_order`](Self::in_order).
+/// - For every write, call [`arrived`](Self::arrived) with the time at which its last byte arrives.
+/// - For a process that may have [`several`](Self::several) demands under way, call
+///   [`handed`](Self::handed) for each demand that is handed over.
 ///
-/// Every process draws from streams of its own, named after its job and numbered by its node, so
-/// that a job asks for the same alone and beside others.
+/// Each call may add demands, with times not before its own.
+///
+/// Every process draws from its own random streams, named after its job and numbered by its node.
+/// So the messages of a job do not depend on the presence of other jobs.
 ///
 /// ```
 /// use isthmus_kernel::Streams;
@@ -105,7 +109,7 @@ pub struct Process {
 /// assert_eq!((first.from, first.to, first.bytes), (3, 8, 32));
 /// demands.clear();
 ///
-/// // Node 8 goes on when it has the half of node 3 and its own has been acknowledged.
+/// // Node 8 continues when it has the half of node 3 and its own half has been acknowledged.
 /// source.arrived(500, &first, &mut demands);
 /// assert!(demands.is_empty());
 /// source.completed(700, &second, &mut demands);
@@ -114,38 +118,38 @@ pub struct Process {
 /// ```
 #[derive(Debug, Clone)]
 pub struct JobsSource {
-    jobs: Vec<Runs>,
+    jobs: Vec<ActiveJob>,
     processes: Vec<Process>,
     states: Vec<State>,
-    /// Phases that have ended and have not been asked for.
+    /// Phases that have ended and were not returned by `ended_phases`.
     ended: Vec<Phase>,
 }
 
-/// An active job. Its processes follow one another, those of collectives by rank.
+/// An active job. Its processes have consecutive numbers; those of a collective are in rank order.
 #[derive(Debug, Clone)]
-struct Runs {
-    does: Does,
-    /// Its first process.
+struct ActiveJob {
+    behaviour: Behaviour,
+    /// Number of its first process.
     first: u32,
-    /// By node the process, for jobs that wait for messages.
+    /// Process on each node, for jobs that wait for messages.
     process_on: Vec<u32>,
-    /// Of jobs that have phases.
+    /// Progress of the phases of the job, if it has any.
     phases: Phases,
 }
 
 #[derive(Debug, Clone)]
-enum Does {
+enum Behaviour {
     Ask(Asks),
     Collect {
         plan: Plan,
         pace: Pace,
-        /// Of its ranks, and of the servers that it sends to behind them.
+        /// Nodes of its ranks, followed by the servers.
         nodes: Vec<u32>,
     },
 }
 
-impl Does {
-    /// Whether messages go to servers, which wait for nothing.
+impl Behaviour {
+    /// Return whether messages go to servers, which never wait for messages.
     fn to_servers(&self) -> bool {
         matches!(self, Self::Collect { plan, .. } if plan.to_servers())
     }
@@ -153,8 +157,8 @@ impl Does {
 
 #[derive(Debug, Clone)]
 struct State {
-    /// Its job among those that are active.
-    runs: u32,
+    /// Index of its job among the active jobs.
+    active: u32,
     kind: Kind,
 }
 
@@ -165,11 +169,11 @@ enum Kind {
 }
 
 impl JobsSource {
-    /// The active jobs of `traffic` on the nodes of `layout`, time counted in `tick`.
+    /// Return a source for the active jobs of `traffic` on the nodes of `layout`, with times in `tick`s.
     ///
     /// # Panics
-    /// If the layout is not one of this traffic, a load is zero, or a closed loop may have messages
-    /// without number under way.
+    /// If the layout does not belong to this traffic, a load is zero, or a closed loop has no limit on
+    /// its messages under way.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let mut source = Self {
             jobs: Vec::new(),
@@ -201,9 +205,9 @@ impl JobsSource {
         streams: Streams,
     ) {
         let first = self.processes.len() as u32;
-        let runs = self.jobs.len() as u32;
+        let active = self.jobs.len() as u32;
         let mut process_on = Vec::new();
-        let does = match plan(&job.traffic, nodes.len() as u32) {
+        let behaviour = match plan(&job.traffic, nodes.len() as u32) {
             Some((plan, pause)) => {
                 process_on =
                     vec![u32::MAX; nodes.iter().max().map_or(0, |&last| last as usize + 1)];
@@ -211,11 +215,11 @@ impl JobsSource {
                     process_on[node as usize] = process;
                     self.processes.push(Process { job: number, node });
                     let kind = Kind::Member(Member::default());
-                    self.states.push(State { runs, kind });
+                    self.states.push(State { active, kind });
                 }
                 let pause = ticks(pause, tick).round() as Cycles;
                 let overhead = ticks(overhead(&job.traffic), tick).round() as Cycles;
-                Does::Collect {
+                Behaviour::Collect {
                     pace: Pace::new(&plan, pause, overhead, job.outstanding),
                     plan,
                     nodes: nodes.iter().chain(servers).copied().collect(),
@@ -230,32 +234,32 @@ impl JobsSource {
                     let asker = Asker::new(node, partner, &clients.targets, stream);
                     let kind = Kind::Client(Box::new(asker));
                     self.processes.push(Process { job: number, node });
-                    self.states.push(State { runs, kind });
+                    self.states.push(State { active, kind });
                 }
-                Does::Ask(Asks::new(clients, job.outstanding))
+                Behaviour::Ask(Asks::new(clients, job.outstanding))
             }
         };
         let processes = self.processes.len() as u32 - first;
-        self.jobs.push(Runs {
-            does,
+        self.jobs.push(ActiveJob {
+            behaviour,
             first,
             process_on,
             phases: Phases::new(processes),
         });
     }
 
-    /// All processes, those of one job together.
+    /// Return all processes, grouped by job.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
 
-    /// The first messages of all processes.
+    /// Add the first messages of all processes to `demands`.
     pub fn begin(&mut self, demands: &mut Vec<Demand>) {
         for process in 0..self.processes.len() as u32 {
             let from = self.processes[process as usize];
             let state = &mut self.states[process as usize];
-            match (&mut state.kind, &self.jobs[state.runs as usize].does) {
-                (Kind::Client(asker), Does::Ask(asks)) => {
+            match (&mut state.kind, &self.jobs[state.active as usize].behaviour) {
+                (Kind::Client(asker), Behaviour::Ask(asks)) => {
                     asker.begin(asks, |next| demands.push(demand(process, from, next)));
                 }
                 _ => self.go_on(process, demands),
@@ -263,38 +267,38 @@ impl JobsSource {
         }
     }
 
-    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since it may
-    /// have several under way.
+    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since it
+    /// may have several under way.
     #[inline]
     pub fn several(&self, process: u32) -> bool {
-        match self.does(process) {
-            Does::Ask(asks) => asks.several(),
-            Does::Collect { pace, .. } => pace.several(),
+        match self.behaviour(process) {
+            Behaviour::Ask(asks) => asks.several(),
+            Behaviour::Collect { pace, .. } => pace.several(),
         }
     }
 
     /// Return whether [`completed`](Self::completed) must be called in the order of time for the demands
-    /// of `process`, since its next step depends on which of several is complete first.
+    /// of `process`, since its next step depends on which of several completes first.
     #[inline]
     pub fn in_order(&self, process: u32) -> bool {
-        match self.does(process) {
-            Does::Ask(asks) => asks.in_order(),
-            Does::Collect { pace, .. } => pace.several(),
+        match self.behaviour(process) {
+            Behaviour::Ask(asks) => asks.in_order(),
+            Behaviour::Collect { pace, .. } => pace.several(),
         }
     }
 
     #[inline]
-    fn does(&self, process: u32) -> &Does {
-        &self.jobs[self.states[process as usize].runs as usize].does
+    fn behaviour(&self, process: u32) -> &Behaviour {
+        &self.jobs[self.states[process as usize].active as usize].behaviour
     }
 
-    /// The time of a demand has come: its process has handed it over.
+    /// Record that a process has handed over a demand, at the time of the demand.
     #[inline]
     pub fn handed(&mut self, now: Cycles, handed: &Demand, demands: &mut Vec<Demand>) {
         let process = handed.process;
         let state = &mut self.states[process as usize];
-        let does = &self.jobs[state.runs as usize].does;
-        if let (Kind::Client(asker), Does::Ask(asks)) = (&mut state.kind, does)
+        let behaviour = &self.jobs[state.active as usize].behaviour;
+        if let (Kind::Client(asker), Behaviour::Ask(asks)) = (&mut state.kind, behaviour)
             && let Some(next) = asker.handed(asks, now)
         {
             let from = self.processes[process as usize];
@@ -302,7 +306,7 @@ impl JobsSource {
         }
     }
 
-    /// A demand is complete: its write is acknowledged, or its read has come in.
+    /// Record that a demand is complete: its write is acknowledged, or its read data has arrived.
     ///
     /// # Panics
     /// If the process has nothing under way.
@@ -310,11 +314,11 @@ impl JobsSource {
     pub fn completed(&mut self, now: Cycles, complete: &Demand, demands: &mut Vec<Demand>) {
         let process = complete.process;
         let state = &mut self.states[process as usize];
-        let runs = &mut self.jobs[state.runs as usize];
-        match (&mut state.kind, &runs.does) {
-            (Kind::Client(asker), Does::Ask(asks)) => {
+        let active = &mut self.jobs[state.active as usize];
+        match (&mut state.kind, &active.behaviour) {
+            (Kind::Client(asker), Behaviour::Ask(asks)) => {
                 let from = self.processes[process as usize];
-                let (phases, complete_phases) = (&mut runs.phases, &mut self.ended);
+                let (phases, complete_phases) = (&mut active.phases, &mut self.ended);
                 let next = asker.completed(
                     asks,
                     now,
@@ -337,16 +341,16 @@ impl JobsSource {
         }
     }
 
-    /// The last byte of a write has come in at its destination. Only collective operations wait
-    /// for that.
+    /// Record that the last byte of a write has arrived at its destination. Only collective operations
+    /// wait for that.
     #[inline]
     pub fn arrived(&mut self, now: Cycles, demand: &Demand, demands: &mut Vec<Demand>) {
-        let runs = &self.jobs[self.states[demand.process as usize].runs as usize];
-        // What goes to servers nobody waits for, even where a server is a node of the job.
-        if runs.does.to_servers() {
+        let active = &self.jobs[self.states[demand.process as usize].active as usize];
+        // No rank waits for messages to servers, even if a server is a node of the job.
+        if active.behaviour.to_servers() {
             return;
         }
-        let Some(&process) = runs.process_on.get(demand.to as usize) else {
+        let Some(&process) = active.process_on.get(demand.to as usize) else {
             return;
         };
         if let Kind::Member(member) = &mut self.states[process as usize].kind
@@ -356,50 +360,51 @@ impl JobsSource {
         }
     }
 
-    /// Messages that `process` has asked for by `now`, which never goes back from call to call. In
-    /// an open loop this counts those that wait for their turn.
+    /// Return the number of messages that `process` has generated by `now`. In an open loop this
+    /// includes queued messages. `now` must not decrease from call to call.
     pub fn asked_by(&mut self, process: u32, now: Cycles) -> u64 {
         self.asked_and_next(process, now).0
     }
 
-    /// Return [`asked_by`](Self::asked_by), and when the process asks for its next message; none where that depends on
-    /// completions.
+    /// Return [`asked_by`](Self::asked_by) and the time at which the process generates its next message,
+    /// or `None` if that depends on completions.
     #[inline]
     pub fn asked_and_next(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
         let state = &mut self.states[process as usize];
-        match (&mut state.kind, &self.jobs[state.runs as usize].does) {
-            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_and_next(asks, now),
+        match (&mut state.kind, &self.jobs[state.active as usize].behaviour) {
+            (Kind::Client(asker), Behaviour::Ask(asks)) => asker.asked_and_next(asks, now),
             (Kind::Member(member), _) => (member.asked_by(now), None),
             _ => unreachable!("clients ask"),
         }
     }
 
-    /// Return the phases that have started by `now` and not ended, up to `now`. [`asked_by`](Self::asked_by) must have
-    /// been called for all processes with this time.
+    /// Return the phases that have started by `now` and not ended, with `now` as their end. Before this
+    /// call, [`asked_by`](Self::asked_by) must be called for all processes with the same time.
     pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
         let mut found = Vec::new();
-        for runs in &self.jobs {
-            let members = runs.first..runs.first + runs.phases.processes();
+        for active in &self.jobs {
+            let members = active.first..active.first + active.phases.processes();
             let states = &self.states[members.start as usize..members.end as usize];
-            let since = match &runs.does {
-                Does::Ask(asks) if asks.burst().is_none() => continue,
-                Does::Ask(_) => {
+            let since = match &active.behaviour {
+                Behaviour::Ask(asks) if asks.burst().is_none() => continue,
+                Behaviour::Ask(_) => {
                     let askers = states.iter().filter_map(|state| match &state.kind {
                         Kind::Client(asker) => Some(asker.open_bursts()),
                         Kind::Member(_) => None,
                     });
-                    runs.phases
+                    active
+                        .phases
                         .open_since(askers.flat_map(|(first, starts)| (first..).zip(starts)))
                 }
-                Does::Collect { plan, .. } => {
+                Behaviour::Collect { plan, .. } => {
                     let rounds = states.iter().filter_map(|state| match &state.kind {
                         Kind::Member(member) => member.open_round(plan),
                         Kind::Client(_) => None,
                     });
-                    runs.phases.open_since(rounds)
+                    active.phases.open_since(rounds)
                 }
             };
-            let Some(process) = self.processes.get(runs.first as usize) else {
+            let Some(process) = self.processes.get(active.first as usize) else {
                 continue;
             };
             found.extend(
@@ -416,8 +421,8 @@ impl JobsSource {
         found
     }
 
-    /// Return the job and the age of each message of a closed loop that has been asked for by `now` and is not
-    /// complete.
+    /// Return the job and the age of each incomplete message of a closed loop that was generated by
+    /// `now`.
     pub fn open_messages(&self, now: Cycles) -> Vec<(u32, Cycles)> {
         let each = self.states.iter().zip(&self.processes);
         let ages = each.flat_map(|(state, process)| match &state.kind {
@@ -430,23 +435,23 @@ impl JobsSource {
         ages.collect()
     }
 
-    /// Return the phases that have ended since the last call. Like completions they may be ahead of
-    /// their time.
+    /// Return the phases that have ended since the last call. Their ends may lie in the future, as
+    /// completions may be reported early.
     pub fn ended_phases(&mut self) -> std::vec::Drain<'_, Phase> {
         self.ended.drain(..)
     }
 
-    /// The next messages of a member of a collective operation.
+    /// Add the next messages of a member of a collective operation to `demands`.
     fn go_on(&mut self, process: u32, demands: &mut Vec<Demand>) {
         let Process { job, node } = self.processes[process as usize];
         let state = &mut self.states[process as usize];
-        let runs = &mut self.jobs[state.runs as usize];
-        let (Kind::Member(member), Does::Collect { plan, pace, nodes }) =
-            (&mut state.kind, &runs.does)
+        let active = &mut self.jobs[state.active as usize];
+        let (Kind::Member(member), Behaviour::Collect { plan, pace, nodes }) =
+            (&mut state.kind, &active.behaviour)
         else {
             unreachable!("members collect");
         };
-        let rank = process - runs.first;
+        let rank = process - active.first;
         let send = |sent: Sent| {
             demands.push(Demand {
                 time: sent.time,
@@ -460,7 +465,7 @@ impl JobsSource {
                 step: sent.step,
             });
         };
-        let (phases, complete_phases) = (&mut runs.phases, &mut self.ended);
+        let (phases, complete_phases) = (&mut active.phases, &mut self.ended);
         let mut all_ended = None;
         member.go_on(plan, pace, rank, send, |round: Round| {
             if let Some((start, end)) = phases.end(round.number, round.start, round.end) {
@@ -468,8 +473,8 @@ impl JobsSource {
                 all_ended = Some(end + pace.pause);
             }
         });
-        let first = runs.first;
-        let members = first..first + runs.phases.processes();
+        let first = active.first;
+        let members = first..first + active.phases.processes();
         if let (Some(next), true) = (all_ended, pace.together) {
             for process in members.clone() {
                 if let Kind::Member(member) = &mut self.states[process as usize].kind {
@@ -483,7 +488,7 @@ impl JobsSource {
     }
 }
 
-/// The demand of a client.
+/// Return the demand for the next message of a client.
 fn demand(process: u32, Process { job, node }: Process, next: Next) -> Demand {
     Demand {
         time: next.asked.time,

@@ -1,84 +1,84 @@
-//! What jobs ask for, and where they run: plain values, no behaviour.
+//! Description of jobs, their traffic and their nodes, as plain values.
 
 use crate::Outstanding;
 use crate::storage::StorageSpec;
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// Which nodes are I/O servers.
+/// Choice of the nodes that are I/O servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Servers {
-    /// None.
+    /// No I/O servers.
     None,
     /// The nodes with the highest numbers (section 3.4 of the QsNET paper).
     Clustered {
-        /// How many.
+        /// Number of servers.
         count: u32,
     },
     /// Nodes at equal distances: `offset`, `offset + stride` and so on.
     Distributed {
-        /// How many.
+        /// Number of servers.
         count: u32,
-        /// From one to the next; `None`: as far apart as the machine allows.
+        /// Distance from one server to the next; `None`: as far apart as the machine allows.
         stride: Option<u32>,
-        /// The first.
+        /// Number of the first server.
         offset: u32,
     },
     /// These nodes.
     Listed(Vec<u32>),
-    /// No nodes that jobs could run on, as the I/O nodes of a hypercube: they have the numbers after those
-    /// of all nodes.
+    /// Separate servers that jobs cannot run on, as the I/O nodes of a hypercube. Their numbers follow
+    /// those of the nodes.
     Apart {
-        /// How many.
+        /// Number of servers.
         count: u32,
     },
 }
 
-/// How many requests an I/O server works on at a time.
+/// Number of requests that an I/O server handles at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Serve {
-    /// All that have come.
+    /// All requests that have arrived.
     All,
-    /// One, from its first to its last byte; the others wait in the order in which they were made.
+    /// One request, from its first to its last byte. Others wait in the order in which they were made.
     One,
 }
 
-/// Whether nodes have one purpose or several.
+/// Whether a node may have several roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mapping {
-    /// Jobs keep off I/O servers and off one another.
+    /// Each node belongs to one job at most, and I/O servers to none.
     Dedicated,
     /// Jobs may run on I/O servers and share nodes with one another.
     Shared,
 }
 
-/// The nodes of one job. Nodes are available if they are no I/O servers or the mapping is shared.
+/// The nodes of one job. A node is available if it is not an I/O server or the mapping is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNodes {
     /// All nodes that are available.
     All,
-    /// Part number `part` of the available nodes cut into `of` equal runs.
+    /// Part number `part` of the available nodes, split into `of` consecutive equal parts.
     Part {
-        /// From 1.
+        /// Number of the part, from 1.
         part: u32,
-        /// How many parts there are.
+        /// Number of parts.
         of: u32,
     },
     /// These nodes, in the order of their ranks.
     Listed(Vec<u32>),
 }
 
-/// How a random quantity spreads around its mean.
+/// Distribution of a random quantity around its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Spread {
     /// Always the mean.
     Fixed,
-    /// Exponential.
+    /// Exponential distribution.
     Exponential,
-    /// Uniform between nothing and twice the mean.
+    /// Uniform distribution between zero and twice the mean.
     Uniform,
 }
 
@@ -87,12 +87,12 @@ pub enum Spread {
 pub struct Sizes {
     /// The mean.
     pub mean: Bytes,
-    /// How they spread; none is smaller than a byte.
+    /// Distribution of the sizes. Each size is at least one byte.
     pub spread: Spread,
 }
 
 impl Sizes {
-    /// All alike.
+    /// Return sizes that all equal `bytes`.
     pub fn fixed(bytes: Bytes) -> Self {
         Self {
             mean: bytes,
@@ -101,48 +101,48 @@ impl Sizes {
     }
 }
 
-/// To which of several I/O servers a message goes.
+/// Choice among several I/O servers for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Destinations {
-    /// Each to one at random (section 3.4 of the QsNET paper: random I/O).
+    /// Each message goes to a random server (section 3.4 of the QsNET paper: random I/O).
     Random,
-    /// All of a node to one, nodes dealt out to the servers one by one (deterministic I/O).
+    /// All messages of a node go to one server; nodes are assigned round-robin (deterministic I/O).
     Interleaved,
-    /// All of a node to one, each server having a run of nodes (deterministic I/O).
+    /// All messages of a node go to one server; each server has consecutive nodes (deterministic I/O).
     Blocked,
 }
 
-/// Where the messages of an I/O job go.
+/// Targets of the messages of an I/O job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// To the I/O servers.
+    /// The I/O servers.
     Servers(Destinations),
-    /// All to one node, which sends nothing itself (section 4.3 of the QsNET paper).
+    /// One node, which sends nothing itself (section 4.3 of the QsNET paper).
     HotNode(u32),
 }
 
-/// When a node asks for its next message.
+/// Arrival process of the messages of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// At times of their own, into a queue without bound.
+    /// Open loop: arrivals do not depend on completions, and the queue is unbounded.
     Open {
-        /// Data that each node asks to move.
+        /// Offered load of each node.
         load: Bandwidth,
-        /// How gaps spread around the mean that the load asks for.
+        /// Distribution of gaps around the mean that follows from the load.
         gaps: Spread,
     },
-    /// A pause after one is complete.
+    /// Closed loop: a pause follows each completion.
     Closed {
         /// The mean pause.
         think: Time,
-        /// How pauses spread around it.
+        /// Distribution of pauses around it.
         spread: Spread,
     },
 }
 
 impl Arrivals {
-    /// A closed loop with pauses all alike.
+    /// Return a closed loop with equal pauses.
     pub const fn equal_pauses(think: Time) -> Self {
         Self::Closed {
             think,
@@ -151,20 +151,20 @@ impl Arrivals {
     }
 }
 
-/// I/O.
+/// Traffic of an I/O job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Io {
-    /// Where messages go.
+    /// Targets of messages.
     pub targets: Targets,
     /// Share of messages that are reads: a small request, then the data from the target.
     pub read_ratio: f64,
     /// Sizes of messages.
     pub sizes: Sizes,
-    /// When a node asks.
+    /// Arrival process of each node.
     pub arrivals: Arrivals,
 }
 
-/// How the nodes of a job combine a vector (all-reduce).
+/// Algorithm by which the nodes of a job combine a vector (all-reduce).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AllReduce {
@@ -175,29 +175,29 @@ pub enum AllReduce {
     RecursiveDoubling,
 }
 
-/// Where a listed message goes.
+/// Receiver of a listed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedTo {
-    /// To another node of the job, by its rank.
+    /// Another node of the job, by its rank.
     Rank(u32),
-    /// To an I/O server, by its place among them.
+    /// An I/O server, by its index.
     Server(u32),
 }
 
-/// Messages that one node of a job sends one after another to the same place.
+/// Messages that one node of a job sends one after another to the same receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// The rank of the sender among the nodes of the job.
     pub from: u32,
-    /// Where they go.
+    /// Receiver of the messages.
     pub to: ListedTo,
-    /// Length of each.
+    /// Length of each message.
     pub bytes: Bytes,
-    /// How many there are, 1 or more.
+    /// Number of messages, 1 or more.
     pub times: u32,
 }
 
-/// What the nodes of one job do.
+/// Traffic of one job.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
     /// Messages to any other node of the job (section 3.5 of the QsNET paper: one blocking message
@@ -205,37 +205,37 @@ pub enum Traffic {
     Uniform {
         /// Sizes of messages.
         sizes: Sizes,
-        /// When a node asks.
+        /// Arrival process of each node.
         arrivals: Arrivals,
     },
-    /// Messages of each node to one other: that whose rank is so much higher, modulo the number of nodes.
+    /// Messages of each node to the node whose rank is higher by `offset`, modulo the number of nodes.
     Shift {
-        /// From rank to rank; no multiple of the number of nodes.
+        /// Difference of the ranks; must not be a multiple of the number of nodes.
         offset: u32,
         /// Sizes of messages.
         sizes: Sizes,
-        /// When a node asks.
+        /// Arrival process of each node.
         arrivals: Arrivals,
     },
     /// Rounds in which each node sends to each other one: first to the next rank, then to the one
-    /// after it; a node goes on when it has sent and received.
+    /// after it. Each step ends when the node has sent and received.
     AllToAll {
         /// Data for each other node.
         message: Bytes,
-        /// Between two rounds.
+        /// Pause between two rounds.
         pause: Time,
     },
     /// Rounds in which all nodes combine a vector.
     AllReduce {
         /// Length of the vector.
         vector: Bytes,
-        /// How.
+        /// Algorithm.
         algorithm: AllReduce,
-        /// Between two rounds.
+        /// Pause between two rounds.
         pause: Time,
     },
-    /// Rounds in which each node of a grid sends to its neighbours at once, and goes on when it
-    /// has sent to and received from all.
+    /// Rounds in which each node of a grid sends to all its neighbours at once. A round ends for a
+    /// node when it has sent to and received from all of them.
     Neighbours {
         /// Nodes in each dimension; ranks count the first dimension fastest.
         grid: Vec<u32>,
@@ -243,29 +243,29 @@ pub enum Traffic {
         wrap: bool,
         /// Data for each neighbour.
         message: Bytes,
-        /// Between two rounds.
+        /// Pause between two rounds.
         pause: Time,
     },
-    /// At every multiple of the period each node begins to write; what is not done by the next one
-    /// waits in a queue without bound.
+    /// At every multiple of the period each node starts to write. Writes that are not done by the next
+    /// multiple stay in an unbounded queue.
     Checkpoint {
-        /// From one checkpoint to the next.
+        /// Time from one checkpoint to the next.
         period: Time,
-        /// What each node writes.
+        /// Data that each node writes per checkpoint.
         volume: Bytes,
         /// Length of a message; the last one of a checkpoint may be shorter.
         message: Bytes,
-        /// To which I/O servers.
+        /// Choice of the I/O server.
         destinations: Destinations,
     },
-    /// Rounds in which each node sends the messages that are listed for it, in their order. A round
-    /// begins at all nodes at once, when the last of them has sent and received all of the one before.
+    /// Rounds in which each node sends the messages that are listed for it, in their order. All nodes
+    /// start a round together, when the last of them has finished the previous round.
     Listed {
         /// The messages: all between nodes of the job, or all to I/O servers.
         messages: Vec<Listed>,
-        /// Time of its processor that a message takes, one after the other, before it is handed over.
+        /// Processor time for each message before it is handed over. A processor handles one at a time.
         overhead: Time,
-        /// Between two rounds.
+        /// Pause between two rounds.
         pause: Time,
     },
     /// Reads and writes.
@@ -277,13 +277,13 @@ pub enum Traffic {
         message: Bytes,
         /// Whether the second node sends to the first one as well.
         both_ways: bool,
-        /// From the completion of one to the next.
+        /// Time from the completion of a message to the next message.
         pause: Time,
     },
 }
 
 impl Traffic {
-    /// Whether it writes to and reads from what stands behind these servers.
+    /// Return whether this traffic uses the storage devices of these servers.
     pub fn stores_on(&self, servers: &[u32]) -> bool {
         match self {
             Self::Io(io) => match &io.targets {
@@ -304,17 +304,17 @@ impl Traffic {
 pub struct Job {
     /// Its name, which also names its random streams.
     pub name: String,
-    /// Where it runs.
+    /// Nodes of the job.
     pub nodes: JobNodes,
-    /// What it does.
+    /// Traffic of the job.
     pub traffic: Traffic,
-    /// Messages of each of its nodes that may be under way, from being handed to the network
-    /// interface until the node knows that they are complete. Of an all-to-all it counts exchanges,
-    /// which end when the node has received, too; it holds within a round. An all-reduce has one
-    /// message under way whatever this says: each of its steps needs the data of the one before. A
-    /// closed loop and a ping need a number.
+    /// Limit on the messages of each node that are under way. A message is under way from its
+    /// handover to the network interface until the node knows that it is complete.
+    /// For an all-to-all this limits the exchanges within a round; an exchange also includes the
+    /// message that the node receives. An all-reduce always has one message under way, since each
+    /// step needs the data of the previous one. A closed loop and a ping need a finite limit.
     pub outstanding: Outstanding,
-    /// Whether it runs; one that does not still has its nodes.
+    /// Whether the job runs. An inactive job still occupies its nodes.
     pub active: bool,
 }
 
@@ -323,11 +323,11 @@ pub struct Job {
 pub struct JobsTraffic {
     /// The I/O servers.
     pub servers: Servers,
-    /// How many requests each of them works on at a time.
+    /// Number of requests that each server handles at a time.
     pub serve: Serve,
-    /// What stands behind each of them.
+    /// Storage device of each server.
     pub storage: StorageSpec,
-    /// Whether jobs may run on I/O servers and on the same nodes.
+    /// Whether jobs may run on I/O servers and share nodes.
     pub mapping: Mapping,
     /// The jobs.
     pub jobs: Vec<Job>,

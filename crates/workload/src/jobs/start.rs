@@ -1,4 +1,4 @@
-//! What jobs begin with: how many messages are known at first, whatever the network.
+//! Initial messages of jobs, which do not depend on the network.
 
 use crate::jobs::client::Asking;
 use crate::jobs::layout::Layout;
@@ -6,18 +6,19 @@ use crate::jobs::roles::{clients, plan};
 use crate::jobs::spec::{Job, Sizes};
 use isthmus_units::{Bytes, Time};
 
-/// The messages of a job that it begins with.
+/// The initial messages of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// How many there are at most: of a closed loop, a checkpoint or a collective operation those that are
-    /// handed over at once, of an open loop the first of each process, which is known before its time has come.
+    /// Upper bound on their number. For a closed loop, a checkpoint or a collective operation, these
+    /// messages are handed over at once. For an open loop it is the first message of each process,
+    /// which is determined before it is due.
     pub messages: u64,
-    /// How long they are.
+    /// Lengths of the messages.
     pub sizes: Sizes,
 }
 
 impl Layout {
-    /// What job number `number` of the traffic that this is the layout of begins with.
+    /// Return the initial messages of job number `number` of this layout.
     ///
     /// # Panics
     /// If there is no such job.
@@ -30,7 +31,7 @@ impl Layout {
                 sizes: Sizes::fixed(Bytes::new(plan.bytes())),
             };
         }
-        // How long a tick is does not matter: no time is looked at.
+        // The result does not depend on times, so any tick serves.
         let clients = clients(&job.traffic, nodes, &self.servers, Time::from_ps(1));
         let each = match clients.asking {
             Asking::Open { .. } => 1,

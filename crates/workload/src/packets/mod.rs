@@ -1,4 +1,4 @@
-//! Packets between nodes: who sends what to whom and when.
+//! Traffic of packets between nodes.
 
 mod source;
 pub mod spec;

@@ -1,4 +1,4 @@
-//! When each node sends its next packet, and to whom.
+//! Source of the packets of each node: times and destinations.
 
 use crate::gaps::Gaps;
 use crate::others::Others;
@@ -6,7 +6,7 @@ use crate::packets::spec::{PacketTraffic, Spacing};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams};
 use isthmus_units::Clock;
 
-/// A transaction that a node begins.
+/// A transaction that a node starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The cycle in which it is generated.
@@ -15,14 +15,14 @@ pub struct Request {
     pub destination: u32,
 }
 
-/// The packets that nodes send of their own accord, node by node.
+/// The packets that each node generates; responses are not included.
 ///
-/// Gaps are exact to the fraction of a cycle; a packet is generated in the cycle in which its
-/// exact time lies, so that rounding does not add up and the long-run mean is the one asked for.
+/// Gaps are exact to a fraction of a cycle. A packet is generated in the cycle that contains its
+/// exact time, so rounding errors do not accumulate and the long-run mean is correct.
 ///
 /// Each node draws its gaps from its stream "arrival" and its destinations from its stream
-/// "destination", so that loads can be compared under the same destinations, and what one node
-/// sends does not depend on when others are asked.
+/// "destination". So loads can be compared under the same destinations, and the packets of one
+/// node do not depend on calls for other nodes.
 ///
 /// ```
 /// use isthmus_kernel::Streams;
@@ -53,22 +53,22 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct PacketSource {
     gaps: Gaps,
-    /// Mean cycles from one packet of a node to its next.
+    /// Mean gap between two packets of a node, in cycles.
     mean: f64,
     hot: Option<(Chance, u32)>,
     /// The nodes in service, ascending.
     live: Vec<u32>,
-    /// Places among the live nodes but one's own.
+    /// Choice of an index in `live` other than the sender's own.
     others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
-    /// For each node number its place in `nodes`.
-    places: Vec<u32>,
+    /// Index in `nodes` for each node number.
+    node_index: Vec<u32>,
 }
 
 #[derive(Debug, Clone)]
 struct Node {
-    /// Its place among the live nodes.
+    /// Its index in `live`.
     own: u32,
     has_sent: bool,
     time: Cycles,
@@ -78,12 +78,12 @@ struct Node {
 }
 
 impl PacketSource {
-    /// The packets of `traffic` on a fabric whose nodes `live`, ascending, are in service.
+    /// Return the packets of `traffic` on a fabric whose nodes `live`, ascending, are in service.
     ///
-    /// Senders that are out of service do not send; the others share the whole load, each packet
-    /// carrying one payload: the mean gap of a node is payload * senders / load (Table 1 of the
-    /// SCI paper: 64/(total offered load/N)). A hot node that is out of service favours nothing.
-    /// With fewer than two nodes in service nobody sends.
+    /// Senders that are out of service do not send; the others share the whole load. Each packet
+    /// carries one payload, so the mean gap of a node is payload * senders / load (Table 1 of the
+    /// SCI paper: 64/(total offered load/N)). A hot node that is out of service is ignored.
+    /// With fewer than two nodes in service no node sends.
     ///
     /// # Panics
     /// If the load is zero or `live` is not ascending.
@@ -97,13 +97,13 @@ impl PacketSource {
         let sends = |node: &u32| {
             others.is_some() && (traffic.senders.is_empty() || traffic.senders.contains(node))
         };
-        let mut places = vec![u32::MAX; live.last().map_or(0, |&last| last as usize + 1)];
+        let mut node_index = vec![u32::MAX; live.last().map_or(0, |&last| last as usize + 1)];
         let (mut senders, mut nodes) = (Vec::new(), Vec::new());
         for (own, &node) in (0u32..).zip(live) {
             if !sends(&node) {
                 continue;
             }
-            places[node as usize] = nodes.len() as u32;
+            node_index[node as usize] = nodes.len() as u32;
             senders.push(node);
             nodes.push(Node {
                 own,
@@ -132,29 +132,29 @@ impl PacketSource {
             others,
             senders,
             nodes,
-            places,
+            node_index,
         }
     }
 
-    /// The nodes that send, ascending.
+    /// Return the nodes that send, ascending.
     pub fn senders(&self) -> &[u32] {
         &self.senders
     }
 
-    /// Mean cycles from one packet of a node to its next.
+    /// Return the mean gap between two packets of a node, in cycles.
     pub fn mean_gap(&self) -> f64 {
         self.mean
     }
 
-    /// The next packet of `node`, in the cycle of its last one or later: the first after a gap
-    /// (deterministic spacing: after a phase, uniform over the stated part of one) from cycle 0.
+    /// Draw the next packet of `node`, in the cycle of its last one or later. The first packet follows
+    /// cycle 0 after a gap (deterministic spacing: after a phase, uniform over `phases` gaps).
     ///
     /// # Panics
     /// If `node` is not one of the [`senders`](Self::senders).
     #[inline]
     pub fn next(&mut self, node: u32) -> Request {
         let others = self.others.expect("a sender has others to send to");
-        let sender = &mut self.nodes[self.places[node as usize] as usize];
+        let sender = &mut self.nodes[self.node_index[node as usize] as usize];
         let gap = match sender.has_sent {
             true => (self.gaps).next(self.mean, &mut sender.gap, &mut sender.arrival),
             false => (self.gaps).first(self.mean, &mut sender.gap, &mut sender.arrival),
@@ -171,10 +171,10 @@ impl PacketSource {
                 destination: hot,
             };
         }
-        let place = others.draw(sender.own, &mut sender.destination);
+        let index = others.draw(sender.own, &mut sender.destination);
         Request {
             time,
-            destination: self.live[place as usize],
+            destination: self.live[index as usize],
         }
     }
 }

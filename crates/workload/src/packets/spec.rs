@@ -1,13 +1,13 @@
-//! What the nodes of a packet network ask for: plain values, no behaviour.
+//! Description of the traffic of a packet network, as plain values.
 
 use crate::Outstanding;
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// What a packet sets off.
+/// Transaction that a generated packet starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transaction {
-    /// A request with data, without a response.
+    /// A request with data and no response.
     Move,
     /// A request without data; the response carries it.
     Read,
@@ -15,48 +15,47 @@ pub enum Transaction {
     Write,
 }
 
-/// When a node sends.
+/// Distribution of the gaps between packets of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Spacing {
     /// Independent exponential gaps.
     Exponential,
-    /// Equal gaps, each node with a random phase of its own (see [`PacketTraffic::phases`]).
+    /// Equal gaps, with a random phase for each node (see [`PacketTraffic::phases`]).
     Deterministic,
 }
 
-/// A favoured node.
+/// A node that receives more traffic than others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotNode {
     /// Its number.
     pub node: u32,
-    /// Probability that a packet of another node is drawn to it, 0 to 1.
+    /// Probability that a packet of another node goes to it, 0 to 1.
     pub probability: f64,
 }
 
 /// The traffic of all nodes together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PacketTraffic {
-    /// Offered load: payload of all nodes together. Each sending node offers an equal part.
+    /// Offered load: payload of all nodes together. Each sending node offers an equal share.
     pub load: Bandwidth,
     /// Gaps between the packets of one node.
     pub spacing: Spacing,
-    /// With equal gaps, the part of a gap over which the phases of the nodes are spread, 0 (all
-    /// send in step) to 1.
+    /// For equal gaps: fraction of a gap over which the phases of the nodes are spread, from 0 (all
+    /// nodes send at the same time) to 1.
     pub phases: f64,
-    /// What each packet sets off.
+    /// Transaction that each generated packet starts.
     pub transaction: Transaction,
     /// Payload of one transaction.
     pub payload: Bytes,
     /// Nodes that send; empty means all.
     pub senders: Vec<u32>,
-    /// A favoured destination; packets that are not drawn to it go to any node but their sender,
-    /// all equally likely.
+    /// A hot destination. Other packets go to any node except their sender, all equally likely.
     pub hot_node: Option<HotNode>,
-    /// From the arrival of a request to its response, at the target.
+    /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,
-    /// Transactions of a node that may be under way. One is under way from its handing to the interface
-    /// until the tail of the response has come in. A move has no response, so that its node does not
-    /// notice its end.
+    /// Limit on the transactions of a node that are under way. A transaction is under way from its
+    /// handover to the interface until the tail of the response arrives. A move has no response, so its
+    /// node does not notice its end.
     pub outstanding: Outstanding,
 }
