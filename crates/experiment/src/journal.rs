@@ -1,10 +1,10 @@
-//! Finished points on disk, so that an interrupted run goes on where it was, or in memory, on their
-//! way to the process that puts a run together.
+//! Finished points on disk, so that an interrupted run can resume, or in memory, until they are sent to the
+//! process that assembles the run.
 //!
-//! A folder with `journal.json`, which says what run it belongs to, and one file per finished
-//! point or search. A file appears whole or not at all: it is written beside and renamed. Each
-//! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
-//! and point is refused, never used.
+//! A journal is a folder with `journal.json`, which identifies the run, and one file per finished point or
+//! search. A file appears as a whole or not at all: it is written under a temporary name and renamed. Each
+//! file identifies itself ([`crate::envelope`]). A file that was not written for this run and point is
+//! refused, never used.
 
 use crate::claims::{ClaimError, retry_stale};
 use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
@@ -20,28 +20,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Why a journal cannot be used. Nothing in it is ever changed then.
+/// Reason why a journal cannot be used. The journal stays unchanged.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The folder cannot be read or written.
     #[error("{path}: {error}; {}", remedy(error))]
     Io {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A file is not what was written.
+    /// The content of a file is not as it was written.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
         said_of(path).0, said_of(path).1
     )]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Line of the first error.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         problem: String,
     },
     /// The journal belongs to another run.
@@ -50,37 +50,37 @@ pub enum JournalError {
         said_of(path).0, said_of(path).1
     )]
     Foreign {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What differs.
         what: String,
     },
-    /// What was computed elsewhere is not of this run.
+    /// A worker's result does not belong to this run.
     #[error(
         "{name}: what a worker has computed is not used ({what} differs); give all of them the same \
          isthmus and the same scenario"
     )]
     Elsewhere {
-        /// Which entry.
+        /// Name of the entry.
         name: String,
-        /// What is wrong.
+        /// The mismatch.
         what: String,
     },
-    /// The folder does not let work be shared.
+    /// The folder does not allow claims, so that work cannot be shared.
     #[error(transparent)]
     Claims(#[from] ClaimError),
-    /// What should be a file or folder of the journal is something else.
+    /// A path that should be a file or folder of the journal is of another type.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
-        /// Which file or folder.
+        /// The path.
         path: PathBuf,
-        /// `folder` or `file`.
+        /// Expected type: `folder` or `file`.
         wanted: &'static str,
     },
 }
 
 impl JournalError {
-    /// Whether it is about this one file, so that all others may be used.
+    /// Return whether the error affects one file only, so that all others can be used.
     pub(crate) fn of_one_file(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. } => true,
@@ -89,7 +89,7 @@ impl JournalError {
         }
     }
 
-    /// What is wrong, without the file and what to do.
+    /// Return the error without the file name and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -101,7 +101,7 @@ impl JournalError {
     }
 }
 
-/// What a file of that name is, as the beginning of a sentence, and why one would delete it.
+/// Return the start of a sentence that names the kind of the file, and the reason to delete it.
 fn said_of(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -114,7 +114,7 @@ fn said_of(path: &Path) -> (&'static str, &'static str) {
     }
 }
 
-/// What may help where a file cannot be read or written.
+/// Return advice for a file that cannot be read or written.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -124,20 +124,20 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What is wrong with an entry of a journal.
+/// An error in an entry of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Which entry.
+    /// Name of the entry.
     pub name: String,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: String,
-    /// Whether nothing is known to be wrong with it but that it cannot be read from here and now.
+    /// Whether the entry only could not be read now, and may be valid.
     pub unread: bool,
 }
 
-/// What is wrong with which of these entries of a folder's journal, whatever they are about: for those who know
-/// which run it is of, as its scenario's `digest`, seed and form and the version of isthmus say, and only look.
-/// What is not there is not wrong.
+/// Check the entries `names` of a folder's journal and return those that are invalid. The caller identifies
+/// the run by its scenario's `digest`, its seed, its form and the version of isthmus. The journal is not
+/// changed. Missing entries are not errors.
 pub fn flaws(
     folder: &Path,
     (digest, seed, quick, version): (String, u64, bool, String),
@@ -165,19 +165,19 @@ pub fn flaws(
     names.filter_map(flaw).collect()
 }
 
-/// A journal in use: a folder, or nothing but memory.
+/// A journal in use: in a folder or in memory.
 #[derive(Debug)]
 pub(crate) struct Journal {
     run: Run,
     folder: Option<PathBuf>,
-    /// Whether what is not kept in a folder is held here.
+    /// Whether entries that are not written to a folder are held in memory.
     holds: bool,
-    /// Files as they would stand in a folder, by name.
+    /// Contents of the files held in memory, by entry name.
     held: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Journal {
-    /// Opens the journal in `folder` for `run`; makes it if there is none.
+    /// Open the journal in `folder` for `run`; create it if it does not exist.
     pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
             folder: Some(folder.to_owned()),
@@ -200,7 +200,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// No folder. With `holds` what is written is held in memory, to be given away.
+    /// Return a journal without a folder. With `holds` it keeps entries in memory until they are given away.
     pub fn nowhere(run: Run, holds: bool) -> Self {
         Self {
             run,
@@ -210,12 +210,12 @@ impl Journal {
         }
     }
 
-    /// The folder, if there is one.
+    /// Return the folder, if there is one.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Whether an entry is there; what is in it is not looked at.
+    /// Return whether an entry exists, without reading it.
     pub fn has(&self, entry: &Entry) -> Result<bool, JournalError> {
         if self.held().contains_key(&entry.name) {
             return Ok(true);
@@ -236,7 +236,7 @@ impl Journal {
         }
     }
 
-    /// Reads an entry; `None` if it is not there.
+    /// Read an entry; return `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
         if let Some(bytes) = self.held().get(&entry.name) {
             return self.taken(entry, bytes).map(Some);
@@ -254,7 +254,7 @@ impl Journal {
         Ok(Some(read))
     }
 
-    /// The content of an entry, its bytes as they were written; `None` if it is not there.
+    /// Return the content of an entry as the bytes that were written; `None` if it does not exist.
     pub fn written(&self, entry: &Entry) -> Result<Option<Vec<u8>>, JournalError> {
         if let Some(bytes) = self.held().get(&entry.name) {
             return self
@@ -269,7 +269,7 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Whether an entry is in the folder, with the very bytes that were written for it.
+    /// Return whether the folder has the entry, after checking that its bytes are unchanged.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);
@@ -277,7 +277,7 @@ impl Journal {
         self.content(entry, &path, &bytes).map(|_| true)
     }
 
-    /// The file of an entry; `None` if there is none.
+    /// Return path and bytes of an entry's file; `None` if there is none.
     fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
@@ -287,13 +287,13 @@ impl Journal {
         }
         match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
-            // What is finished of a point goes once the point is done.
+            // The finished parts of a point are removed once the point is complete.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
 
-    /// What is in the file of an entry.
+    /// Check the file of an entry and return its content.
     fn content<'b>(
         &self,
         entry: &Entry,
@@ -303,7 +303,8 @@ impl Journal {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| refused(path, mismatch))
     }
 
-    /// That the file of an entry, of which only the name is known, was written for it in this run, if it is there.
+    /// Check that the file of an entry, known only by its name, was written for it in this run. A missing
+    /// file is valid.
     fn vouch(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
@@ -312,7 +313,7 @@ impl Journal {
             .map_err(|mismatch| refused(&path, mismatch))
     }
 
-    /// Writes an entry, whole or not at all; to the folder only if it is `lasting`.
+    /// Write an entry, as a whole or not at all; write it to the folder only if it is `lasting`.
     pub fn write<T: Serialize>(
         &self,
         entry: &Entry,
@@ -326,7 +327,7 @@ impl Journal {
         self.put(entry, envelope::sealed(&self.run, entry, &content), lasting)
     }
 
-    /// Removes the file of an entry, which may be gone already.
+    /// Remove the file of an entry, which may have been removed already.
     pub fn remove(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(());
@@ -339,7 +340,7 @@ impl Journal {
         }
     }
 
-    /// Takes what another process has computed as its journal holds it.
+    /// Store the bytes of an entry that another process has computed.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -350,7 +351,7 @@ impl Journal {
         self.put(entry, bytes, lasting(&value))
     }
 
-    /// An entry that is held, which is held no longer.
+    /// Remove an entry from memory and return its bytes.
     pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
         self.held().remove(&entry.name)
     }
@@ -359,7 +360,7 @@ impl Journal {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is in bytes from elsewhere.
+    /// Check and deserialise an entry that another process has sent.
     fn taken<T: DeserializeOwned>(&self, entry: &Entry, bytes: &[u8]) -> Result<T, JournalError> {
         let content = self.sent(entry, bytes)?;
         serde_json::from_slice(content).map_err(|error| JournalError::Elsewhere {
@@ -368,7 +369,7 @@ impl Journal {
         })
     }
 
-    /// The content of bytes from elsewhere.
+    /// Check an entry that another process has sent, and return its content.
     fn sent<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
             name: entry.name.clone(),
@@ -386,7 +387,7 @@ impl Journal {
             return Ok(());
         };
         let write = || -> io::Result<()> {
-            // Never through a link, never into what another process writes.
+            // Do not follow links, and do not write to a file of another process.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -396,7 +397,7 @@ impl Journal {
             fs::rename(&beside, &path)
         };
         write().map_err(|error| {
-            // What was written so far is of no use; if it cannot be removed, so be it.
+            // Remove the incomplete file. If that fails, it stays.
             let _ = fs::remove_file(&beside);
             JournalError::Io { path, error }
         })
@@ -407,7 +408,7 @@ impl Journal {
         Some(folder.join(format!("{}.json", entry.name)))
     }
 
-    /// A name that no other process takes, nor this one twice: `.point-00001.json.PID.RANDOM.part`.
+    /// Return a unique temporary path: `.point-00001.json.PID.RANDOM.part`.
     fn beside(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
@@ -416,7 +417,7 @@ impl Journal {
     }
 }
 
-/// Why the bytes at `path` are not used.
+/// Return the error for bytes at `path` that are not used.
 fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {
@@ -429,7 +430,7 @@ fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
     }
 }
 
-/// Whether what is at `path` itself, no link followed, is of that type.
+/// Return whether `path` itself, without following links, is of the given type.
 fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
     let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),

@@ -1,32 +1,32 @@
-//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two in one word: eight digits that tell in which
-//! boot and space of process numbers PID is a process, and eight that are random.
+//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word. SPACE is eight digits
+//! that identify the boot and the PID namespace of PID; RANDOM is eight random digits.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
-/// Most characters of a host's name in that of a worker.
+/// Largest number of characters of the host name in a worker's name.
 const HOST_MAX: usize = 64;
 
-/// The name of a worker, and what it says.
+/// The name of a worker and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The whole of it, that of its file without the ending.
+    /// The whole name, which is also its file's name without the extension.
     pub text: String,
-    /// The machine, as far as its name fits in here.
+    /// Host name, cut to [`HOST_MAX`] characters.
     pub host: String,
-    /// The process there.
+    /// Process ID on that host.
     pub process: u32,
-    /// Digits of the space in which that is its number.
+    /// Digits that identify the PID namespace of `process`.
     space: String,
 }
 
 impl Name {
-    /// A name for this process that no other worker has.
+    /// Return a unique name for a worker of this process.
     pub(crate) fn new() -> Self {
         let host = here();
         let process = std::process::id();
-        // Where the space is not known, another random number is that of nobody else.
+        // If the namespace is unknown, use a second random number, which matches no other process.
         let random = || RandomState::new().build_hasher().finish() as u32;
         let space = format!("{:08x}", space().unwrap_or_else(random));
         Self {
@@ -37,7 +37,7 @@ impl Name {
         }
     }
 
-    /// What a claim says; none if it is no worker's name.
+    /// Parse the content of a claim; return `None` if it is no worker's name.
     pub fn parsed(text: &str) -> Option<Self> {
         let (rest, random) = text.strip_prefix("worker-")?.rsplit_once('-')?;
         let (host, process) = rest.rsplit_once('-')?;
@@ -58,8 +58,8 @@ impl Name {
         })
     }
 
-    /// Whether it is a process of this host that is no more. Containers may have the same host's name, and other
-    /// processes of the same numbers: a number says something only where it was given.
+    /// Return whether the worker was a process of this host that has ended. Containers may share a host name
+    /// and reuse process IDs, so an ID is compared only within its own namespace.
     pub fn is_dead(&self) -> bool {
         let Some(process) = i32::try_from(self.process).ok() else {
             return false;
@@ -73,8 +73,8 @@ impl Name {
     }
 }
 
-/// Which boot of which kernel, and which space of process numbers in it, this process is in; none where the system
-/// has such spaces and does not say.
+/// Return a text that identifies this boot of the kernel and the PID namespace of this process; `None` if the
+/// system has namespaces and does not report them.
 fn space() -> Option<u32> {
     if !cfg!(target_os = "linux") {
         return Some(0);
@@ -82,14 +82,14 @@ fn space() -> Option<u32> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
     let text = format!("{} {}", boot.trim(), numbers.display());
-    // FNV-1a: the same in every process and version.
+    // FNV-1a, because its value is the same in every process and version.
     let hash = (text.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
     Some(hash)
 }
 
-/// The name of this host as it is in names of workers.
+/// Return the name of this host as names of workers contain it.
 fn here() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
