@@ -1,4 +1,4 @@
-"""Papers as data: their scenarios, what they say, and whether it comes out.
+"""Papers as data: their scenarios, their claims, and whether simulations reproduce them.
 
 A paper is a folder ``papers/NAME/``:
 
@@ -36,12 +36,12 @@ A paper is a folder ``papers/NAME/``:
     ``same_as``    The row that says the same, or from whose number this one follows.
     =============  ==========================================================================
 
-    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict looks at the whole
-    interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
-    else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
-    what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
-    set``. A row of the rule ``none`` is ``not comparable`` and not counted. A table may do without
-    the last three columns: all its rows are predictions then.
+    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict considers the
+    whole interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it
+    does, else ``undecided``. It is ``differs by reading`` if the value of ``select`` does not meet
+    the rule and the value of ``under`` does. A fitted row that meets its rule is called ``fitted``,
+    a setting ``as set``. A row of the rule ``none`` is ``not comparable`` and not counted. The last
+    three columns may be missing from a table; then all its rows are predictions.
 
 ``checks.py``
     Functions that checks call (`isthmus.papers.checks`); run with the paper.
@@ -56,7 +56,7 @@ A paper is a folder ``papers/NAME/``:
 ``figures.toml``
     How the figures are drawn; see `isthmus.papers.figures`.
 
-Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes what is there.
+Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run reuses them.
 """
 
 from isthmus.papers.folder import Paper, Row, find, papers, some_papers
