@@ -44,7 +44,7 @@ MEMORY_MIN = 1_000_000
 
 
 def is_client(executor: object) -> bool:
-    """Whether an executor is a Dask client, without importing Dask."""
+    """Return whether an executor is a Dask client, without importing Dask."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 
@@ -382,7 +382,7 @@ class Workers:
         self._said = True
 
     def _is_lost(self) -> bool:
-        """Whether the client has lost the scheduler; it tries to reconnect for a while."""
+        """Return whether the client has lost the scheduler; it tries to reconnect for a while."""
         return bool(self.client.status != "running")
 
     @contextmanager

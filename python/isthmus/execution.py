@@ -280,8 +280,8 @@ class Job:
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def stands(self, folder: Path, *, go_on: bool = True) -> bool:
-        """Whether an unlocked folder has final results, so that nothing is left to compute. With
-        `go_on` results that more memory could improve are not final.
+        """Return whether an unlocked folder has final results, so that nothing is left to compute.
+        With `go_on` results that more memory could improve are not final.
 
         Raises:
             IsthmusError: the folder holds results of another run.
@@ -307,8 +307,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Whether more memory is available than for the results in a folder; with less, worse
-        results would replace better ones.
+        """Return whether more memory is available than for the results in a folder; with less,
+        worse results would replace better ones.
         """
         from isthmus.results.folder import memory_of
 

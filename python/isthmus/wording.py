@@ -86,7 +86,7 @@ LOPSIDED = 2
 
 
 EXACT = "Nothing was drawn at random: the numbers are exact."
-"""Note on a run without intervals."""
+"""Note on a run without random numbers, whose values have no intervals."""
 
 
 def measure_label(name: str, *, of_jobs: bool = False) -> str:

@@ -56,8 +56,9 @@ class SeriesAnswer:
     """The point compared."""
     ratios: dict[str, Ratio]
     badge: str
-    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
-    ``about the same`` (all that was compared), ``unknown``, ``collapses``."""
+    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``, ``about the
+    same`` (in all compared criteria), ``unknown``, ``collapses``.
+    """
     sentence: str
     jobs: dict[str, str] = field(default_factory=dict)
     """The badge of each job, if the badge is ``mixed``."""
@@ -204,8 +205,9 @@ _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1
 
 
 def judged_by_throughput(layout: View) -> bool:
-    """Whether the criteria are the highest accepted load and the latency at a light load. They are
-    if the load has the unit `THROUGHPUT` and the points of a series differ only in the load.
+    """Return whether the criteria are the highest accepted load and the latency at a light load.
+    They are if the load has the unit `THROUGHPUT` and the points of a series differ only in the
+    load.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
 
@@ -252,8 +254,8 @@ def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
 
 
 def _carries(layout: View, series: Series, point: PointResult) -> bool:
-    """Whether a series carries the load of a point: it is stable in the simulation or the model, or
-    it is undecided and accepts at least twice this load at another point.
+    """Return whether a series carries the load of a point: it is stable in the simulation or the
+    model, or it is undecided and accepts at least twice this load at another point.
     """
     verdict = point.verdict.verdict
     if layout.of_jobs:
@@ -265,7 +267,7 @@ def _carries(layout: View, series: Series, point: PointResult) -> bool:
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
-    """Whether a series is saturated or has collapsed at x; undecided does not count."""
+    """Return whether a series is saturated or has collapsed at x; undecided does not count."""
     at = (p for p in series.points if layout.x(p) == x)
     return any(p.verdict.verdict in LOST for p in at)
 
@@ -291,7 +293,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
 
 
 def _is_load(layout: View) -> bool:
-    """Whether the x axis is the load of one of several jobs."""
+    """Return whether the x axis is the load of one of several jobs."""
     x = layout.x_axis
     return x is not None and layout.run.axes[x].key.endswith(".load")
 
@@ -423,7 +425,7 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Whether a measure is comparable; a time that grows with the run is not."""
+    """Return whether a measure is comparable; a time that grows with the run is not."""
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 

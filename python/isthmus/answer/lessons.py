@@ -129,7 +129,7 @@ def _known(cell: Cell) -> Felt:
 
 
 def _clear(cell: Cell) -> bool:
-    """Whether a job is clearly slowed down."""
+    """Return whether a job is clearly slowed down."""
     loss = _known(cell)
     return loss.piles_up or loss.mean.more
 

@@ -1,4 +1,4 @@
-"""The reason for saturation in words: the bottleneck, and for how long it is held."""
+"""The reason for saturation in words: the bottleneck, and the time for which it is held."""
 
 from __future__ import annotations
 

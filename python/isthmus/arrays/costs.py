@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Orders = tuple[Literal["C", "F"], Literal["C", "F"]]
 
 THREADS = "threads"
-"""The form of a plan that threads carry out in one process; all other forms are those of MPI."""
+"""The form of a plan that threads execute in one process; all other forms are those of MPI."""
 VERSION = 2
 LONG = 1 << 20
 """Run length in bytes from which the cost of a separate copy is negligible."""

@@ -277,7 +277,7 @@ def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
 
 @lru_cache(maxsize=16_384)
 def _placed(x: float, unit: str | None) -> tuple[float | None, str]:
-    """Return an x value as number and text; cached, as all panels need it."""
+    """Return an x value as number and text, cached because all panels need it."""
     return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 

@@ -1,4 +1,4 @@
-"""``isthmus compare``: what differs between two results."""
+"""``isthmus compare``: the differences between two results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isthmus nic top``: connections and streams of a daemon, as they go."""
+"""``isthmus nic top``: connections and streams of a daemon, live."""
 
 from __future__ import annotations
 

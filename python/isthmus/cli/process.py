@@ -218,7 +218,9 @@ def _quit(status: int) -> NoReturn:
 
 
 def _flushed() -> bool:
-    """Whether all output was flushed; otherwise Python would retry at exit and print an error."""
+    """Return whether all output was flushed; otherwise Python would retry at exit and print an
+    error.
+    """
     from isthmus.cli.streams import OutputError
 
     well = True

@@ -339,18 +339,18 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Whether this process has made the part with this key."""
+        """Return whether this process has made the part with this key."""
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Whether a part is complete, has this key, and all its files are intact."""
+        """Return whether a part is complete, has this key, and all its files are intact."""
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]
         return all(self.intact(path) for path in files)
 
     def intact(self, name: str) -> bool:
-        """Whether an owned file exists with the content that isthmus wrote."""
+        """Return whether an owned file exists with the content that isthmus wrote."""
         found = self.path / name
         try:
             self._check_path(name)

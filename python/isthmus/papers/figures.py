@@ -171,7 +171,7 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """Return a view in which only measures of panels that show the model have the model's values."""
+    """Return a view with the model's values only for measures whose panel shows the model."""
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:

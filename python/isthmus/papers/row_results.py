@@ -88,7 +88,7 @@ class RowResults:
         return quantity(found and found.model_anywhere)
 
     def model(self, reading: str, **at: object) -> dict[str, Any]:
-        """Return the queueing model under a reading of section 6 of the hypercube paper, as JSON."""
+        """Return the queueing model's JSON under a reading of section 6 of the hypercube paper."""
         point = _point(self.evaluated, self._at(at))
         return self._model().reading(point.index, reading)
 
@@ -223,7 +223,7 @@ def _axis(run: RunResult, name: str) -> int:
 
 
 def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
-    """Return a predicate whether values of the axes match; axes that are not fixed match any value."""
+    """Return a predicate that is true for points whose values of the fixed axes match."""
     wanted = {_axis(run, name): text for name, text in fixed.items()}
 
     def fits(values: Sequence[AxisValue | None]) -> bool:

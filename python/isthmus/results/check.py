@@ -66,7 +66,9 @@ def _check_packed(points: Sequence[PointResult]) -> None:
 
 
 def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
-    """Return an error with the place where the JSON departs from its type, or the core's text."""
+    """Return an error with the position where the JSON does not fit its type, or with the core's
+    text.
+    """
     from isthmus.results.misfit import misfit
 
     return ValueError(misfit(kind, bytes(packed), place) or f"{place}: {problem}")

@@ -220,7 +220,7 @@ def felt(job: str, together: PointResult, alone: PointResult, confidence: float)
 
 
 def _piles_up(job: str, point: PointResult) -> bool:
-    """Whether the backlog of a job grows without limit at a point."""
+    """Return whether the backlog of a job grows without limit at a point."""
     verdict = point.verdict
     return verdict.verdict == "saturated" and verdict.flow == job
 

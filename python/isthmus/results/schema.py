@@ -461,7 +461,7 @@ class RunResult:
         return replace(self, points=kept, searches=searches)
 
     def belongs(self, search: SearchResult, point: PointResult) -> bool:
-        """Whether a search is over the load of this point's combination of the other axes."""
+        """Return whether a search varies the load of this point, with all other axes equal."""
         pairs = zip(search.values, point.values, strict=True)
         return all(
             i == self.load_axis or wanted is None or wanted.text == own.text

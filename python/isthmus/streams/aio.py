@@ -65,7 +65,7 @@ def ajoin(address: str, ticket: str, **settings: Any) -> _Entering:
 
 
 class _Entering:
-    """A session that is about to be made."""
+    """A session that has not been opened yet."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
         self._make = make
@@ -458,6 +458,6 @@ class AsyncStream:
         await self._nic._ask({"ask": "cancel", "stream": self.number})
 
     async def status(self) -> StreamStatus:
-        """Return the status of the stream, and what it waits for."""
+        """Return the status of the stream, with the resources that it waits for."""
         answer = await self._nic._ask({"ask": "stream", "stream": self.number})
         return msgspec.convert(answer["stream"]["stream"], StreamStatus)

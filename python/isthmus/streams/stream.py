@@ -294,7 +294,7 @@ class Stream:
         ask(self._core.cancel, self._patience)
 
     def status(self) -> StreamStatus:
-        """Return the status of the stream, and what it waits for."""
+        """Return the status of the stream, with the resources that it waits for."""
         return stream_status(ask(self._core.status, self._patience))
 
     def close(self, timeout_s: float = 1.0) -> None:

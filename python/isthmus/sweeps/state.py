@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isthmus.sweeps.slurm.queued import Queued
 
 LOOKS, LOOK_S = 5, 0.02
-"""How often leases are read to find a busy process, and seconds between two reads."""
+"""Number of reads of the leases to find a busy process, and seconds between two reads."""
 HEADER = "journal"
 """The entry that identifies the journal's run."""
 

@@ -98,7 +98,7 @@ def _first(count: int) -> str:
 
 
 def _submitted(folder: Path) -> bool:
-    """Whether a Slurm job was submitted for a folder's run."""
+    """Return whether a Slurm job was submitted for a folder's run."""
     if not (folder / SUBMITTED).is_dir():
         return False
     from isthmus.sweeps.slurm.jobs import named_in

@@ -155,7 +155,7 @@ class Exchange(ClosedTogether):
         return operands.parts
 
     def _is_shared(self, held: Any) -> bool:
-        """Whether these are the arrays of `allocate`."""
+        """Return whether these are the arrays of `allocate`."""
         if self._shared is None:
             return False
         given = [] if held is None else memory.parts_of(held, "held")
