@@ -69,7 +69,7 @@ impl BinColumns {
     /// # Errors
     /// A list has no bins or invalid ones; then nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
-        let given: Vec<Bins> = read(lists)?;
+        let given: Vec<Bins> = parse_lists(lists)?;
         for (at, bins) in given.iter().enumerate() {
             check(bins).map_err(|problem| Misfit::new(at, problem))?;
         }
@@ -177,7 +177,7 @@ impl ChannelColumns {
     /// # Errors
     /// An item is not a list of channels; then nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
-        let given: Vec<Vec<Use<'_>>> = read(lists)?;
+        let given: Vec<Vec<Use<'_>>> = parse_lists(lists)?;
         for (at, uses) in given.iter().enumerate() {
             let places = uses.iter().flat_map(|each| [each.from, each.to]).flatten();
             if let Some(place) = places.into_iter().find(|place| *place < 0) {
@@ -190,7 +190,7 @@ impl ChannelColumns {
         for uses in given {
             self.lengths.push(uses.len() as i64);
             for each in uses {
-                let kind = self.place(&each.kind);
+                let kind = self.kind_number(&each.kind);
                 self.kind.push(kind);
                 self.from.push(each.from.unwrap_or(-1));
                 self.to.push(each.to.unwrap_or(-1));
@@ -205,7 +205,7 @@ impl ChannelColumns {
         Ok(())
     }
 
-    fn place(&mut self, kind: &str) -> u32 {
+    fn kind_number(&mut self, kind: &str) -> u32 {
         if let Some(&place) = self.places.get(kind) {
             return place;
         }
@@ -217,18 +217,23 @@ impl ChannelColumns {
 }
 
 /// Return the items of JSON lists one after another, each list parsed in its own thread.
-fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
+fn parse_lists<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
     let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
     thread::scope(|scope| {
         let threads: Vec<_> = (others.iter())
-            .map(|&list| (list, Builder::new().spawn_scoped(scope, || borrowed(list))))
+            .map(|&list| {
+                (
+                    list,
+                    Builder::new().spawn_scoped(scope, || parse_items(list)),
+                )
+            })
             .collect();
-        let mut items = borrowed(first)?;
+        let mut items = parse_items(first)?;
         for (list, thread) in threads {
             // If no thread could start, parse the list in this one.
             let found = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(_) => borrowed(list),
+                Err(_) => parse_items(list),
             };
             items.append(&mut found.map_err(|misfit| Misfit {
                 at: items.len() + misfit.at,
@@ -240,7 +245,7 @@ fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Mis
 }
 
 /// Return the items of a JSON list; on an error, report which item is invalid.
-fn borrowed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
+fn parse_items<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
     serde_json::from_slice(json).map_err(|error| {
         let items: Vec<&RawValue> = serde_json::from_slice(json).unwrap_or_default();
         let wrong = items.iter().enumerate().find_map(|(at, item)| {
@@ -314,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused() {
+    fn invalid_distributions_are_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
         let second = |bins: &str| refused(&format!("[{good},{bins}]"));
         for (bins, expected) in [
@@ -361,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_what_was_written() {
+    fn channels_round_trip() {
         let mean = ChannelUse {
             kind: "link \"a\"".to_owned(),
             from: None,

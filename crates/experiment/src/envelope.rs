@@ -211,7 +211,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
         return Err(Mismatch::Run("the form of the journal".to_owned()));
     }
     let strange = Mismatch::Changed("its first line is not that of a journal");
-    let Some((head, found_seal)) = parted(line) else {
+    let Some((head, found_seal)) = split_line(line) else {
         return Err(strange);
     };
     let Ok(found) = serde_json::from_slice::<Head>(&[head, b"}"].concat()) else {
@@ -229,7 +229,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
 }
 
 /// Split a first line into its head, without the last brace, and its seal.
-fn parted(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?
         .strip_suffix(SEAL.1)?;
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn content_comes_back_whatever_it_is() {
+    fn any_content_round_trips() {
         for content in [&b""[..], b"{}", b"\n\n", &[0, 255, 10, 13]] {
             let bytes = sealed(&run(), &entry("point-00001"), content);
             assert_eq!(opened(&run(), &entry("point-00001"), &bytes), Ok(content));

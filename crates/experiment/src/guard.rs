@@ -59,7 +59,7 @@ fn install_hook() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if GUARDED.get() > 0 {
-                note(info);
+                record_panic(info);
             } else {
                 before(info);
             }
@@ -67,19 +67,19 @@ fn install_hook() {
     });
 }
 
-fn note(info: &PanicHookInfo<'_>) {
+fn record_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |location| {
         format!("{}:{}", location.file(), location.line())
     });
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.push(Panicked {
-        message: words(info.payload()),
+        message: payload_message(info.payload()),
         place,
     });
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Panicked {
-    let message = words(payload);
+    let message = payload_message(payload);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let known = places.iter().rposition(|place| place.message == message);
     known.map_or_else(
@@ -92,7 +92,7 @@ fn panicked(payload: &(dyn Any + Send)) -> Panicked {
 }
 
 /// Return the message of a panic, in one line.
-fn words(payload: &(dyn Any + Send)) -> String {
+fn payload_message(payload: &(dyn Any + Send)) -> String {
     let text = (payload.downcast_ref::<&str>().copied())
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let words: Vec<&str> = (text.unwrap_or("no reason given").split_whitespace()).collect();

@@ -34,7 +34,7 @@ pub enum JournalError {
     /// The content of a file is not as it was written.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
-        said_of(path).0, said_of(path).1
+        describe_file(path).0, describe_file(path).1
     )]
     Damaged {
         /// The file.
@@ -47,7 +47,7 @@ pub enum JournalError {
     /// The journal belongs to another run.
     #[error(
         "{path}: {} of another run ({what} differs); give another folder, or move this file away{}",
-        said_of(path).0, said_of(path).1
+        describe_file(path).0, describe_file(path).1
     )]
     Foreign {
         /// The file.
@@ -102,7 +102,7 @@ impl JournalError {
 }
 
 /// Return the start of a sentence that names the kind of the file, and the reason to delete it.
-fn said_of(path: &Path) -> (&'static str, &'static str) {
+fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
         HEADER => ("the head of the journal is", ""),
@@ -155,7 +155,7 @@ pub fn flaws(
     };
     let names = names.par_iter().with_min_len(16);
     let flaw = |name: &String| {
-        let error = journal.vouch(&Entry::named(name)).err()?;
+        let error = journal.check_file_of_run(&Entry::named(name)).err()?;
         Some(Flaw {
             name: name.clone(),
             reason: error.flaw(),
@@ -171,9 +171,9 @@ pub(crate) struct Journal {
     run: Run,
     folder: Option<PathBuf>,
     /// Whether entries that are not written to a folder are held in memory.
-    holds: bool,
+    keeps_in_memory: bool,
     /// Contents of the files held in memory, by entry name.
-    held: Mutex<HashMap<String, Vec<u8>>>,
+    in_memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Journal {
@@ -187,7 +187,7 @@ impl Journal {
             path: folder.to_owned(),
             error,
         })?;
-        if !own(folder, fs::FileType::is_dir)? {
+        if !is_of_type(folder, fs::FileType::is_dir)? {
             return Err(JournalError::NotOwn {
                 path: folder.to_owned(),
                 wanted: "folder",
@@ -200,13 +200,13 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Return a journal without a folder. With `holds` it keeps entries in memory until they are given away.
-    pub fn nowhere(run: Run, holds: bool) -> Self {
+    /// Return a journal without a folder. With `keeps_in_memory` it keeps entries until they are given away.
+    pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
             folder: None,
-            holds,
-            held: Mutex::default(),
+            keeps_in_memory,
+            in_memory: Mutex::default(),
         }
     }
 
@@ -217,13 +217,13 @@ impl Journal {
 
     /// Return whether an entry exists, without reading it.
     pub fn has(&self, entry: &Entry) -> Result<bool, JournalError> {
-        if self.held().contains_key(&entry.name) {
+        if self.memory().contains_key(&entry.name) {
             return Ok(true);
         }
         let Some(path) = self.path(entry) else {
             return Ok(false);
         };
-        match own(&path, fs::FileType::is_file) {
+        match is_of_type(&path, fs::FileType::is_file) {
             Ok(true) => Ok(true),
             Ok(false) => Err(JournalError::NotOwn {
                 path,
@@ -238,8 +238,8 @@ impl Journal {
 
     /// Read an entry; return `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
-        if let Some(bytes) = self.held().get(&entry.name) {
-            return self.taken(entry, bytes).map(Some);
+        if let Some(bytes) = self.memory().get(&entry.name) {
+            return self.parse_received(entry, bytes).map(Some);
         }
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(None);
@@ -256,9 +256,9 @@ impl Journal {
 
     /// Return the content of an entry as the bytes that were written; `None` if it does not exist.
     pub fn written(&self, entry: &Entry) -> Result<Option<Vec<u8>>, JournalError> {
-        if let Some(bytes) = self.held().get(&entry.name) {
+        if let Some(bytes) = self.memory().get(&entry.name) {
             return self
-                .sent(entry, bytes)
+                .check_received(entry, bytes)
                 .map(|content| Some(content.to_vec()));
         }
         let Some((path, mut bytes)) = self.bytes(entry)? else {
@@ -300,17 +300,17 @@ impl Journal {
         path: &Path,
         bytes: &'b [u8],
     ) -> Result<&'b [u8], JournalError> {
-        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| refused(path, mismatch))
+        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| mismatch_error(path, mismatch))
     }
 
     /// Check that the file of an entry, known only by its name, was written for it in this run. A missing
     /// file is valid.
-    fn vouch(&self, entry: &Entry) -> Result<(), JournalError> {
+    fn check_file_of_run(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
         };
         envelope::of_run(&self.run, &entry.name, &bytes)
-            .map_err(|mismatch| refused(&path, mismatch))
+            .map_err(|mismatch| mismatch_error(&path, mismatch))
     }
 
     /// Write an entry, as a whole or not at all; write it to the folder only if it is `lasting`.
@@ -320,11 +320,11 @@ impl Journal {
         value: &T,
         lasting: bool,
     ) -> Result<(), JournalError> {
-        if !self.holds && (self.folder.is_none() || !lasting) {
+        if !self.keeps_in_memory && (self.folder.is_none() || !lasting) {
             return Ok(());
         }
         let content = serde_json::to_vec(value).expect("results are JSON");
-        self.put(entry, envelope::sealed(&self.run, entry, &content), lasting)
+        self.store(entry, envelope::sealed(&self.run, entry, &content), lasting)
     }
 
     /// Remove the file of an entry, which may have been removed already.
@@ -347,22 +347,28 @@ impl Journal {
         bytes: Vec<u8>,
         lasting: impl FnOnce(&T) -> bool,
     ) -> Result<(), JournalError> {
-        let value = self.taken(entry, &bytes)?;
-        self.put(entry, bytes, lasting(&value))
+        let value = self.parse_received(entry, &bytes)?;
+        self.store(entry, bytes, lasting(&value))
     }
 
     /// Remove an entry from memory and return its bytes.
     pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
-        self.held().remove(&entry.name)
+        self.memory().remove(&entry.name)
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
+        self.in_memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Check and deserialise an entry that another process has sent.
-    fn taken<T: DeserializeOwned>(&self, entry: &Entry, bytes: &[u8]) -> Result<T, JournalError> {
-        let content = self.sent(entry, bytes)?;
+    fn parse_received<T: DeserializeOwned>(
+        &self,
+        entry: &Entry,
+        bytes: &[u8],
+    ) -> Result<T, JournalError> {
+        let content = self.check_received(entry, bytes)?;
         serde_json::from_slice(content).map_err(|error| JournalError::Elsewhere {
             name: entry.name.clone(),
             what: error.to_string(),
@@ -370,7 +376,7 @@ impl Journal {
     }
 
     /// Check an entry that another process has sent, and return its content.
-    fn sent<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
+    fn check_received<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
             name: entry.name.clone(),
             what: match mismatch {
@@ -380,10 +386,11 @@ impl Journal {
         })
     }
 
-    fn put(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
-        let (Some(path), Some(beside), true) = (self.path(entry), self.beside(entry), lasting)
+    fn store(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
+        let (Some(path), Some(temporary), true) =
+            (self.path(entry), self.temporary_path(entry), lasting)
         else {
-            self.held().insert(entry.name.clone(), bytes);
+            self.memory().insert(entry.name.clone(), bytes);
             return Ok(());
         };
         let write = || -> io::Result<()> {
@@ -391,14 +398,14 @@ impl Journal {
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
-                .open(&beside)?;
+                .open(&temporary)?;
             file.write_all(&bytes)?;
             file.sync_all()?;
-            fs::rename(&beside, &path)
+            fs::rename(&temporary, &path)
         };
         write().map_err(|error| {
             // Remove the incomplete file. If that fails, it stays.
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
             JournalError::Io { path, error }
         })
     }
@@ -409,7 +416,7 @@ impl Journal {
     }
 
     /// Return a unique temporary path: `.point-00001.json.PID.RANDOM.part`.
-    fn beside(&self, entry: &Entry) -> Option<PathBuf> {
+    fn temporary_path(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
         let name = format!(".{}.json.{process}.{random:016x}.part", entry.name);
@@ -418,7 +425,7 @@ impl Journal {
 }
 
 /// Return the error for bytes at `path` that are not used.
-fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
+fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {
         Mismatch::Run(what) => JournalError::Foreign { path, what },
@@ -431,7 +438,7 @@ fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
 }
 
 /// Return whether `path` itself, without following links, is of the given type.
-fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
+fn is_of_type(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
     let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),
         error,

@@ -109,7 +109,7 @@ impl<'a> Kept<'a> {
         if state.unkept < self.after {
             return Ok(());
         }
-        self.file(&mut state).map_err(|error| {
+        self.write_file(&mut state).map_err(|error| {
             state.error.get_or_insert(error);
             Halt::Unkept
         })
@@ -121,10 +121,10 @@ impl<'a> Kept<'a> {
         if state.unkept.is_zero() {
             return Ok(());
         }
-        self.file(&mut state)
+        self.write_file(&mut state)
     }
 
-    fn file(&self, state: &mut State) -> Result<(), JournalError> {
+    fn write_file(&self, state: &mut State) -> Result<(), JournalError> {
         self.journal.write(&self.entry, &state.parts, true)?;
         state.unkept = Duration::ZERO;
         state.filed = true;

@@ -85,12 +85,12 @@ pub(crate) fn run(
         shared,
     };
     if let Some(messages) = subject.exact() {
-        return plan.exact(messages);
+        return plan.run_exact(messages);
     }
     match rules.stop.rule {
         StopRule::Fixed { messages } => {
             let lengths = rules.lengths(messages).into_iter();
-            plan.fixed(lengths.map(|messages| Length::AtLeast {
+            plan.run_fixed(lengths.map(|messages| Length::AtLeast {
                 messages,
                 demands: u64::MAX,
                 cycles: rules.periods_min.saturating_mul(subject.period()),
@@ -99,13 +99,13 @@ pub(crate) fn run(
         }
         StopRule::FixedTime { time } => {
             let lengths = rules.lengths(time.ps()).into_iter();
-            plan.fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
+            plan.run_fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
         }
         StopRule::Precision {
             messages_first,
             messages_max,
             ..
-        } => plan.sequential(messages_first, messages_max),
+        } => plan.run_until_known(messages_first, messages_max),
     }
 }
 
@@ -151,7 +151,7 @@ impl Plan<'_> {
     }
 
     /// Run the single replication of a subject without random numbers.
-    fn exact(&self, messages: u64) -> Result<Measurement, Halt> {
+    fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
         if self.rules.measure.channels && self.precise {
@@ -175,19 +175,22 @@ impl Plan<'_> {
     }
 
     /// Run replications of fixed length, or of the first of several lengths at which the results suffice.
-    fn fixed(&self, lengths: impl ExactSizeIterator<Item = Length>) -> Result<Measurement, Halt> {
+    fn run_fixed(
+        &self,
+        lengths: impl ExactSizeIterator<Item = Length>,
+    ) -> Result<Measurement, Halt> {
         let lengths: Vec<Length> = lengths.collect();
         let &[first, _, ..] = &lengths[..] else {
-            return self.fixed_once(lengths[0]);
+            return self.run_fixed_once(lengths[0]);
         };
-        match self.lengthened(&lengths) {
-            Err(Halt::Memory) => self.fixed_once(first),
+        match self.run_lengthening(&lengths) {
+            Err(Halt::Memory) => self.run_fixed_once(first),
             lengthened => lengthened,
         }
     }
 
     /// Run replications through these lengths while the verdict or a mean is unknown.
-    fn lengthened(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
+    fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
             .map(|number| self.replication(number))
@@ -233,7 +236,7 @@ impl Plan<'_> {
     }
 
     /// Run replications of this length. Only those that are running are held in memory.
-    fn fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
+    fn run_fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
                 return Ok(finished);
@@ -313,7 +316,7 @@ impl Plan<'_> {
     }
 
     /// Run ever longer until everything is known.
-    fn sequential(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
+    fn run_until_known(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
         let (mut looks, mut replications) = self.begin_looks(first.min(max))?;
         let mut looks_left = self.rules.looks() - (looks.len() as u32 - 1);
         loop {

@@ -107,7 +107,7 @@ mod tests {
     );
 
     #[test]
-    fn the_machine_s_memory_is_what_there_is_without_groups() {
+    fn without_groups_the_machine_s_memory_counts() {
         let root = system("plain", &[MEMINFO]);
         assert_eq!(available(&root, |_| None), Some(16_384_000 * 1024));
         assert_eq!(available(&system("nothing", &[]), |_| None), None);

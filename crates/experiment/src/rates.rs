@@ -34,7 +34,7 @@ pub(crate) fn rates(
         let events = (rate.fate != Fate::Carried).then(|| events(&counts));
         let estimate = Estimate::of_rate(&values, events, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
-        let owed = 1.0 + owed(measurement, &recorders, rate, subject.period());
+        let owed = 1.0 + unserved_share(measurement, &recorders, rate, subject.period());
         let (analytic, outside) = overlay.split(&rate.name);
         Some(Measure {
             name: rate.name.to_string(),
@@ -75,7 +75,7 @@ fn events(counts: &[(u64, Cycles)]) -> Events {
 
 /// Return the share by which the long-run accepted rate may exceed the measured one. If the existence of a
 /// steady state is undecided, all of the backlog may still be served.
-fn owed(
+fn unserved_share(
     measurement: &Measurement,
     recorders: &[&Recorders],
     rate: &RateInfo,

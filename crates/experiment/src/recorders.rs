@@ -33,7 +33,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(&self, fate: Fate) -> u64 {
+    fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::Offered => self.offered,
             Fate::Done => self.done,
@@ -304,7 +304,7 @@ impl Recorders {
         let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)?;
         let total = |checkpoint: &Checkpoint| -> u64 {
             let totals = flows.iter().map(|&flow| &checkpoint.flows[flow]);
-            totals.map(|totals| totals.of(fate)).sum()
+            totals.map(|totals| totals.count(fate)).sum()
         };
         Some((total(last) - total(first), cycles))
     }

@@ -512,7 +512,7 @@ mod tests {
 
     /// Only the fields that decide whether an entry is complete are read from another process' entry.
     #[test]
-    fn how_something_ended_is_read_without_the_rest() {
+    fn only_the_end_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];
         for (end, whole) in ends {
             let trial = format!("{{\"load\":1.5,\"verdict\":\"stable\",\"ended_by\":{end}}}");

@@ -110,8 +110,11 @@ impl Experiment {
             // Start searches first: they take longest, and at the end all threads would wait for one.
             let mut all = in_turn(first + self.points.len(), |at| {
                 match at.checked_sub(first) {
-                    None => (None, self.beside(&self.searches[at], Self::search)),
-                    Some(at) => (self.beside(&self.points[at], Self::point), None),
+                    None => (
+                        None,
+                        self.run_beside_others(&self.searches[at], Self::search),
+                    ),
+                    Some(at) => (self.run_beside_others(&self.points[at], Self::point), None),
                 }
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
@@ -121,7 +124,7 @@ impl Experiment {
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)
         });
-        self.failed()?;
+        self.check_failure()?;
         match (points, searches) {
             (Some(points), Some(searches)) => Ok(self.result(points, searches)),
             _ => Err(RunError::Cancelled),
@@ -142,14 +145,18 @@ impl Experiment {
     }
 
     /// Return the first error, if there is one.
-    fn failed(&self) -> Result<(), RunError> {
+    fn check_failure(&self) -> Result<(), RunError> {
         let failure = self.failure.lock();
         let failure = failure.unwrap_or_else(PoisonError::into_inner).take();
         failure.map_or(Ok(()), Err)
     }
 
     /// Run a job beside others. Return `None` if it failed or needed more memory than is free.
-    fn beside<J, R>(&self, job: &J, run: fn(&Self, &J) -> Result<R, RunError>) -> Option<R> {
+    fn run_beside_others<J, R>(
+        &self,
+        job: &J,
+        run: fn(&Self, &J) -> Result<R, RunError>,
+    ) -> Option<R> {
         match self.attempt(|| run(self, job)) {
             Ok(result) => Some(result),
             Err(RunError::Memory { .. }) => None,
@@ -247,7 +254,7 @@ impl Experiment {
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
                     .map_err(|halt| {
-                        self.halted(halt, &job.values.iter().map(Some).collect::<Vec<_>>())
+                        self.halt_error(halt, &job.values.iter().map(Some).collect::<Vec<_>>())
                     })?;
             let overlay = self.overlay(subject);
             let report = Report::new(&measurement, subject, rules, &test, &overlay);
@@ -360,7 +367,7 @@ impl Experiment {
             let subject_at = |load: f64| job.subject(built, load);
             let shared = self.shared(kept);
             let found = search::run(&range, self.seed, &self.rules, subject_at, shared);
-            let found = found.map_err(|halt| self.halted(halt, &known))?;
+            let found = found.map_err(|halt| self.halt_error(halt, &known))?;
             Ok(self.search_result(job, found))
         })
     }
@@ -390,7 +397,7 @@ impl Experiment {
         }
     }
 
-    fn halted(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
+    fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
             // If parts could not be kept, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,

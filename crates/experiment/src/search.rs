@@ -55,17 +55,17 @@ pub(crate) fn run(
     let ends = (range.from, range.to);
     let mut bracket = pass(rules, error_rate / 2.0, ends, range.resolution * middle)?;
     if bracket.width().is_some() && bracket.undecided.is_none() && range.is_too_wide(bracket) {
-        let (ends, width) = range.left_in(bracket);
+        let (ends, width) = range.interval_to_search(bracket);
         let inner = pass(rules, error_rate / 4.0, ends, width)?;
-        bracket = narrower(bracket, inner);
+        bracket = narrowed(bracket, inner);
     }
     if bracket.undecided.is_some()
         && range.is_too_wide(bracket)
         && let Some(patient) = rules.patient()
     {
-        let (ends, width) = range.left_in(bracket);
+        let (ends, width) = range.interval_to_search(bracket);
         let inner = pass(&patient, error_rate / 4.0, ends, width)?;
-        bracket = narrower(bracket, inner);
+        bracket = narrowed(bracket, inner);
     }
     Ok(Found {
         bracket,
@@ -88,7 +88,7 @@ impl Range {
     }
 
     /// Return the interval that may contain the saturation load, and the requested width there.
-    fn left_in(&self, bracket: Bracket) -> ((f64, f64), f64) {
+    fn interval_to_search(&self, bracket: Bracket) -> ((f64, f64), f64) {
         let low = bracket.stable.unwrap_or(self.from);
         let high = bracket.saturated.unwrap_or(self.to);
         ((low, high), self.resolution * 0.5 * (low + high))
@@ -97,7 +97,7 @@ impl Range {
 
 /// Narrow a bracket to the result of a search inside it. The search tests the ends again; an end that it
 /// found on the other side becomes unknown.
-fn narrower(outer: Bracket, inner: Bracket) -> Bracket {
+fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
     let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
     Bracket {
@@ -197,21 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_found_on_the_other_side_is_none() {
+    fn a_contradicted_end_becomes_unknown() {
         let outer = bracket(Some(2.0), Some(4.0));
-        let narrow = narrower(outer, bracket(Some(2.5), Some(3.0)));
+        let narrow = narrowed(outer, bracket(Some(2.5), Some(3.0)));
         assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));
-        let one_sided = narrower(outer, bracket(Some(2.5), None));
+        let one_sided = narrowed(outer, bracket(Some(2.5), None));
         assert_eq!(
             (one_sided.stable, one_sided.saturated),
             (Some(2.5), Some(4.0))
         );
-        let low_saturated = narrower(outer, bracket(None, Some(2.0)));
+        let low_saturated = narrowed(outer, bracket(None, Some(2.0)));
         assert_eq!(
             (low_saturated.stable, low_saturated.saturated),
             (None, Some(2.0))
         );
-        let high_stable = narrower(outer, bracket(Some(4.0), None));
+        let high_stable = narrowed(outer, bracket(Some(4.0), None));
         assert_eq!(
             (high_stable.stable, high_stable.saturated),
             (Some(4.0), None)

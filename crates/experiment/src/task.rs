@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_on_a_thread_of_a_pool_is_one_too() {
+    fn a_panic_on_a_pool_thread_ends_the_task_too() {
         use rayon::prelude::*;
         let task = Task::<u32>::default();
         task.start(|| {

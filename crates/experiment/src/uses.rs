@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_limits_and_what_waits_for_it_does_not() {
+    fn the_busiest_part_is_the_bottleneck() {
         // Messages that wait for the link occupy the injection channel all the time.
         let parts = [
             part("inject", 0, 0.2, 0.99),

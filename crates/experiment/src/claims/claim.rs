@@ -43,7 +43,7 @@ impl Worker {
         let path = own.folder.join(format!("{unit}.claim"));
         let mut holder = String::new();
         for _ in 0..TRIES {
-            if made(&path, &own.name).map_err(at(&path))? {
+            if create_claim(&path, &own.name).map_err(at(&path))? {
                 return Ok(Taken::Granted(Claim {
                     own: std::sync::Arc::clone(own),
                     unit: unit.to_owned(),
@@ -51,7 +51,7 @@ impl Worker {
                     began: Instant::now(),
                 }));
             }
-            let Some(found) = now_or_gone(found(&path)).map_err(at_unit(&path))? else {
+            let Some(found) = unless_gone(found(&path)).map_err(at_unit(&path))? else {
                 continue;
             };
             let seen = seen(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
@@ -59,7 +59,7 @@ impl Worker {
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
             }
-            self.take_away(&path, &found).map_err(at_unit(&path))?;
+            self.remove_lost(&path, &found).map_err(at_unit(&path))?;
             holder = found.text;
         }
         Ok(Taken::HeldBy(holder))
@@ -67,7 +67,7 @@ impl Worker {
 
     /// Remove a lost claim. If several workers do so at once, one removes it. Another may hold the new claim
     /// that was made in its place, and puts that back.
-    fn take_away(&self, path: &Path, lost: &Found) -> io::Result<()> {
+    fn remove_lost(&self, path: &Path, lost: &Found) -> io::Result<()> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", self.name()));
         let aside = PathBuf::from(aside);
@@ -115,7 +115,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         for _ in 0..BACK.1 {
-            match now_or_gone(retry_stale(|| found(&self.path))) {
+            match unless_gone(retry_stale(|| found(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
                     // A claim that cannot be removed is lost when this worker is lost.
                     let _ = fs::remove_file(&self.path);
@@ -140,7 +140,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Return the claim that was found, or `None` if its file no longer exists.
-fn now_or_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
+fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     match found {
         Err(error) if is_gone(&error) => Ok(None),
         found => found,
@@ -148,7 +148,7 @@ fn now_or_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
 }
 
 /// Create a claim; return false if one exists.
-fn made(path: &Path, name: &Name) -> io::Result<bool> {
+fn create_claim(path: &Path, name: &Name) -> io::Result<bool> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = match file {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),

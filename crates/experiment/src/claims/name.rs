@@ -24,11 +24,11 @@ pub struct Name {
 impl Name {
     /// Return a unique name for a worker of this process.
     pub(crate) fn new() -> Self {
-        let host = here();
+        let host = host_name();
         let process = std::process::id();
         // If the namespace is unknown, use a second random number, which matches no other process.
         let random = || RandomState::new().build_hasher().finish() as u32;
-        let space = format!("{:08x}", space().unwrap_or_else(random));
+        let space = format!("{:08x}", pid_namespace().unwrap_or_else(random));
         Self {
             text: format!("worker-{host}-{process}-{space}{:08x}", random()),
             host,
@@ -67,15 +67,15 @@ impl Name {
         let Some(process) = rustix::process::Pid::from_raw(process) else {
             return false;
         };
-        self.host == here()
-            && space().is_some_and(|here| format!("{here:08x}") == self.space)
+        self.host == host_name()
+            && pid_namespace().is_some_and(|here| format!("{here:08x}") == self.space)
             && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
     }
 }
 
 /// Return a text that identifies this boot of the kernel and the PID namespace of this process; `None` if the
 /// system has namespaces and does not report them.
-fn space() -> Option<u32> {
+fn pid_namespace() -> Option<u32> {
     if !cfg!(target_os = "linux") {
         return Some(0);
     }
@@ -90,7 +90,7 @@ fn space() -> Option<u32> {
 }
 
 /// Return the name of this host as names of workers contain it.
-fn here() -> String {
+fn host_name() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     let fit = |c: char| if c.is_ascii_alphanumeric() { c } else { '.' };
@@ -104,14 +104,14 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_a_name_says_is_read_again() {
+    fn names_round_trip() {
         let name = Name::new();
         assert_eq!(Name::parsed(&name.text), Some(name.clone()));
         assert!(!name.is_dead());
     }
 
     #[test]
-    fn a_number_of_another_space_says_nothing() {
+    fn processes_of_another_namespace_are_not_dead() {
         let (mut child, name) = (Command::new("true").spawn().unwrap(), Name::new());
         child.wait().unwrap();
         let of = |space: &str| {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_none() {
+    fn invalid_names_are_rejected() {
         let random = "0123456789abcdef";
         for text in [
             String::new(),

@@ -100,7 +100,7 @@ impl Worker {
         let file = options.append(true).create_new(true).open(&path);
         let file = file.map_err(at(&path))?;
         let began = Instant::now();
-        let stamped = touched(&file).map_err(at(&path))?;
+        let stamped = touch(&file).map_err(at(&path))?;
         let own = Arc::new(Own {
             folder: folder.to_owned(),
             name,
@@ -117,7 +117,7 @@ impl Worker {
             threads,
         })?;
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
-        let heart = heart(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
+        let heart = start_heartbeat(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
         Ok(Self {
             own,
             stopped,
@@ -155,7 +155,7 @@ impl Own {
     /// Return the folder's time now, since 1970.
     pub fn now(&self) -> Result<Duration, ClaimError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        touched(&file).map_err(at(self.path(&self.name)))
+        touch(&file).map_err(at(self.path(&self.name)))
     }
 
     /// Return the folder's time in seconds as this process' clock estimates it, without file access.
@@ -170,7 +170,7 @@ impl Own {
 }
 
 /// Touch a file and return its new timestamp.
-fn touched(file: &File) -> io::Result<Duration> {
+fn touch(file: &File) -> io::Result<Duration> {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: UTIME_NOW,
@@ -192,7 +192,10 @@ pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
 }
 
 /// Start a thread that touches the worker's file again and again until `stopped` is set.
-fn heart(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
+fn start_heartbeat(
+    own: Arc<Own>,
+    stopped: Arc<(Mutex<bool>, Condvar)>,
+) -> io::Result<JoinHandle<()>> {
     let pause = beat(own.expiry);
     thread::Builder::new().name("claims".into()).spawn(move || {
         let (stop, wake) = &*stopped;

@@ -85,7 +85,7 @@ impl Experiment {
         let mut waited = false;
         loop {
             let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
-            self.failed()?;
+            self.check_failure()?;
             let mut elsewhere = Vec::new();
             for (unit, outcome) in left.into_iter().zip(all) {
                 match outcome.ok_or(RunError::Cancelled)? {

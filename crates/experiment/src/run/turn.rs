@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_is_in_order() {
+    fn results_are_in_order() {
         assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
         assert!(in_turn(0, |at| at).is_empty());
     }
