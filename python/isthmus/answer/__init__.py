@@ -249,11 +249,11 @@ def ranked(layout: View) -> list[str]:
 
 
 def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
-    at = (p for p in series.points if layout.x(p) == x and _carries(layout, series, p))
+    at = (p for p in series.points if layout.x(p) == x and _carries_load(layout, series, p))
     return next(at, None)
 
 
-def _carries(layout: View, series: Series, point: PointResult) -> bool:
+def _carries_load(layout: View, series: Series, point: PointResult) -> bool:
     """Return whether a series carries the load of a point: it is stable in the simulation or the
     model, or it is undecided and accepts at least twice this load at another point.
     """
@@ -282,7 +282,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
     counts: dict[float, int] = {}
     for point in base.points:
         x = layout.x(point)
-        if x is not None and _carries(layout, base, point):
+        if x is not None and _carries_load(layout, base, point):
             counts[x] = sum(_stable_at(layout, s, x) is not None for s in layout.series)
     if not counts:
         return None
@@ -352,7 +352,7 @@ def _series_answer(
     jobs: dict[str, str] = {}
     if layout.of_jobs and point and base_point:
         jobs = _jobs(ratios, point, base_point)
-        deciding = _felt(ratios)
+        deciding = _ratio_of_each_job(ratios)
         badge = _badge(saturation, deciding, lost=False)
         if len(set(jobs.values())) > 1 and badge != "unknown":
             badge = "mixed"
@@ -408,7 +408,7 @@ def _word(ratio: Ratio | None) -> str:
     return {1: "better", 0: "about the same", -1: "worse"}[ratio.better]
 
 
-def _felt(ratios: dict[str, Ratio]) -> list[Ratio | None]:
+def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
     """Return one ratio for each job: the time of its phases or messages if comparable, else its
     bandwidth. Without any such ratio, return all ratios.
     """

@@ -294,7 +294,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
             if badge == "collapses":
                 parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
             elif badge == "mixed":
-                parts += _mixed([each for each in found[1:] if each.badge == "mixed"], names)
+                parts += _mixed_texts([each for each in found[1:] if each.badge == "mixed"], names)
             elif badge == "about the same":
                 parts.append(f"{names} {verb} about the same")
             elif badge == "unknown":
@@ -306,7 +306,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
     return f"Against {base}: {'; '.join(parts)}."
 
 
-def _mixed(found: list[SeriesAnswer], names: str) -> list[str]:
+def _mixed_texts(found: list[SeriesAnswer], names: str) -> list[str]:
     """Return texts on variants that are better for one job and worse or unknown for another,
     grouped by equal badges. If there are too many, return one text with `names`.
     """

@@ -324,7 +324,7 @@ class OwnedFolder:
         self._written_now.clear()
         yield
         for path in sorted(before - self._written_now):
-            self._drop(path)
+            self._remove_obsolete(path)
         self.mark.parts[name] = key
         self.mark.save(self.path)
         self._made_parts.add((name, key))
@@ -458,7 +458,7 @@ class OwnedFolder:
             if not stat.S_ISREG(mode):
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
-    def _drop(self, name: str) -> None:
+    def _remove_obsolete(self, name: str) -> None:
         """Remove a file that is no longer needed; a changed file belongs to the user and stays."""
         if self.intact(name):
             self._remove(name)

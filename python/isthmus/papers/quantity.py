@@ -24,28 +24,28 @@ class Quantity(Value):
     """A value that supports addition, subtraction, multiplication and division like a number."""
 
     def __add__(self, other: Operand) -> Quantity:
-        return _joined(add, self, other)
+        return _combined(add, self, other)
 
     def __radd__(self, other: Operand) -> Quantity:
-        return _joined(add, other, self)
+        return _combined(add, other, self)
 
     def __sub__(self, other: Operand) -> Quantity:
-        return _joined(sub, self, other)
+        return _combined(sub, self, other)
 
     def __rsub__(self, other: Operand) -> Quantity:
-        return _joined(sub, other, self)
+        return _combined(sub, other, self)
 
     def __mul__(self, other: Operand) -> Quantity:
-        return _joined(mul, self, other)
+        return _combined(mul, self, other)
 
     def __rmul__(self, other: Operand) -> Quantity:
-        return _joined(mul, other, self)
+        return _combined(mul, other, self)
 
     def __truediv__(self, other: Operand) -> Quantity:
-        return _joined(truediv, self, other)
+        return _combined(truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Quantity:
-        return _joined(truediv, other, self)
+        return _combined(truediv, other, self)
 
     def __neg__(self) -> Quantity:
         return 0 - self
@@ -107,7 +107,7 @@ def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
     return replace(found, low=low, high=math.inf if found.high is None else found.high)
 
 
-def _joined(
+def _combined(
     operation: Callable[[float, float], float], first: Operand, second: Operand
 ) -> Quantity:
     """Return ``first operation second``, without a value if it is undefined, as for a division by

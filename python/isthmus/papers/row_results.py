@@ -100,7 +100,7 @@ class RowResults:
     def saturation(self, **at: object) -> Quantity:
         """Return the bracket of the saturation search, in messages/ms."""
         run = self.simulated
-        fits = _fits(run, self._at(at))
+        fits = _matcher(run, self._at(at))
         found = [search for search in run.searches if fits(search.values)]
         if len(found) != 1:
             raise IsthmusError(
@@ -222,7 +222,7 @@ def _axis(run: RunResult, name: str) -> int:
     return found[0]
 
 
-def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
+def _matcher(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
     """Return a predicate that is true for points whose values of the fixed axes match."""
     wanted = {_axis(run, name): text for name, text in fixed.items()}
 
@@ -237,7 +237,7 @@ def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | N
 
 def points(run: RunResult, fixed: Conditions) -> list[PointResult]:
     """Return the points with these values of the axes."""
-    fits = _fits(run, fixed)
+    fits = _matcher(run, fixed)
     return [point for point in run.points if fits(point.values)]
 
 

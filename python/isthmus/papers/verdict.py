@@ -164,7 +164,7 @@ def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outco
         holds = all_of(claim.holds for claim in claims)
         return Outcome(row, holds, None, None, _verdict(holds), "; ".join(c.text for c in claims))
     value = quantity(found)
-    verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, value, results))
+    verdict = "not comparable" if row.rule == "none" else _verdict(_meets_rule(row, value, results))
     shown = value.value if value.words is None else value.words
     return Outcome(row, shown, value.low, value.high, verdict, value.text)
 
@@ -173,7 +173,7 @@ def _verdict(met: Truth) -> str:
     return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
-def _met(row: Row, measured: Value, results: RowResults) -> Truth:
+def _meets_rule(row: Row, measured: Value, results: RowResults) -> Truth:
     if row.rule == "is":
         return None if measured.text == "undecided" else measured.text == row.expected
     if measured.words is not None:

@@ -529,7 +529,7 @@ class RunResult:
             _refuse_other(source, whole)
             from isthmus.results.misfit import misfit
 
-            found = misfit(cls, whole) or _placed(str(error))
+            found = misfit(cls, whole) or _place_first(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
         if run.schema != SCHEMA:
             _refuse_other(source, bytes(data))
@@ -571,7 +571,7 @@ class _Head(msgspec.Struct):
     schema: Any = None
 
 
-def _placed(reason: str) -> str:
+def _place_first(reason: str) -> str:
     """Return msgspec's message with the place first."""
     problem, _, place = reason.partition(" - at `$.")
     return f"{place.rstrip('`')}: {problem}" if place else problem

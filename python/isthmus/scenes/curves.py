@@ -140,10 +140,10 @@ def bandwidth(view: View) -> list[Curves]:
         shown.append(
             Curves(
                 view.label(name).partition(":")[0],
-                _while_at_work(name, mean_of(name)),
+                _if_at_work(name, mean_of(name)),
                 view.unit(name),
                 with_unit(f"accepted bandwidth per {per}", view.unit(name)),
-                _while_at_work(name, model_of(name)),
+                _if_at_work(name, model_of(name)),
                 log=False,
                 zero=True,
             )
@@ -151,7 +151,7 @@ def bandwidth(view: View) -> list[Curves]:
     return shown
 
 
-def _while_at_work(name: str, pick: Pick) -> Pick:
+def _if_at_work(name: str, pick: Pick) -> Pick:
     def picked(point: PointResult) -> Number:
         return pick(point) if at_work(point, name) else (None, None, None)
 
