@@ -1,6 +1,6 @@
 //! A worker's claim on a unit of work.
 
-use super::look::{Found, found, seen};
+use super::look::{Found, claim_state, read_claim};
 use super::name::Name;
 use super::plain::{TRIES, retry_stale};
 use super::worker::{Line, Own};
@@ -51,10 +51,11 @@ impl Worker {
                     began: Instant::now(),
                 }));
             }
-            let Some(found) = unless_gone(found(&path)).map_err(at_unit(&path))? else {
+            let Some(found) = unless_gone(read_claim(&path)).map_err(at_unit(&path))? else {
                 continue;
             };
-            let seen = seen(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
+            let seen =
+                claim_state(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
             // Read the folder's time only if the decision depends on it.
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
@@ -75,7 +76,7 @@ impl Worker {
             Err(error) if is_gone(&error) => return Ok(()),
             done => done?,
         }
-        if retry_stale(|| found(&aside))?.as_ref() != Some(lost) {
+        if retry_stale(|| read_claim(&aside))?.as_ref() != Some(lost) {
             // If a third worker has claimed the unit by now, two workers do the same work.
             let _ = fs::hard_link(&aside, path);
         }
@@ -115,7 +116,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         for _ in 0..BACK.1 {
-            match unless_gone(retry_stale(|| found(&self.path))) {
+            match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
                     // A claim that cannot be removed is lost when this worker is lost.
                     let _ = fs::remove_file(&self.path);

@@ -1,8 +1,8 @@
 //! The content of a claim, and the one rule for when it is lost, for workers and for observers.
 
 use super::name::Name;
-use super::plain::{head, plain, retry_stale};
-use super::worker::{Began, stamp};
+use super::plain::{open_plain, read_head, retry_stale};
+use super::worker::{Began, modified};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -47,13 +47,15 @@ impl Seen {
 /// # Errors
 /// The claim or the file of its worker cannot be read or is no plain file.
 pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
-    let claim = retry_stale(|| found(&folder.join(format!("{unit}.claim"))))?;
-    claim.map(|claim| seen(folder, &claim, None)).transpose()
+    let claim = retry_stale(|| read_claim(&folder.join(format!("{unit}.claim"))))?;
+    claim
+        .map(|claim| claim_state(folder, &claim, None))
+        .transpose()
 }
 
 /// Return the state of a claim and of its worker. The claim is lost after the time that the worker states; for a worker
 /// that wants the unit, after `own` if that is less.
-pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
+pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),
         dead: false,
@@ -65,10 +67,10 @@ pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::R
         let path = folder.join(format!("{}.jsonl", name.text));
         // Open the file, because network file systems refresh the attributes of a file that is opened.
         let worker = retry_stale(|| {
-            let Some(file) = plain(&path)? else {
+            let Some(file) = open_plain(&path)? else {
                 return Ok(None);
             };
-            Ok(Some((stamp(&file)?, head(file, BEGAN_MAX)?)))
+            Ok(Some((modified(&file)?, read_head(file, BEGAN_MAX)?)))
         })?;
         if let Some((touched, began)) = worker {
             seen.touched = touched;
@@ -80,11 +82,11 @@ pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::R
 }
 
 /// Read a claim; return `None` if it does not exist.
-pub(crate) fn found(path: &Path) -> io::Result<Option<Found>> {
-    let Some(file) = plain(path)? else {
+pub(crate) fn read_claim(path: &Path) -> io::Result<Option<Found>> {
+    let Some(file) = open_plain(path)? else {
         return Ok(None);
     };
-    let made = stamp(&file)?;
-    let text = head(file, CLAIM_MAX)?;
+    let made = modified(&file)?;
+    let text = read_head(file, CLAIM_MAX)?;
     Ok(Some(Found { text, made }))
 }

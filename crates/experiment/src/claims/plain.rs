@@ -25,7 +25,7 @@ pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> 
 }
 
 /// Open a plain file without following links or blocking; return `None` if it does not exist.
-pub(crate) fn plain(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(flags as i32).open(path);
@@ -40,7 +40,7 @@ pub(crate) fn plain(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Return the first `most` bytes of a file as text.
-pub(crate) fn head(file: File, most: u64) -> io::Result<String> {
+pub(crate) fn read_head(file: File, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

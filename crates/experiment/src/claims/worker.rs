@@ -182,11 +182,11 @@ fn touch(file: &File) -> io::Result<Duration> {
             last_modification: now,
         },
     )?;
-    stamp(file)
+    modified(file)
 }
 
 /// Return when a file was last written or touched, since 1970.
-pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
+pub(crate) fn modified(file: &File) -> io::Result<Duration> {
     let modified = file.metadata()?.modified()?;
     Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
