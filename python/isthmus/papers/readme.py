@@ -5,9 +5,9 @@ the paper's folder. The README has two kinds of marks. ``isthmus papers readme``
 between each mark and the next ``<!-- end -->``:
 
 ``<!-- counts -->``
-    How many rows come out, by their roles.
+    Counts of verdicts by the roles of the rows.
 ``<!-- claims -->``
-    A table of the rows whose `section` is the heading above.
+    Table of the rows whose `section` is the heading above.
 """
 
 from __future__ import annotations

@@ -231,8 +231,8 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
 class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """The part of a machine that fills first.
 
-    Of the parts that were occupied for about the longest time, it carried the most. Messages that
-    waited for it held the others.
+    Among the parts that were occupied for about the longest time, it carried the most. Messages
+    that waited for it occupied the others.
     """
 
     kind: str
