@@ -13,7 +13,7 @@ const HOST_MAX: usize = 64;
 pub struct Name {
     /// The whole name, which is also its file's name without the extension.
     pub text: String,
-    /// Host name, cut to [`HOST_MAX`] characters.
+    /// Host name, cut to 64 characters.
     pub host: String,
     /// Process ID on that host.
     pub process: u32,
