@@ -62,7 +62,7 @@ def text(name: str, value: object, example: str) -> None:
 
 
 def utf8(value: str) -> bool:
-    """Whether UTF-8 can encode a text: it has no unpaired surrogate."""
+    """Return whether UTF-8 can encode a text: it has no unpaired surrogate."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

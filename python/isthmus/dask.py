@@ -44,7 +44,7 @@ MEMORY_MIN = 1_000_000
 
 
 def is_client(executor: object) -> bool:
-    """Whether an executor is a Dask client, without importing Dask."""
+    """Return whether an executor is a Dask client, without importing Dask."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 
@@ -88,7 +88,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
             f"--on dask: {error.name or 'distributed'} is not installed; "
             "pip install 'isthmus[dask]'"
         ) from error
-    with _silent(distributed):
+    with _suppressed_logs(distributed):
         if address is None:
             with _local(distributed, workers) as client:
                 yield client
@@ -101,7 +101,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def _silent(distributed: Any) -> Iterator[None]:
+def _suppressed_logs(distributed: Any) -> Iterator[None]:
     """Suppress log lines of Dask; errors are reported as exceptions."""
     import dask
 
@@ -133,7 +133,7 @@ def _silent(distributed: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _isolated_helpers() -> Iterator[None]:
     """Start Python helper processes that import no modules from the current folder, such as
     `dask.py` (from 3.11 on), and that print no messages after an interrupted command.
     """
@@ -173,7 +173,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         ) from error
     # Threads and processes of the cluster inherit the blocked signal, so Ctrl-C reaches only this
     # process, which ends the others. The resource tracker would unblock it when it starts.
-    with _alone(), dask.config.set(NO_PAGES):
+    with _isolated_helpers(), dask.config.set(NO_PAGES):
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
@@ -309,7 +309,7 @@ class Workers:
         done: dict[int, Any] = {}
         for batch, answers in here:
             if (error := answers.exception()) is not None:
-                done |= dict.fromkeys(batch, self._gone() if self._is_lost() else error)
+                done |= dict.fromkeys(batch, self._connection_lost() if self._is_lost() else error)
                 continue
             for at, answer in answers.result().items():
                 done[at] = self._lost(batch[at]) if answer is None else answer
@@ -319,7 +319,7 @@ class Workers:
         from distributed import KilledWorker
 
         if self._is_lost():
-            return self._gone()
+            return self._connection_lost()
         if future.status != "error":
             return RunFailedError(
                 f"the Dask scheduler at {self._address} has given up or forgotten a point; run "
@@ -347,7 +347,7 @@ class Workers:
 
         """
         if self.client.status == "closed":
-            raise self._gone()
+            raise self._connection_lost()
         if self._is_lost():
             return "Dask: the scheduler is gone, looking for it"
         now = time.monotonic()
@@ -382,7 +382,7 @@ class Workers:
         self._said = True
 
     def _is_lost(self) -> bool:
-        """Whether the client has lost the scheduler; it tries to reconnect for a while."""
+        """Return whether the client has lost the scheduler; it tries to reconnect for a while."""
         return bool(self.client.status != "running")
 
     @contextmanager
@@ -393,9 +393,9 @@ class Workers:
         except Exception as error:
             if not self._is_lost():
                 raise
-            raise self._gone() from error
+            raise self._connection_lost() from error
 
-    def _gone(self) -> RunFailedError:
+    def _connection_lost(self) -> RunFailedError:
         return RunFailedError(
             f"the Dask scheduler at {self._address} is gone; start a cluster, and run again to go "
             "on"

@@ -97,9 +97,9 @@ class Job:
             RunFailedError: the run could not finish.
 
         """
-        return Results.of_core(self._made(journal, first), canonical=self.canonical)
+        return Results.of_core(self._run_to_json(journal, first), canonical=self.canonical)
 
-    def _made(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
+    def _run_to_json(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
         """Return the results as JSON and free the core's data."""
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
@@ -108,7 +108,7 @@ class Job:
         self.warnings = json.loads(experiment.warnings())
         if self.executor is not None:
             self._run_by_executor(experiment)
-        return self._ended(experiment, None)
+        return self._run_to_end(experiment, None)
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
         """Build the core's experiment; with `expiry_s`, for parts beside other processes."""
@@ -125,7 +125,7 @@ class Job:
             expiry_s,
         )
 
-    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
+    def _run_to_end(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
         """Run an experiment, or a part of it, to the end; return the result as JSON."""
         try:
             experiment.start(part)
@@ -143,9 +143,9 @@ class Job:
                     break
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            raise Stopped(self._reached(experiment, part)) from None
+            raise Stopped(self._progress_counts(experiment, part)) from None
 
-    def _reached(
+    def _progress_counts(
         self, experiment: Any, part: tuple[list[int], list[int]] | None = None
     ) -> tuple[int, int]:
         """Return the number of finished points and searches and of all of them, in a part or the
@@ -190,7 +190,7 @@ class Job:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
             # More points may have finished since the last progress update.
-            raise Stopped(self._reached(experiment)) from None
+            raise Stopped(self._progress_counts(experiment)) from None
 
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
@@ -204,7 +204,7 @@ class Job:
             IsthmusError: the journal belongs to another run or is unusable.
 
         """
-        report = self._ended(self.experiment(journal, expiry_s), part)
+        report = self._run_to_end(self.experiment(journal, expiry_s), part)
         return [(name, reason) for name, reason in json.loads(bytes(report))["failed"]]
 
     def run_into(
@@ -254,7 +254,7 @@ class Job:
                 if write is None:
                     keep_source(own, self)
                 keep_scenario(own, self.canonical)
-                results = self._standing(own, go_on=only_collect is None)
+                results = self._final_results(own, go_on=only_collect is None)
                 if results is None:
                     began, clock = datetime.now(timezone.utc), time.monotonic()
                     results = self.run(own.path / JOURNAL, only_collect)
@@ -280,8 +280,8 @@ class Job:
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def stands(self, folder: Path, *, go_on: bool = True) -> bool:
-        """Whether an unlocked folder has final results, so that nothing is left to compute. With
-        `go_on` results that more memory could improve are not final.
+        """Return whether an unlocked folder has final results, so that nothing is left to compute.
+        With `go_on` results that more memory could improve are not final.
 
         Raises:
             IsthmusError: the folder holds results of another run.
@@ -290,9 +290,9 @@ class Job:
         own = OwnedFolder.opened_for_reading(
             folder, self.identity, scenario=self.canonical, replaceable=go_on
         )
-        return own is not None and self._standing(own, go_on=go_on) is not None
+        return own is not None and self._final_results(own, go_on=go_on) is not None
 
-    def _standing(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
+    def _final_results(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
         """Return the results in a folder, unless a point that ran out of memory could continue, or
         has continued, with more.
         """
@@ -307,8 +307,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Whether more memory is available than for the results in a folder; with less, worse
-        results would replace better ones.
+        """Return whether more memory is available than for the results in a folder; with less,
+        worse results would replace better ones.
         """
         from isthmus.results.folder import memory_of
 

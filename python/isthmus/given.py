@@ -246,7 +246,7 @@ class Table:
         return self.wrong("", words)
 
     def end(self) -> None:
-        """Refuse fields that were never read.
+        """Refuse fields that are unknown, because they were never read.
 
         Raises:
             IsthmusError: an unknown field exists; the message suggests a similar name.

@@ -135,7 +135,7 @@ def measure(
     least = {}
     for index in possible:
         tell(done, total)
-        least[index] = _enough(lambda bytes_, at=index: once(at, bytes_), seconds)  # type: ignore[misc]
+        least[index] = _bytes_for(lambda bytes_, at=index: once(at, bytes_), seconds)  # type: ignore[misc]
         done += 1
     each: dict[int, list[float]] = {index: [] for index in possible}
     for _ in range(turns):
@@ -152,7 +152,7 @@ def measure(
     return Measured(listed["name"], tuple(found))
 
 
-def _enough(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
+def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
     """Return the bytes for which a repetition takes `seconds`."""
     least = 1
     for _ in range(TRIALS):

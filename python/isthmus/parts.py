@@ -184,10 +184,10 @@ class Waiting:
 
     def tick_s(self, threads: int | None) -> float:
         """Return the seconds until the next poll, for workers with `threads` threads."""
-        if not self._known or not self.count:
+        if not self._has_estimate or not self.count:
             return TICK_S
         # The shortest task at the current size.
-        task_s = self._together(threads) * min(self._recent)
+        task_s = self._task_size(threads) * min(self._recent)
         return BUSY_TICK_S if AHEAD * task_s >= 2 * BUSY_TICK_S else TICK_S
 
     def handed_out(self, under_way: int, threads: int | None) -> Iterator[Part]:
@@ -195,30 +195,30 @@ class Waiting:
 
         An unknown number of threads gets all points as single tasks.
         """
-        room = self.count if threads is None else self._most(threads) - under_way
+        room = self.count if threads is None else self._queue_limit(threads) - under_way
         while room > 0 and self.count:
             room -= 1
             if self._searches:
                 # Searches take longest, so they start first.
                 yield [], [self._searches.popleft()]
             else:
-                together = min(self._together(threads), len(self._points))
+                together = min(self._task_size(threads), len(self._points))
                 yield [self._points.popleft() for _ in range(together)], []
 
-    def _most(self, threads: int) -> int:
+    def _queue_limit(self, threads: int) -> int:
         # Start with few single points, to estimate their duration.
-        least = AHEAD * RECENT if self._known or self._searches else RECENT
+        least = AHEAD * RECENT if self._has_estimate or self._searches else RECENT
         return max(AHEAD * threads, least)
 
     @property
-    def _known(self) -> bool:
+    def _has_estimate(self) -> bool:
         """Whether enough points have finished for an estimate of their duration."""
         return len(self._recent) >= RECENT // 2
 
-    def _together(self, threads: int | None) -> int:
+    def _task_size(self, threads: int | None) -> int:
         # Single points until an estimate exists. Towards the end, tasks shrink to occupy all
         # threads.
-        if threads is None or not self._known:
+        if threads is None or not self._has_estimate:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
         return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))

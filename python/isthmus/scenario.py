@@ -196,8 +196,8 @@ class Scenario:
 def _check(machine: object, workload: object, sweep: object, search: object, stop: object) -> None:
     """Refuse arguments of the wrong type, by name."""
     machines, works = get_args(Machine), get_args(AnyWorkload)
-    arguments.one_of("machine", machine, machines, "a " + _or(machines, "dimension=3"))
-    arguments.one_of("workload", workload, works, "a " + _or(works, 'rate="2 /ms"'))
+    arguments.one_of("machine", machine, machines, "a " + _class_names(machines, "dimension=3"))
+    arguments.one_of("workload", workload, works, "a " + _class_names(works, 'rate="2 /ms"'))
     if sweep is not None:
         arguments.mapping("sweep", sweep, '{"locality": [0.2, 0.5]}')
     if search is not None:
@@ -207,7 +207,7 @@ def _check(machine: object, workload: object, sweep: object, search: object, sto
         arguments.one_of("precision", stop, (Precision, Real, str), right)
 
 
-def _or(kinds: Sequence[type], example: str) -> str:
+def _class_names(kinds: Sequence[type], example: str) -> str:
     """Return class names as text, the first with an example."""
     named = [kind.__name__ for kind in kinds]
     return f"{', '.join(named[:-1])} or {named[-1]}, such as {named[0]}({example})"

@@ -38,7 +38,9 @@ class Described:
     def words(self) -> str:
         """Return the given attributes in words: ``kind stride, count 8``."""
         values = ((e.name, getattr(self, e.name)) for e in fields(self))  # type: ignore[arg-type]
-        return ", ".join(f"{name} {_said(value)}" for name, value in values if value is not None)
+        return ", ".join(
+            f"{name} {_value_text(value)}" for name, value in values if value is not None
+        )
 
 
 class Names(Mapping[str, Any]):
@@ -81,11 +83,11 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _said(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, Described):
         return f"({value.words})"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_said, value))}]"
+        return f"[{', '.join(map(_value_text, value))}]"
     return str(value)
 
 

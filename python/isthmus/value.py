@@ -98,7 +98,8 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
 
     `operation` is ``ratio``, ``difference``, ``sum``, ``percent_more``, ``percent_less``,
     ``geometric_mean`` or ``{"mean": weights}``. Replications of the same number are compared in
-    pairs. The value is None where an operand has none, or where there is none, as over zero.
+    pairs. The value is None if an operand has none, or if the result is undefined, as for a ratio
+    to zero.
     """
     if any(each.value is None for each in operands):
         return Value(None)

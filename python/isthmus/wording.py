@@ -86,13 +86,13 @@ LOPSIDED = 2
 
 
 EXACT = "Nothing was drawn at random: the numbers are exact."
-"""Note on a run without intervals."""
+"""Note on a run without random numbers, whose values have no intervals."""
 
 
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
     """Return the label of a measure for an axis or a heading, without its unit.
 
-    Of jobs, a measure begins with the name of the job: ``io: packet latency``.
+    The name of a measure of a job begins with the job's name: ``io: packet latency``.
     """
     job, _, quantity = name.rpartition(".")
     if of_jobs and job and quantity in _JOB_ASPECTS:

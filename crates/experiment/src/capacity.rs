@@ -1,4 +1,4 @@
-//! Arithmetic before any simulation: what is asked of each kind of part against what it can do.
+//! Demand and supply of each kind of machine part, computed before any simulation.
 
 use crate::result::AxisValue;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -6,35 +6,35 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// Demand and supply of the parts of one variant.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
-    /// The values of the axes but the load's.
+    /// Value of each axis except the load axis.
     pub variant: Vec<AxisValue>,
-    /// The load that demands are of, in the unit of the result's loads; none in closed loops.
+    /// Load at which the demands are computed, in the unit of the result's loads; `None` in closed loops.
     pub load: Option<f64>,
-    /// The parts, in the order in which data pass them.
+    /// Part kinds, in the order in which data pass them.
     pub parts: Vec<PartKind>,
-    /// What limits a node, and what the figures leave out: whole sentences.
+    /// Full sentences about the limit of a node and about effects that the figures leave out.
     pub remarks: Vec<String>,
 }
 
-/// A kind of part. As JSON it also has its `share`.
+/// A kind of part. The JSON form also contains its `share`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartKind {
-    /// What it is: `interface of a node`.
+    /// Name, for example `interface of a node`.
     pub name: String,
-    /// What the busiest part of the kind, or each where all are alike, is asked for; `None` if nothing says.
+    /// Demand on the busiest part of the kind, or on each part if all are alike; `None` if it is unknown.
     pub demand: Option<f64>,
-    /// Whether the demand is the most that closed loops could ask for, not what they will.
+    /// Whether the demand is an upper bound for closed loops, not the expected demand.
     pub at_most: bool,
-    /// What it can do; `None` if it has no limit.
+    /// Maximum throughput; `None` if there is no limit.
     pub supply: Option<f64>,
-    /// Unit of both.
+    /// Unit of demand and supply.
     pub unit: &'static str,
-    /// How the supply follows from the description.
+    /// How the supply follows from the scenario.
     pub basis: String,
 }
 
 impl PartKind {
-    /// Demand over supply, where both are known and it can do anything at all.
+    /// Return demand divided by supply, if both are known and the supply is not zero.
     pub fn share(&self) -> Option<f64> {
         let supply = self.supply.filter(|&supply| supply > 0.0)?;
         Some(self.demand? / supply)
@@ -55,7 +55,7 @@ impl Serialize for PartKind {
     }
 }
 
-/// A number to three digits or more, and no more than it has.
+/// Format a number with at least three significant digits and no trailing zeros.
 pub fn number(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),
@@ -64,7 +64,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A bandwidth in MB/s, or in GB/s from 10,000 MB/s on.
+/// Format a bandwidth in MB/s, or in GB/s from 10,000 MB/s on.
 pub fn bandwidth(mb_per_s: f64) -> String {
     if mb_per_s >= 1e4 {
         return format!("{} GB/s", number(mb_per_s / 1e3));

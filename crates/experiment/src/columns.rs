@@ -1,7 +1,7 @@
-//! Bins and channels of many points as columns: what tables are made from.
+//! Bins and channels of many points as columns, from which tables are made.
 //!
-//! A result of ten thousand points has millions of them. Who reads it leaves them as the JSON that they
-//! are, and asks here for what is in there, list after list.
+//! A result of ten thousand points has millions of them. A reader of the result keeps them as JSON text and
+//! calls this module to parse list after list.
 
 use crate::result::Bins;
 use serde::Deserialize;
@@ -14,13 +14,13 @@ use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 use thiserror::Error;
 
-/// What is no list of what it should be.
+/// A list that does not have the expected form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Misfit {
-    /// Which of the lists that were given together.
+    /// Position of the list among those that were passed together.
     pub at: usize,
-    /// What is wrong with it.
+    /// Description of the error.
     pub problem: String,
 }
 
@@ -36,21 +36,21 @@ impl Misfit {
 /// Bins of distributions, one distribution after another.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BinColumns {
-    /// How many bins each distribution has.
+    /// Number of bins of each distribution.
     pub lengths: Vec<i64>,
     /// Lower bounds in steps.
     pub lower: Vec<i64>,
     /// Upper bounds in steps.
     pub upper: Vec<i64>,
-    /// Observations.
+    /// Number of observations.
     pub count: Vec<i64>,
 }
 
 impl BinColumns {
-    /// Gives lower and upper bounds away, in the unit of each distribution's step.
+    /// Take out the lower and upper bounds, in the unit of each distribution's step.
     ///
     /// # Panics
-    /// There are not as many steps as distributions.
+    /// The number of steps differs from the number of distributions.
     pub fn take_bounds(&mut self, steps: &[f64]) -> (Vec<f64>, Vec<f64>) {
         assert_eq!(steps.len(), self.lengths.len(), "a step for each");
         let each = || {
@@ -64,12 +64,12 @@ impl BinColumns {
         (scaled(&mut self.lower), scaled(&mut self.upper))
     }
 
-    /// Adds JSON lists of [`Bins`], which are read at the same time.
+    /// Add JSON lists of [`Bins`], parsed in parallel.
     ///
     /// # Errors
-    /// One of them has none, or none that are a distribution; then nothing is added.
+    /// A list has no bins or invalid ones; then nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
-        let given: Vec<Bins> = read(lists)?;
+        let given: Vec<Bins> = parse_lists(lists)?;
         for (at, bins) in given.iter().enumerate() {
             check(bins).map_err(|problem| Misfit::new(at, problem))?;
         }
@@ -84,7 +84,7 @@ impl BinColumns {
     }
 }
 
-/// Refuses what is no distribution: bins are in rising order, and those that are empty left out.
+/// Reject invalid distributions: bins must be in rising order and must not be empty.
 fn check(bins: &Bins) -> Result<(), String> {
     let (lower, upper, count) = (bins.lower.len(), bins.upper.len(), bins.count.len());
     if lower == 0 || lower != upper || upper != count {
@@ -121,10 +121,10 @@ fn check(bins: &Bins) -> Result<(), String> {
     Ok(())
 }
 
-/// A [`ChannelUse`](crate::result::ChannelUse) as it stands in JSON: all fields have to be there.
+/// A [`ChannelUse`](crate::result::ChannelUse) in JSON, of which all fields must be present.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
-    /// Copied only where it has escapes.
+    /// Copied only if it contains escapes.
     #[serde(borrow)]
     kind: Cow<'a, str>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -143,41 +143,41 @@ struct Use<'a> {
     analytic: Option<f64>,
 }
 
-/// How busy channels were, point after point. Absent numbers are NaN, absent places negative.
+/// Utilisation of channels, point after point. Missing numbers are NaN, missing endpoints negative.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelColumns {
-    /// How many channels each point has.
+    /// Number of channels of each point.
     pub lengths: Vec<i64>,
     /// Names of kinds.
     pub kinds: Vec<String>,
     places: HashMap<String, u32>,
     /// Position of each channel's kind in `kinds`.
     pub kind: Vec<u32>,
-    /// Where it begins.
+    /// Number of the PE, node or I/O node at which the channel begins.
     pub from: Vec<i64>,
-    /// Where it ends.
+    /// Number of the PE, node or I/O node at which it ends.
     pub to: Vec<i64>,
-    /// As in [`ChannelUse`](crate::result::ChannelUse), as all that follows.
+    /// Utilisation, as in [`ChannelUse`](crate::result::ChannelUse); so are all fields below.
     pub utilisation: Vec<f64>,
-    /// The highest of a kind.
+    /// Highest utilisation within a kind.
     pub highest: Vec<f64>,
-    /// Share of the time for which it was taken.
+    /// Share of the time for which it was occupied.
     pub busy: Vec<f64>,
-    /// The busiest of a kind.
+    /// `busy` of the busiest channel of a kind.
     pub busiest: Vec<f64>,
-    /// For how long one message took it.
+    /// Mean time for which one message occupied it, in us.
     pub held_us: Vec<f64>,
-    /// The model's utilisation.
+    /// Utilisation according to the analytic model.
     pub analytic: Vec<f64>,
 }
 
 impl ChannelColumns {
-    /// Adds JSON lists with a list of channels for each point; the former are read at the same time.
+    /// Add JSON lists that hold a list of channels for each point. The outer lists are parsed in parallel.
     ///
     /// # Errors
-    /// One of them is no list of channels; then nothing is added.
+    /// An item is not a list of channels; then nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
-        let given: Vec<Vec<Use<'_>>> = read(lists)?;
+        let given: Vec<Vec<Use<'_>>> = parse_lists(lists)?;
         for (at, uses) in given.iter().enumerate() {
             let places = uses.iter().flat_map(|each| [each.from, each.to]).flatten();
             if let Some(place) = places.into_iter().find(|place| *place < 0) {
@@ -190,7 +190,7 @@ impl ChannelColumns {
         for uses in given {
             self.lengths.push(uses.len() as i64);
             for each in uses {
-                let kind = self.place(&each.kind);
+                let kind = self.kind_number(&each.kind);
                 self.kind.push(kind);
                 self.from.push(each.from.unwrap_or(-1));
                 self.to.push(each.to.unwrap_or(-1));
@@ -205,7 +205,7 @@ impl ChannelColumns {
         Ok(())
     }
 
-    fn place(&mut self, kind: &str) -> u32 {
+    fn kind_number(&mut self, kind: &str) -> u32 {
         if let Some(&place) = self.places.get(kind) {
             return place;
         }
@@ -216,19 +216,24 @@ impl ChannelColumns {
     }
 }
 
-/// The items of JSON lists one after another, each list read in a thread of its own.
-fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
+/// Return the items of JSON lists one after another, each list parsed in its own thread.
+fn parse_lists<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
     let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
     thread::scope(|scope| {
         let threads: Vec<_> = (others.iter())
-            .map(|&list| (list, Builder::new().spawn_scoped(scope, || borrowed(list))))
+            .map(|&list| {
+                (
+                    list,
+                    Builder::new().spawn_scoped(scope, || parse_items(list)),
+                )
+            })
             .collect();
-        let mut items = borrowed(first)?;
+        let mut items = parse_items(first)?;
         for (list, thread) in threads {
-            // Where a thread could not start, the list is read here.
+            // If no thread could start, parse the list in this one.
             let found = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(_) => borrowed(list),
+                Err(_) => parse_items(list),
             };
             items.append(&mut found.map_err(|misfit| Misfit {
                 at: items.len() + misfit.at,
@@ -239,8 +244,8 @@ fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Mis
     })
 }
 
-/// The items of a JSON list; where they are not what they should be, which of them is not.
-fn borrowed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
+/// Return the items of a JSON list; on an error, report which item is invalid.
+fn parse_items<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
     serde_json::from_slice(json).map_err(|error| {
         let items: Vec<&RawValue> = serde_json::from_slice(json).unwrap_or_default();
         let wrong = items.iter().enumerate().find_map(|(at, item)| {
@@ -297,7 +302,7 @@ mod tests {
         columns.add(&lists).unwrap();
         assert_eq!(columns.lower, [3, 1, 4, 1, 5, 9]);
         columns.add(&[]).unwrap();
-        // The first that is wrong, whichever list it is in and is read first.
+        // The first invalid item is reported, in whatever order the lists are parsed.
         for (wrong, at) in [(&[3][..], 4), (&[2], 2), (&[2, 3], 2), (&[0, 3], 1)] {
             let mut given = lists.clone();
             for &list in wrong {
@@ -314,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused() {
+    fn invalid_distributions_are_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
         let second = |bins: &str| refused(&format!("[{good},{bins}]"));
         for (bins, expected) in [
@@ -361,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_are_what_was_written() {
+    fn channels_round_trip() {
         let mean = ChannelUse {
             kind: "link \"a\"".to_owned(),
             from: None,

@@ -1,22 +1,22 @@
-//! The one way in which results are compared: ratios, differences and means of several.
+//! The only comparison of results: ratios, differences and means of several.
 
 use isthmus_statistics::{Error, Operation, Quantity, compare};
 use serde::{Deserialize, Serialize};
 
-/// A question: what comes out of an operation on these quantities.
+/// A calculation with measured quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// What to compute.
+    /// Operation to compute.
     pub operation: Operation,
-    /// Of what, in order.
+    /// Its operands, in order.
     pub operands: Vec<Quantity>,
     /// Confidence of all intervals.
     pub confidence: f64,
 }
 
 impl Question {
-    /// The answer; none where there is no value, such as a ratio to zero.
+    /// Return the answer; `None` if it has no value, such as a ratio to zero.
     ///
     /// # Errors
     /// As [`isthmus_statistics::compare`].
@@ -25,30 +25,30 @@ impl Question {
     }
 }
 
-/// Pairs of quantities that are compared, and judged all together.
+/// Pairs of quantities that are compared and judged together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pairs {
-    /// What is compared, the second of each pair less the first.
+    /// The pairs; each comparison is second minus first.
     pub pairs: Vec<[Quantity; 2]>,
-    /// Confidence of all intervals; also that of all judgements together.
+    /// Confidence of each interval, and of all judgements together.
     pub confidence: f64,
 }
 
 /// How the second quantity of a pair differs from the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The second less the first.
+    /// The second minus the first.
     pub difference: Quantity,
-    /// The second over the first; none where there is no such number.
+    /// The second divided by the first; `None` if that is undefined.
     pub ratio: Option<Quantity>,
-    /// Whether they differ, at the confidence of all judgements together.
+    /// Whether they differ, at the joint confidence of all judgements.
     pub differs: bool,
 }
 
 impl Pairs {
-    /// The answer for each pair. The chance that any of them is said to differ though none does is
-    /// `1 - confidence` at most, since each is judged at `1 - (1 - confidence) / pairs` (Bonferroni).
+    /// Return the answer for each pair. If no pair differs, the probability that any is said to differ is at
+    /// most `1 - confidence`, because each is judged at `1 - (1 - confidence) / pairs` (Bonferroni).
     ///
     /// # Errors
     /// As [`isthmus_statistics::compare`].
@@ -70,7 +70,7 @@ impl Pairs {
     }
 }
 
-/// Whether all of an interval is on one side of zero; an exact number is its own interval.
+/// Return whether an interval is entirely on one side of zero. An exact number is its own interval.
 fn excludes_zero(difference: &Quantity) -> bool {
     match (difference.low, difference.high) {
         (None, None) => difference.each.is_empty() && difference.value != 0.0,
@@ -91,8 +91,8 @@ mod tests {
         }
     }
 
-    /// With differences of 0, 2, 1 and 1 the mean is 1 and its standard error 0.408: t = 2.45 is
-    /// less than the 3.18 that one comparison needs at 95%. Of 4, 6, 5 and 5 it is 12.2: beyond the
+    /// With differences of 0, 2, 1 and 1 the mean is 1 and its standard error 0.408: t = 2.45 is less than
+    /// the 3.18 that one comparison needs at 95%. With differences of 4, 6, 5 and 5, t is 12.2: above the
     /// 3.18 of one comparison and the 6.2 of six, below the 35 of a thousand.
     #[test]
     fn many_pairs_are_judged_more_strictly_than_one() {
@@ -130,7 +130,7 @@ mod tests {
         };
         let found = pairs.answer().unwrap();
         assert!(found[0].differs && !found[1].differs);
-        // One replication says nothing of how far it may be off.
+        // One replication gives no estimate of its error.
         let single = Quantity {
             each: vec![9.0],
             ..exact(9.0)

@@ -1,7 +1,6 @@
-//! Observations that the end of a run cuts off: phases that have not ended, messages of closed loops that are not
-//! complete.
+//! Observations that the end of a run cuts off: unfinished phases, and incomplete messages of closed loops.
 //!
-//! A mean without them is too low: where a machine falls behind, the longest phases are those that do not end.
+//! A mean without them is too low: if a machine falls behind, the longest phases are the unfinished ones.
 //! They are censored observations: each lasts longer than its age at the end of the run.
 
 use crate::measurement::Measurement;
@@ -12,17 +11,17 @@ use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estimates};
 
-/// Longer than anything that is observed.
+/// A duration longer than any observation.
 const ENDLESS: u64 = 1 << 62;
 
-/// What was cut off of one measure.
+/// The observations of one measure that were cut off.
 pub(crate) struct CutOff<'a> {
     replications: &'a [Finished],
     measure: usize,
 }
 
 impl<'a> CutOff<'a> {
-    /// Of the measure at this position.
+    /// Return the observations that were cut off of the measure at position `measure`.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
             replications: &measurement.replications,
@@ -41,24 +40,25 @@ impl<'a> CutOff<'a> {
         self.replications.iter().flat_map(|one| self.ages(one))
     }
 
-    /// How many observations were cut off, in all replications together.
+    /// Return the number of observations that were cut off, in all replications together.
     pub fn count(&self) -> u64 {
         self.all_ages().count() as u64
     }
 
-    /// How long they had lasted in all, in cycles.
+    /// Return the sum of their ages at the end of the run, in cycles.
     pub fn total_age(&self) -> f64 {
         self.all_ages().map(|age| age as f64).sum()
     }
 
-    /// Whether so many of them had lasted longer than the mean of the `used` others, in cycles, that this
-    /// mean is too low by an unknown amount.
+    /// Return whether the ages of many of them exceed `mean`, the mean of the `used` others in cycles. Then
+    /// that mean is too low by an unknown amount.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
         unended::are_late(self.all_ages(), mean, used)
     }
 
-    /// The percentiles of a measure with `summary`, in cycles. Value and lower end take what was cut off as
-    /// ended at that moment, the upper end as longer than all others.
+    /// Return the percentiles of a measure with `summary`, in cycles. The value and the lower end count
+    /// observations that were cut off as ended at that moment; the upper end counts them as longer than all
+    /// others.
     pub fn percentiles(
         &self,
         summary: &Summary,
@@ -102,8 +102,8 @@ impl<'a> CutOff<'a> {
         .collect()
     }
 
-    /// A measure of which nothing has ended in some replication: it has a lower bound and no mean. None if
-    /// nothing was cut off either.
+    /// Return a measure of which no observation has ended in some replication: it has a lower bound and no
+    /// mean. Return `None` if none was cut off either.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

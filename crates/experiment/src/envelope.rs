@@ -1,10 +1,9 @@
-//! What every file of a journal says of itself before its content, and how that is checked.
+//! The first line of each journal file, which identifies the file, and its check.
 //!
-//! A file is one line, then the content. The line names the run (scenario, seed, form, versions),
-//! the entry, what the entry is about, and last the seal: the SHA-256 of the rest of the line and of the
-//! content's bytes. So the line is as safe as the content, also for who knows only which run a
-//! folder is of, and not what its points are about: there is no byte in a file whose change
-//! goes unseen by [`of_run`], nor by [`opened`], which also knows the latter.
+//! A file is one line, then the content. The line names the run (scenario, seed, form, versions), the entry,
+//! the subject of the entry, and last the seal: the SHA-256 of the rest of the line and of the content's
+//! bytes. The seal therefore protects the line as well as the content. [`of_run`] detects a change of any
+//! byte of a file if it knows only the run; [`opened`] also checks the subject of the entry.
 
 use crate::result::{AxisValue, SCHEMA};
 use isthmus_scenario::Described;
@@ -12,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Write};
 
-/// Version of the form of a journal's files.
+/// Version of the file format of journals.
 const FORMAT: u32 = 2;
-/// The name of the entry that says which run a journal is of.
+/// Name of the entry that identifies the journal's run.
 pub(crate) const HEADER: &str = "journal";
-/// How the name of an entry ends that has what is finished of another one.
+/// Suffix of the name of an entry that holds the finished parts of another, unfinished entry.
 pub(crate) const KEPT: &str = ".kept";
-/// The longest first line that is read to say what is wrong with it.
+/// Longest first line that is parsed to say what is wrong with it.
 const LINE_MAX: usize = 4096;
 
-/// Which run a journal belongs to.
+/// The run to which a journal belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     /// Digest of the scenario.
@@ -34,10 +33,10 @@ pub(crate) struct Run {
     pub version: String,
 }
 
-/// Which entry of the journal a file is.
+/// Identity of one file of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its name, that of its file without the ending.
+    /// Name, which is also its file's name without the extension.
     pub name: String,
     /// Digest of the machine's description.
     pub machine: String,
@@ -46,8 +45,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry of that name about the machine of that digest under `workload` with those values of
-    /// the axes; `more` is whatever else decides its result.
+    /// Return the entry `name` for a machine with this digest under `workload` at these values of the axes.
+    /// `more` is any other input that decides its result.
     pub fn new(
         name: String,
         machine: String,
@@ -62,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// The entry of what is finished of this one before it is.
+    /// Return the entry that holds the finished parts of this one until it is complete.
     pub fn kept(&self) -> Self {
         Self {
             name: format!("{}{KEPT}", self.name),
@@ -70,12 +69,12 @@ impl Entry {
         }
     }
 
-    /// The entry that says which run the journal is of.
+    /// Return the entry that identifies the journal's run.
     pub fn header() -> Self {
         Self::named(HEADER)
     }
 
-    /// The entry of that name, about nothing.
+    /// Return the entry `name` without machine and workload.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -85,7 +84,7 @@ impl Entry {
     }
 }
 
-/// The first line of a file but for its seal.
+/// First line of a file without its seal.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -117,7 +116,8 @@ impl Head {
         }
     }
 
-    /// That the file is of another isthmus, which may write all but this otherwise.
+    /// Return a mismatch if another version of isthmus wrote the file; its other fields may then have another
+    /// form.
     fn other_isthmus(&self, found: &Self) -> Option<Mismatch> {
         let what = if self.version != found.version {
             let (here, there) = (&self.version, &found.version);
@@ -130,7 +130,7 @@ impl Head {
         Some(Mismatch::Run(what))
     }
 
-    /// What of the run or the entry differs, in words.
+    /// Return the part of the run or the entry that differs, in words.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
             (self.digest != found.digest, "the scenario"),
@@ -150,27 +150,27 @@ impl Head {
     }
 }
 
-/// Why the bytes of a file are not used.
+/// Reason why the bytes of a file are not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// The file is of another run: what differs.
+    /// The file belongs to another run; the field says what differs.
     Run(String),
-    /// The file is of this run and of another point.
+    /// The file belongs to another point of this run.
     Entry(&'static str),
-    /// The file is not as it was written.
+    /// The file was changed after it was written.
     Changed(&'static str),
 }
 
-/// What stands in the first line between the head and the seal, and after that.
+/// Text of the first line between the head and the seal, and after the seal.
 const SEAL: (&[u8], &[u8]) = (b",\"sha256\":\"", b"\"}");
-/// Characters of a seal.
+/// Number of hexadecimal digits of a seal.
 const DIGITS: usize = 64;
 
-/// The bytes of a file with this content.
+/// Return the bytes of a file with this content.
 pub(crate) fn sealed(run: &Run, entry: &Entry, content: &[u8]) -> Vec<u8> {
     let mut bytes =
         serde_json::to_vec(&Head::of(run, entry)).expect("strings and numbers are JSON");
-    // The head goes on with the seal.
+    // Remove the closing brace: the seal follows the head.
     bytes.pop();
     let seal = seal(&bytes, content);
     for part in [SEAL.0, seal.as_bytes(), SEAL.1, b"\n", content] {
@@ -179,7 +179,7 @@ pub(crate) fn sealed(run: &Run, entry: &Entry, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The content of a file, if its every byte is as [`sealed`] wrote it for this run and entry.
+/// Return the content of a file, if every byte is as [`sealed`] wrote it for this run and entry.
 pub(crate) fn opened<'b>(run: &Run, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], Mismatch> {
     let expected = Head::of(run, entry);
     let (found, content) = unsealed(&expected, bytes)?;
@@ -189,8 +189,8 @@ pub(crate) fn opened<'b>(run: &Run, entry: &Entry, bytes: &'b [u8]) -> Result<&'
     }
 }
 
-/// That the file's every byte is as [`sealed`] wrote it for this run and the entry of this name, whatever that is
-/// about.
+/// Check that every byte of the file is as [`sealed`] wrote it for this run and an entry of this name,
+/// whatever its machine and workload are.
 pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch> {
     let mut expected = Head::of(run, &Entry::named(name));
     let (found, _) = unsealed(&expected, bytes)?;
@@ -199,19 +199,19 @@ pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch
     expected.differs(&found).map_or(Ok(()), Err)
 }
 
-/// Head and content of a file whose seal holds. Of what is `expected` it is of the same isthmus.
+/// Return head and content of a file whose seal is valid and that the isthmus of `expected` wrote.
 fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mismatch> {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (line, content) = match end {
         Some(end) => (&bytes[..end], &bytes[end + 1..]),
         None => (bytes, &bytes[..0]),
     };
-    // Journals of isthmus 0.1 are bare JSON objects with a version.
+    // Journals of isthmus 0.1 are plain JSON objects with a version.
     if end.is_none() && line.starts_with(b"{\"schema\":") {
         return Err(Mismatch::Run("the form of the journal".to_owned()));
     }
     let strange = Mismatch::Changed("its first line is not that of a journal");
-    let Some((head, found_seal)) = parted(line) else {
+    let Some((head, found_seal)) = split_line(line) else {
         return Err(strange);
     };
     let Ok(found) = serde_json::from_slice::<Head>(&[head, b"}"].concat()) else {
@@ -229,7 +229,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
 }
 
 /// Split a first line into its head, without the last brace, and its seal.
-fn parted(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?
         .strip_suffix(SEAL.1)?;
@@ -237,7 +237,7 @@ fn parted(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((head.strip_suffix(SEAL.0)?, found_seal))
 }
 
-/// The SHA-256 of head and content.
+/// Return the SHA-256 of head and content.
 fn seal(head: &[u8], content: &[u8]) -> String {
     let mut hashed = Sha256::new();
     hashed.update(head);
@@ -246,7 +246,7 @@ fn seal(head: &[u8], content: &[u8]) -> String {
     hex(hashed.finalize().as_slice())
 }
 
-/// SHA-256 of what a description's `Debug` form says.
+/// Return the SHA-256 of a description's `Debug` form.
 pub(crate) fn described(description: &dyn Debug) -> String {
     struct Hashed(Sha256);
     impl Write for Hashed {
@@ -289,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn content_comes_back_whatever_it_is() {
+    fn any_content_round_trips() {
         for content in [&b""[..], b"{}", b"\n\n", &[0, 255, 10, 13]] {
             let bytes = sealed(&run(), &entry("point-00001"), content);
             assert_eq!(opened(&run(), &entry("point-00001"), &bytes), Ok(content));
         }
     }
 
-    /// Every bit of a small file, and every place at which it can be cut.
+    /// Tests each flipped bit of a small file, and each position at which it can be truncated.
     #[test]
     fn no_change_goes_unseen() {
         let (run, entry) = (run(), entry("point-00001"));

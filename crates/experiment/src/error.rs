@@ -1,11 +1,11 @@
-//! Why an experiment cannot be set up, or ends early.
+//! Errors that prevent an experiment or end it early.
 
 use crate::guard::Panicked;
 use crate::journal::JournalError;
 use isthmus_scenario::ScenarioError;
 use thiserror::Error;
 
-/// Why an experiment cannot be set up.
+/// Error that prevents the setup of an experiment.
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// The scenario is wrong.
@@ -14,18 +14,18 @@ pub enum SetupError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// It was asked to stop while machines were built.
+    /// The caller asked for a stop while machines were built.
     #[error("stopped")]
     Cancelled,
 }
 
-/// Why a run ended early.
+/// Error that ended a run early.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// It was asked to stop.
+    /// The caller asked for a stop.
     #[error("stopped; finished points are kept")]
     Cancelled,
-    /// Messages block one another for ever.
+    /// Messages block one another forever.
     #[error(
         "{place}: the machine has come to a standstill with {under_way} messages under way; this \
          is an error of isthmus, please report it with the scenario"
@@ -33,13 +33,14 @@ pub enum RunError {
     Standstill {
         /// The point.
         place: String,
-        /// Messages that wait.
+        /// Number of messages that wait.
         under_way: u64,
     },
-    /// The point makes no sense. A whole run reports it before any work, a part of a run at that point.
+    /// The point is invalid. A whole run reports this before any work, a part of a run when it reaches the
+    /// point.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A run of a fixed time was over before its warm-up.
+    /// A run of a fixed time ended before its warm-up did.
     #[error(
         "stop.warmup_messages: the run is over before its warm-up of {messages} messages{place}; \
          give fewer, or a longer stop.time"
@@ -47,10 +48,10 @@ pub enum RunError {
     AllWarmUp {
         /// The point.
         place: String,
-        /// Messages to discard.
+        /// Number of warm-up messages to discard.
         messages: u64,
     },
-    /// It would last longer than times can be counted.
+    /// The run would exceed the longest time that the simulation can represent.
     #[error(
         "a replication passes {limit} of simulated time, the most that is simulated{place}; raise \
          the load, or ask for fewer messages"
@@ -61,7 +62,7 @@ pub enum RunError {
         /// The longest time.
         limit: String,
     },
-    /// A point alone takes more memory than the run may.
+    /// A point alone needs more memory than the run may use.
     #[error(
         "the simulation takes more than {bound}, the memory that this run may use{place}; give \
          more by --memory (memory= in Python), or take fewer replications or a smaller machine"
@@ -69,27 +70,27 @@ pub enum RunError {
     Memory {
         /// The point.
         place: String,
-        /// What the run may use.
+        /// The memory limit of the run.
         bound: String,
     },
-    /// The core has failed.
+    /// The simulation core panicked.
     #[error("{0}; this is an error of isthmus, please report it with this line and the scenario")]
     Panicked(Panicked),
-    /// A finished point could not be kept.
+    /// A finished point could not be stored.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// No threads.
+    /// The threads could not be started.
     #[error("cannot start {jobs} threads: {problem}")]
     Threads {
-        /// Threads wanted.
+        /// Number of threads requested.
         jobs: usize,
-        /// What the system says.
+        /// Error of the operating system.
         problem: String,
     },
 }
 
 impl RunError {
-    /// Whether no other point can be done either.
+    /// Return whether the error prevents all other points too.
     pub(crate) fn ends_all(&self) -> bool {
         match self {
             Self::Cancelled | Self::Threads { .. } => true,

@@ -1,4 +1,4 @@
-//! What demands are counted as.
+//! Flows of demands and what becomes of demands.
 
 use std::borrow::Cow;
 
@@ -7,24 +7,24 @@ use std::borrow::Cow;
 pub struct FlowInfo {
     /// Its name in verdicts.
     pub name: Cow<'static, str>,
-    /// Demands between two samples of its backlog.
+    /// Number of demands between two samples of its backlog.
     pub sample_every: u64,
-    /// Whether these are the demands of a period, such as a checkpoint: all of them come at once, and each
-    /// sample is what the periods before have left.
+    /// Whether these are the demands of a period, such as a checkpoint. All demands of a period arrive at
+    /// once, and each sample is the backlog that earlier periods have left.
     pub periodic: bool,
 }
 
-/// What happened to demands, counted in demands but for bytes carried.
+/// An event in the life of a demand. Counts are in demands, except for `Carried`, which counts bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Asked for.
+    /// Demand offered.
     Offered,
-    /// Completed.
+    /// Demand completed.
     Done,
-    /// Given up before they began.
+    /// Demand given up before it began.
     Dropped,
-    /// Sent again.
+    /// Demand sent again.
     Retried,
-    /// Bytes that arrived.
+    /// Bytes that arrived for demands.
     Carried,
 }

@@ -1,14 +1,14 @@
-//! Panics, caught: an error of isthmus that says so, instead of a thread that dies in silence.
+//! Catching of panics, so that they become errors instead of a thread that ends silently.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::sync::{Mutex, Once, PoisonError};
 
-/// A panic: what it said and where.
+/// Message and source location of a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panicked {
-    /// What it said, in one line.
+    /// Message, in one line.
     pub message: String,
     /// Source file and line; empty if unknown.
     pub place: String,
@@ -26,19 +26,19 @@ impl std::fmt::Display for Panicked {
 }
 
 thread_local! {
-    /// How many calls of [`catch`] wait for this thread, or are on it.
+    /// Number of calls of [`catch`] that run on this thread or wait for it.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The panics that [`catch`] has not returned yet. Only the hook knows their places, and the payload of a
-/// panic on a thread of a pool comes out of another thread.
+/// Panics that [`catch`] has not returned yet. Only the hook knows their locations, and the payload of a
+/// panic on a pool's thread is rethrown on another thread.
 static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
-/// Run `work`. A panic in it, on this thread or on one of a pool that it waits for, is caught and not
+/// Run `work`. A panic on this thread, or on a pool's thread that `work` waits for, is caught and not
 /// printed; the caller must report it.
 ///
 /// # Errors
-/// Message and place of a panic.
+/// Message and location of a panic.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     install_hook();
     GUARDED.set(GUARDED.get() + 1);
@@ -59,7 +59,7 @@ fn install_hook() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if GUARDED.get() > 0 {
-                note(info);
+                record_panic(info);
             } else {
                 before(info);
             }
@@ -67,19 +67,19 @@ fn install_hook() {
     });
 }
 
-fn note(info: &PanicHookInfo<'_>) {
+fn record_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |location| {
         format!("{}:{}", location.file(), location.line())
     });
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     places.push(Panicked {
-        message: words(info.payload()),
+        message: payload_message(info.payload()),
         place,
     });
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Panicked {
-    let message = words(payload);
+    let message = payload_message(payload);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let known = places.iter().rposition(|place| place.message == message);
     known.map_or_else(
@@ -91,8 +91,8 @@ fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     )
 }
 
-/// What a panic said, in one line.
-fn words(payload: &(dyn Any + Send)) -> String {
+/// Return the message of a panic, in one line.
+fn payload_message(payload: &(dyn Any + Send)) -> String {
     let text = (payload.downcast_ref::<&str>().copied())
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let words: Vec<&str> = (text.unwrap_or("no reason given").split_whitespace()).collect();

@@ -1,10 +1,10 @@
-//! Finished points on disk, so that an interrupted run goes on where it was, or in memory, on their
-//! way to the process that puts a run together.
+//! Finished points on disk, so that an interrupted run can resume, or in memory, until they are sent to the
+//! process that assembles the run.
 //!
-//! A folder with `journal.json`, which says what run it belongs to, and one file per finished
-//! point or search. A file appears whole or not at all: it is written beside and renamed. Each
-//! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
-//! and point is refused, never used.
+//! A journal is a folder with `journal.json`, which identifies the run, and one file per finished point or
+//! search. A file appears as a whole or not at all: it is written under a temporary name and renamed. Each
+//! file identifies itself ([`crate::envelope`]). A file that was not written for this run and point is
+//! refused, never used.
 
 use crate::claims::{ClaimError, retry_stale};
 use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
@@ -20,67 +20,67 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Why a journal cannot be used. Nothing in it is ever changed then.
+/// Reason why a journal cannot be used. The journal stays unchanged.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The folder cannot be read or written.
     #[error("{path}: {error}; {}", remedy(error))]
     Io {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A file is not what was written.
+    /// The content of a file is not as it was written.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
-        said_of(path).0, said_of(path).1
+        describe_file(path).0, describe_file(path).1
     )]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Line of the first error.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         problem: String,
     },
     /// The journal belongs to another run.
     #[error(
         "{path}: {} of another run ({what} differs); give another folder, or move this file away{}",
-        said_of(path).0, said_of(path).1
+        describe_file(path).0, describe_file(path).1
     )]
     Foreign {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// What differs.
         what: String,
     },
-    /// What was computed elsewhere is not of this run.
+    /// A worker's result does not belong to this run.
     #[error(
         "{name}: what a worker has computed is not used ({what} differs); give all of them the same \
          isthmus and the same scenario"
     )]
     Elsewhere {
-        /// Which entry.
+        /// Name of the entry.
         name: String,
-        /// What is wrong.
+        /// The mismatch.
         what: String,
     },
-    /// The folder does not let work be shared.
+    /// The folder does not allow claims, so that work cannot be shared.
     #[error(transparent)]
     Claims(#[from] ClaimError),
-    /// What should be a file or folder of the journal is something else.
+    /// A path that should be a file or folder of the journal is of another type.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
-        /// Which file or folder.
+        /// The path.
         path: PathBuf,
-        /// `folder` or `file`.
+        /// Expected type: `folder` or `file`.
         wanted: &'static str,
     },
 }
 
 impl JournalError {
-    /// Whether it is about this one file, so that all others may be used.
+    /// Return whether the error affects one file only, so that all others can be used.
     pub(crate) fn of_one_file(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. } => true,
@@ -89,7 +89,7 @@ impl JournalError {
         }
     }
 
-    /// What is wrong, without the file and what to do.
+    /// Return the error without the file name and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -101,8 +101,8 @@ impl JournalError {
     }
 }
 
-/// What a file of that name is, as the beginning of a sentence, and why one would delete it.
-fn said_of(path: &Path) -> (&'static str, &'static str) {
+/// Return the start of a sentence that names the kind of the file, and the reason to delete it.
+fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
         HEADER => ("the head of the journal is", ""),
@@ -114,7 +114,7 @@ fn said_of(path: &Path) -> (&'static str, &'static str) {
     }
 }
 
-/// What may help where a file cannot be read or written.
+/// Return advice for a file that cannot be read or written.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -124,20 +124,20 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What is wrong with an entry of a journal.
+/// An error in an entry of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Which entry.
+    /// Name of the entry.
     pub name: String,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: String,
-    /// Whether nothing is known to be wrong with it but that it cannot be read from here and now.
+    /// Whether the entry only could not be read now, and may be valid.
     pub unread: bool,
 }
 
-/// What is wrong with which of these entries of a folder's journal, whatever they are about: for those who know
-/// which run it is of, as its scenario's `digest`, seed and form and the version of isthmus say, and only look.
-/// What is not there is not wrong.
+/// Check the entries `names` of a folder's journal and return those that are invalid. The caller identifies
+/// the run by its scenario's `digest`, its seed, its form and the version of isthmus. The journal is not
+/// changed. Missing entries are not errors.
 pub fn flaws(
     folder: &Path,
     (digest, seed, quick, version): (String, u64, bool, String),
@@ -155,7 +155,7 @@ pub fn flaws(
     };
     let names = names.par_iter().with_min_len(16);
     let flaw = |name: &String| {
-        let error = journal.vouch(&Entry::named(name)).err()?;
+        let error = journal.check_file_of_run(&Entry::named(name)).err()?;
         Some(Flaw {
             name: name.clone(),
             reason: error.flaw(),
@@ -165,19 +165,19 @@ pub fn flaws(
     names.filter_map(flaw).collect()
 }
 
-/// A journal in use: a folder, or nothing but memory.
+/// A journal in use: in a folder or in memory.
 #[derive(Debug)]
 pub(crate) struct Journal {
     run: Run,
     folder: Option<PathBuf>,
-    /// Whether what is not kept in a folder is held here.
-    holds: bool,
-    /// Files as they would stand in a folder, by name.
-    held: Mutex<HashMap<String, Vec<u8>>>,
+    /// Whether entries that are not written to a folder are held in memory.
+    keeps_in_memory: bool,
+    /// Contents of the files held in memory, by entry name.
+    in_memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Journal {
-    /// Opens the journal in `folder` for `run`; makes it if there is none.
+    /// Open the journal in `folder` for `run`; create it if it does not exist.
     pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
             folder: Some(folder.to_owned()),
@@ -187,7 +187,7 @@ impl Journal {
             path: folder.to_owned(),
             error,
         })?;
-        if !own(folder, fs::FileType::is_dir)? {
+        if !is_of_type(folder, fs::FileType::is_dir)? {
             return Err(JournalError::NotOwn {
                 path: folder.to_owned(),
                 wanted: "folder",
@@ -200,30 +200,30 @@ impl Journal {
         Ok(journal)
     }
 
-    /// No folder. With `holds` what is written is held in memory, to be given away.
-    pub fn nowhere(run: Run, holds: bool) -> Self {
+    /// Return a journal without a folder. With `keeps_in_memory` it keeps entries until they are given away.
+    pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
             folder: None,
-            holds,
-            held: Mutex::default(),
+            keeps_in_memory,
+            in_memory: Mutex::default(),
         }
     }
 
-    /// The folder, if there is one.
+    /// Return the folder, if there is one.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Whether an entry is there; what is in it is not looked at.
+    /// Return whether an entry exists, without reading it.
     pub fn has(&self, entry: &Entry) -> Result<bool, JournalError> {
-        if self.held().contains_key(&entry.name) {
+        if self.memory().contains_key(&entry.name) {
             return Ok(true);
         }
         let Some(path) = self.path(entry) else {
             return Ok(false);
         };
-        match own(&path, fs::FileType::is_file) {
+        match is_of_type(&path, fs::FileType::is_file) {
             Ok(true) => Ok(true),
             Ok(false) => Err(JournalError::NotOwn {
                 path,
@@ -236,10 +236,10 @@ impl Journal {
         }
     }
 
-    /// Reads an entry; `None` if it is not there.
+    /// Read an entry; return `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
-        if let Some(bytes) = self.held().get(&entry.name) {
-            return self.taken(entry, bytes).map(Some);
+        if let Some(bytes) = self.memory().get(&entry.name) {
+            return self.parse_received(entry, bytes).map(Some);
         }
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(None);
@@ -254,11 +254,11 @@ impl Journal {
         Ok(Some(read))
     }
 
-    /// The content of an entry, its bytes as they were written; `None` if it is not there.
+    /// Return the content of an entry as the bytes that were written; `None` if it does not exist.
     pub fn written(&self, entry: &Entry) -> Result<Option<Vec<u8>>, JournalError> {
-        if let Some(bytes) = self.held().get(&entry.name) {
+        if let Some(bytes) = self.memory().get(&entry.name) {
             return self
-                .sent(entry, bytes)
+                .check_received(entry, bytes)
                 .map(|content| Some(content.to_vec()));
         }
         let Some((path, mut bytes)) = self.bytes(entry)? else {
@@ -269,7 +269,7 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Whether an entry is in the folder, with the very bytes that were written for it.
+    /// Return whether the folder has the entry, after checking that its bytes are unchanged.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);
@@ -277,7 +277,7 @@ impl Journal {
         self.content(entry, &path, &bytes).map(|_| true)
     }
 
-    /// The file of an entry; `None` if there is none.
+    /// Return path and bytes of an entry's file; `None` if there is none.
     fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
@@ -287,46 +287,47 @@ impl Journal {
         }
         match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
-            // What is finished of a point goes once the point is done.
+            // The finished parts of a point are removed once the point is complete.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
 
-    /// What is in the file of an entry.
+    /// Check the file of an entry and return its content.
     fn content<'b>(
         &self,
         entry: &Entry,
         path: &Path,
         bytes: &'b [u8],
     ) -> Result<&'b [u8], JournalError> {
-        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| refused(path, mismatch))
+        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| mismatch_error(path, mismatch))
     }
 
-    /// That the file of an entry, of which only the name is known, was written for it in this run, if it is there.
-    fn vouch(&self, entry: &Entry) -> Result<(), JournalError> {
+    /// Check that the file of an entry, known only by its name, was written for it in this run. A missing
+    /// file is valid.
+    fn check_file_of_run(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
         };
         envelope::of_run(&self.run, &entry.name, &bytes)
-            .map_err(|mismatch| refused(&path, mismatch))
+            .map_err(|mismatch| mismatch_error(&path, mismatch))
     }
 
-    /// Writes an entry, whole or not at all; to the folder only if it is `lasting`.
+    /// Write an entry, as a whole or not at all; write it to the folder only if it is `lasting`.
     pub fn write<T: Serialize>(
         &self,
         entry: &Entry,
         value: &T,
         lasting: bool,
     ) -> Result<(), JournalError> {
-        if !self.holds && (self.folder.is_none() || !lasting) {
+        if !self.keeps_in_memory && (self.folder.is_none() || !lasting) {
             return Ok(());
         }
         let content = serde_json::to_vec(value).expect("results are JSON");
-        self.put(entry, envelope::sealed(&self.run, entry, &content), lasting)
+        self.store(entry, envelope::sealed(&self.run, entry, &content), lasting)
     }
 
-    /// Removes the file of an entry, which may be gone already.
+    /// Remove the file of an entry, which may have been removed already.
     pub fn remove(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(());
@@ -339,37 +340,43 @@ impl Journal {
         }
     }
 
-    /// Takes what another process has computed as its journal holds it.
+    /// Store the bytes of an entry that another process has computed.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
         bytes: Vec<u8>,
         lasting: impl FnOnce(&T) -> bool,
     ) -> Result<(), JournalError> {
-        let value = self.taken(entry, &bytes)?;
-        self.put(entry, bytes, lasting(&value))
+        let value = self.parse_received(entry, &bytes)?;
+        self.store(entry, bytes, lasting(&value))
     }
 
-    /// An entry that is held, which is held no longer.
+    /// Remove an entry from memory and return its bytes.
     pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
-        self.held().remove(&entry.name)
+        self.memory().remove(&entry.name)
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn memory(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
+        self.in_memory
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is in bytes from elsewhere.
-    fn taken<T: DeserializeOwned>(&self, entry: &Entry, bytes: &[u8]) -> Result<T, JournalError> {
-        let content = self.sent(entry, bytes)?;
+    /// Check and deserialise an entry that another process has sent.
+    fn parse_received<T: DeserializeOwned>(
+        &self,
+        entry: &Entry,
+        bytes: &[u8],
+    ) -> Result<T, JournalError> {
+        let content = self.check_received(entry, bytes)?;
         serde_json::from_slice(content).map_err(|error| JournalError::Elsewhere {
             name: entry.name.clone(),
             what: error.to_string(),
         })
     }
 
-    /// The content of bytes from elsewhere.
-    fn sent<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
+    /// Check an entry that another process has sent, and return its content.
+    fn check_received<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
             name: entry.name.clone(),
             what: match mismatch {
@@ -379,25 +386,26 @@ impl Journal {
         })
     }
 
-    fn put(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
-        let (Some(path), Some(beside), true) = (self.path(entry), self.beside(entry), lasting)
+    fn store(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
+        let (Some(path), Some(temporary), true) =
+            (self.path(entry), self.temporary_path(entry), lasting)
         else {
-            self.held().insert(entry.name.clone(), bytes);
+            self.memory().insert(entry.name.clone(), bytes);
             return Ok(());
         };
         let write = || -> io::Result<()> {
-            // Never through a link, never into what another process writes.
+            // Do not follow links, and do not write to a file of another process.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
-                .open(&beside)?;
+                .open(&temporary)?;
             file.write_all(&bytes)?;
             file.sync_all()?;
-            fs::rename(&beside, &path)
+            fs::rename(&temporary, &path)
         };
         write().map_err(|error| {
-            // What was written so far is of no use; if it cannot be removed, so be it.
-            let _ = fs::remove_file(&beside);
+            // Remove the incomplete file. If that fails, it stays.
+            let _ = fs::remove_file(&temporary);
             JournalError::Io { path, error }
         })
     }
@@ -407,8 +415,8 @@ impl Journal {
         Some(folder.join(format!("{}.json", entry.name)))
     }
 
-    /// A name that no other process takes, nor this one twice: `.point-00001.json.PID.RANDOM.part`.
-    fn beside(&self, entry: &Entry) -> Option<PathBuf> {
+    /// Return a unique temporary path: `.point-00001.json.PID.RANDOM.part`.
+    fn temporary_path(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
         let name = format!(".{}.json.{process}.{random:016x}.part", entry.name);
@@ -416,8 +424,8 @@ impl Journal {
     }
 }
 
-/// Why the bytes at `path` are not used.
-fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
+/// Return the error for bytes at `path` that are not used.
+fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {
         Mismatch::Run(what) => JournalError::Foreign { path, what },
@@ -429,8 +437,8 @@ fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
     }
 }
 
-/// Whether what is at `path` itself, no link followed, is of that type.
-fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
+/// Return whether `path` itself, without following links, is of the given type.
+fn is_of_type(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
     let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),
         error,

@@ -1,9 +1,8 @@
-//! Finished parts of a point or search that is not finished: its replications, as long as they were at the
-//! last look, and its trials.
+//! Finished parts of an unfinished point or search: its replications, up to their last look, and its trials.
 //!
-//! They lie in one file beside the entry, sealed as entries are, which is replaced as a whole once
-//! enough work has come to it, and removed when the entry is there. What is read is bit for bit what
-//! was computed, so that the result is too.
+//! They are in one file beside the entry, sealed like entries. The file is replaced as a whole once enough
+//! new work has been finished, and removed when the entry is complete. A part is read back bit for bit as it
+//! was computed, so the result is the same.
 
 use crate::envelope::Entry;
 use crate::journal::{Journal, JournalError};
@@ -15,14 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that is worth a file.
+/// Duration of new work after which the file is written.
 const AFTER: Duration = Duration::from_secs(5);
-/// A part that took less than this share of it is not kept: there would be many.
+/// A part that took less than 1/`SHARE` of that time is not kept, as there may be many such parts.
 const SHARE: u32 = 64;
-/// Bytes of all parts together that are kept at most; those that come later are not.
+/// Largest total size of all parts in bytes; later parts are not kept.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Begins to measure how much work a part is: that decides what is kept, and nothing that is computed.
+/// Start to measure the duration of a part. It decides only whether the part is kept, never its result.
 pub(crate) fn stopwatch() -> Instant {
     Instant::now()
 }
@@ -38,18 +37,18 @@ pub(crate) struct Kept<'a> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// JSON of each part, by number.
+    /// JSON of each part, by part number.
     parts: BTreeMap<u64, Box<RawValue>>,
     bytes: usize,
-    /// Work on parts that are not in the file.
+    /// Duration of the work on parts that are not in the file yet.
     unkept: Duration,
-    /// Whether there is a file.
+    /// Whether the file exists.
     filed: bool,
     error: Option<JournalError>,
 }
 
 impl<'a> Kept<'a> {
-    /// What is kept of that entry; nothing is where the journal has no folder.
+    /// Read the kept parts of an entry; there are none if the journal has no folder.
     pub fn open(
         journal: &'a Journal,
         of: &Entry,
@@ -76,15 +75,15 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// A part that is kept. The file is as it was written: what cannot be read all the same, such as
-    /// a number that is none, is computed again.
+    /// Return a part that was kept. A part that cannot be deserialised, such as one with an invalid number,
+    /// is computed again.
     pub fn part<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
         let state = self.state();
         serde_json::from_str(state.parts.get(&number)?.get()).ok()
     }
 
-    /// Keeps a part that took so long, now or together with later ones, in place of the one of this
-    /// number.
+    /// Keep a part that took `work`, in place of an earlier part with this number. It is written now or
+    /// together with later parts.
     pub fn keep<T: Serialize>(
         &self,
         number: u64,
@@ -110,34 +109,34 @@ impl<'a> Kept<'a> {
         if state.unkept < self.after {
             return Ok(());
         }
-        self.file(&mut state).map_err(|error| {
+        self.write_file(&mut state).map_err(|error| {
             state.error.get_or_insert(error);
             Halt::Unkept
         })
     }
 
-    /// Writes what has been finished since the file was written: the run is stopped.
+    /// Write the parts that were finished after the last write, because the run stops.
     pub fn flush(&self) -> Result<(), JournalError> {
         let mut state = self.state();
         if state.unkept.is_zero() {
             return Ok(());
         }
-        self.file(&mut state)
+        self.write_file(&mut state)
     }
 
-    fn file(&self, state: &mut State) -> Result<(), JournalError> {
+    fn write_file(&self, state: &mut State) -> Result<(), JournalError> {
         self.journal.write(&self.entry, &state.parts, true)?;
         state.unkept = Duration::ZERO;
         state.filed = true;
         Ok(())
     }
 
-    /// Why something could not be kept.
+    /// Return the error if a part could not be kept.
     pub fn error(&self) -> Option<JournalError> {
         self.state().error.take()
     }
 
-    /// Keeps nothing any more.
+    /// Remove all parts and the file.
     pub fn clear(&self) -> Result<(), JournalError> {
         if self.state().filed {
             self.journal.remove(&self.entry)?;

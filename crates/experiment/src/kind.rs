@@ -1,7 +1,7 @@
-//! What a kind of machine is to an experiment.
+//! The interface between a kind of machine and an experiment.
 //!
-//! [`Kind`] is one kind, with types of its own; [`Row`] is the same without them, so that kinds
-//! stand in one table, [`Kinds`].
+//! [`Kind`] is one kind with its own types. [`Row`] hides these types, so that all kinds fit into one table,
+//! [`Kinds`].
 
 use crate::result::MachineSummary;
 use crate::subject::Subject;
@@ -12,49 +12,49 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::{Arc, OnceLock};
 
-/// A kind of machine: beside how files describe it, what is built of that and what is measured.
+/// A kind of machine: its file format, how to build it, and how to measure it.
 pub trait Kind: Format {
-    /// A machine, built.
+    /// A built machine.
     type Built: Any + Debug + Send + Sync;
-    /// The machine in figures, for tables and the picture.
+    /// Figures about the machine, for tables and the picture.
     type Summary: Serialize;
 
-    /// Builds a machine; what only that can find out is checked here.
+    /// Build a machine, and check the conditions that only building can check.
     ///
     /// # Errors
-    /// Why it cannot be built, such as faults that cut a network apart.
+    /// The machine cannot be built, for example because faults disconnect its network.
     fn build(machine: &Self::Machine) -> Result<Self::Built, Flaw>;
 
-    /// The machine under work that was described for it.
+    /// Return the machine under the work `work`.
     ///
     /// # Errors
-    /// Why it cannot do that.
+    /// The machine cannot do that work.
     fn subject(built: &Self::Built, work: &Self::Work) -> Result<Shared, Flaw>;
 
-    /// The machine in figures.
+    /// Return figures about the machine.
     fn summary(built: &Self::Built) -> Self::Summary;
 
-    /// The names of all latencies under work such as `work`.
+    /// Return the names of all latencies under work such as `work`.
     fn measures(work: &Self::Work) -> Vec<String>;
 }
 
 /// A point, shared by the threads that measure it.
 type Shared = Arc<dyn Subject>;
 
-/// What is wrong with a machine or its work that only building it shows.
+/// An error in a machine or its work that only building it reveals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// The field behind it.
+    /// Name of the field that causes it.
     pub field: &'static str,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: String,
-    /// What would be right.
+    /// How to correct it.
     pub hint: String,
-    /// Which line, from 1, where the value is a text of several.
+    /// Line number, from 1, if the value is a text of several lines.
     pub line: Option<u32>,
 }
 
-/// One kind of machine, whatever its types.
+/// One kind of machine with its types erased.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     format: format::Row,
@@ -103,7 +103,7 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// The machine under `work`.
+    /// Return the machine under `work`.
     pub fn subject(&self, work: &Described) -> Result<Shared, Flaw> {
         (self.row.subject)(&*self.built, work)
     }
@@ -112,13 +112,13 @@ impl Built {
         (self.row.summary)(&*self.built)
     }
 
-    /// The machine, if it is built as those of this kind.
+    /// Return the machine with its type, if it is of kind `K`.
     pub fn as_<K: Kind>(&self) -> Option<&K::Built> {
         self.built.downcast_ref()
     }
 }
 
-/// The kinds of machine that experiments may be about.
+/// The kinds of machine that experiments support.
 #[derive(Debug)]
 pub struct Kinds {
     rows: &'static [Row],
@@ -134,16 +134,16 @@ impl Kinds {
         }
     }
 
-    /// How files describe them.
+    /// Return the file formats of the kinds.
     pub fn formats(&'static self) -> &'static Formats {
         let rows = || self.rows.iter().map(|row| row.format).collect();
         self.formats.get_or_init(|| Formats::new(rows()))
     }
 
-    /// Reads a scenario with a machine of one of them; see [`Scenario::parse`].
+    /// Parse a scenario with a machine of one of these kinds; see [`Scenario::parse`].
     ///
     /// # Errors
-    /// The first thing found wrong; `file_name` serves only to say where.
+    /// The first error found; `file_name` appears only in its message.
     pub fn parse(
         &'static self,
         text: &str,

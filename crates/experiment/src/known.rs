@@ -1,4 +1,4 @@
-//! What is known of a measure while replications go on.
+//! Estimates of a measure while replications run.
 
 use crate::recorders::Recorders;
 use crate::rules::Rules;
@@ -9,17 +9,17 @@ use isthmus_statistics::{Error, Estimate, ReplicationMeans, batch_means};
 /// Observations that a measure must have in each replication before a run may stop on it.
 const SAMPLES_MIN: u64 = 50;
 
-/// What is known of a measure during a run.
+/// State of knowledge about a measure during a run.
 pub(crate) enum Known {
-    /// Its mean and interval.
+    /// Mean and interval.
     Estimate(Estimate),
-    /// It occurs, but too rarely so far.
+    /// The measure occurs, but has too few samples so far.
     TooFew,
-    /// This traffic cannot give it.
+    /// This traffic cannot produce the measure.
     Absent,
 }
 
-/// The present estimate of the measure `name`.
+/// Return the current estimate of the measure `name`.
 pub(crate) fn estimate(
     replications: &[&Recorders],
     rules: &Rules,
@@ -41,7 +41,7 @@ pub(crate) fn estimate(
         return Known::TooFew;
     }
     match ReplicationMeans::new(series(), rules.warm_up()) {
-        // Half of the run is gone as warm-up and it may not have been enough.
+        // Half of the run is discarded as warm-up, and that may not be enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
         Ok(means) => match interval(&means, replications, at, rules) {
             Ok((estimate, true)) => Known::Estimate(estimate),
@@ -51,8 +51,8 @@ pub(crate) fn estimate(
     }
 }
 
-/// Whether the mean of each measure that occurs is known to this relative half-width. Means of nothing but a
-/// few observations are, where these scatter little.
+/// Return whether the mean of each measure that occurs is known to this relative half-width. Means over few
+/// observations qualify only if these scatter little.
 pub(crate) fn all_within(
     replications: &[&Recorders],
     rules: &Rules,
@@ -74,7 +74,7 @@ pub(crate) fn all_within(
         .all(|within: Result<bool, Error>| within.unwrap_or(false))
 }
 
-/// The interval of a measure, and whether what it is made of is independent enough to stop on.
+/// Return the interval of a measure, and whether its samples are independent enough to stop on.
 pub(crate) fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],
@@ -91,7 +91,7 @@ pub(crate) fn interval(
     }
 }
 
-/// The number, where it is one.
+/// Return the number if it is finite.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -1,8 +1,8 @@
 //! Points, replications, stopping rules, provenance.
 //!
-//! An [`Experiment`] is a scenario with its machines built. It runs points and searches over
-//! threads, decides when each has seen enough, keeps what is finished in a journal, and returns a
-//! [`result::RunResult`]. No physics here, no printing, no plots.
+//! An [`Experiment`] is a scenario with its machines built. It runs points and searches on threads, decides
+//! when each has enough samples, stores finished ones in a journal, and returns a [`result::RunResult`]. It
+//! contains no physics, printing or plots.
 
 pub mod capacity;
 pub mod claims;

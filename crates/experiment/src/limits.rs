@@ -1,56 +1,56 @@
-//! What no run may pass: simulated time, a backlog, memory.
+//! Limits of every run: simulated time, backlog and memory.
 //!
-//! The first two are the same on every machine and for any number of threads. See decision 17.
+//! The first two do not depend on the host or the number of threads. See decision 17.
 
 use crate::subject::Subject;
 use isthmus_kernel::Cycles;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The longest run, in cycles: engines keep times in 64 bits, and two of those bits for the order
-/// within a cycle. No gap is longer than four times this, so that no sum overflows.
+/// Longest run, in cycles: engines keep times in 64 bits and use two of those bits for the order within a
+/// cycle. No gap is longer than four times this, so that no sum overflows.
 pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 
-/// Demands of one flow that may wait in one replication, on any machine.
+/// Demands of one flow that may wait in one replication, on a machine of any size.
 const BACKLOG_MIN: u64 = 500_000;
-/// Demands of one flow that may wait for each sender.
+/// Additional limit on waiting demands of one flow, for each sender.
 const BACKLOG_PER_SENDER: u64 = 1_000;
-/// Periods whose demands may wait.
+/// Number of periods whose demands may wait.
 const PERIODS: u64 = 2;
-/// How many times as many demands may be in the system as its delays alone can hold. Above twice
-/// as many, most of them wait for one another.
+/// Factor on the number of demands that the machine's delays can hold. Above twice that number, most demands
+/// wait for one another.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// A run is looked at once it has offered so many times as many demands as it should have
-/// delivered messages by then: the machine serves less than this part of what is offered.
+/// A run is checked once its offered demands are this multiple of the messages that it should have delivered
+/// by then: the machine serves less than 1/`HOPELESS` of the offered load.
 pub(crate) const HOPELESS: u64 = 4;
 
-/// What a demand under way takes, and what a sender does: streams, queues and its share of the
-/// channels. Measured as resident memory and rounded up.
+/// Memory for one demand under way, and for one sender: streams, queues and its share of the channels.
+/// Measured as resident memory and rounded up.
 const DEMAND_BYTES: u64 = 256;
 const SENDER_BYTES: u64 = 8 << 10;
 
-/// Demands of one flow at which a replication ends: more of them would tell nothing new.
+/// Backlog of one flow at which a replication ends, because more waiting demands give no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
     pub demands: u64,
-    /// Whether it is the memory of the run that sets it.
+    /// Whether the run's memory sets the limit.
     pub by_memory: bool,
 }
 
 impl BacklogLimit {
-    /// That of `subject` in a run that may take `memory` bytes, with so many replications held at
+    /// Return the limit for `subject` in a run that may use `memory` bytes, with `replications` in memory at
     /// once.
     pub fn new(subject: &dyn Subject, replications: u32, memory: u64) -> Self {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        // All that a period asks for waits at its beginning.
+        // All demands of a period wait at its beginning.
         let of_periods = subject.period_messages().saturating_mul(PERIODS);
         let enough = BACKLOG_MIN
             .max(per_sender)
             .max(in_delays.unwrap_or(0))
             .max(of_periods);
-        // Half of the memory is for what grows.
+        // Half of the memory is reserved for data that grow.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);
         Self {
@@ -59,19 +59,20 @@ impl BacklogLimit {
         }
     }
 
-    /// Whether so many demands of this flow can only wait for one another.
+    /// Return whether this many demands of the flow must be waiting for one another.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }
 }
 
-/// Demands of a flow of which at least half wait for others, not for delays of software or devices.
+/// Return the number of demands of a flow above which at least half wait for other demands, not for delays of
+/// software or devices.
 fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
     let held = subject.held_by_delays(flow);
     held.saturating_mul(BACKLOG_PER_DELAYS)
 }
 
-/// The memory that a run may take, and what its replications hold of it.
+/// The memory that a run may use, and the part that its replications hold.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub bound: u64,
@@ -86,14 +87,14 @@ impl Memory {
         }
     }
 
-    /// Bytes of a simulation with so many senders and demands under way.
+    /// Return the bytes of a simulation with this many senders and demands under way.
     pub fn estimate(senders: u64, under_way: u64) -> u64 {
         let senders = senders.saturating_mul(SENDER_BYTES);
         senders.saturating_add(under_way.saturating_mul(DEMAND_BYTES))
     }
 
-    /// A replication holds `now` bytes where it held `before`. Whether all of them together still
-    /// keep to the bound.
+    /// Change the memory of a replication from `before` to `now` bytes. Return whether all replications
+    /// together stay within the limit.
     pub fn change(&self, before: u64, now: u64) -> bool {
         let held = if now >= before {
             let more = now - before;
@@ -106,7 +107,7 @@ impl Memory {
     }
 }
 
-/// The most that is simulated where a cycle takes so long, in words.
+/// Return the longest simulated time for this cycle time, as text.
 pub(crate) fn longest(cycle_us: f64) -> String {
     let hours = CYCLES_MAX as f64 * cycle_us / 3.6e9;
     let years = hours / (24.0 * 365.25);
@@ -117,7 +118,7 @@ pub(crate) fn longest(cycle_us: f64) -> String {
     }
 }
 
-/// Bytes as people write them.
+/// Format a number of bytes.
 pub(crate) fn amount(bytes: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)];
     let amount = bytes as f64;

@@ -1,4 +1,4 @@
-//! The distinct machines of a sweep, built once each.
+//! The distinct machines of a sweep, each built once.
 
 use crate::envelope;
 use crate::kind::{Built, Flaw, Row};
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Machines {
     kind: &'static Row,
-    /// By digest of what describes them.
+    /// Position of each machine, by the digest of its description.
     positions: HashMap<String, usize>,
     machines: Vec<Machine>,
 }
@@ -23,7 +23,7 @@ struct Machine {
 }
 
 impl Machines {
-    /// No machines yet, all to be of this kind.
+    /// Return an empty list for machines of this kind.
     pub fn new(kind: &'static Row) -> Self {
         Self {
             kind,
@@ -32,7 +32,7 @@ impl Machines {
         }
     }
 
-    /// The position of `machine`, a new one if it is new, and the digest of its description.
+    /// Return the position of `machine` and the digest of its description. Add the machine if it is new.
     pub fn position(&mut self, machine: &Described) -> (usize, String) {
         let digest = envelope::described(machine);
         let next = self.machines.len();
@@ -46,29 +46,29 @@ impl Machines {
         (position, digest)
     }
 
-    /// The machine at this position, built now if it is not yet.
+    /// Return the machine at this position; build it on first use.
     pub fn build(&self, position: usize) -> Result<&Built, Flaw> {
         let machine = &self.machines[position];
         if let Some(built) = machine.built.get() {
             return Ok(built);
         }
         let built = self.kind.build(&machine.described)?;
-        // Of two that were built at once, one is kept.
+        // If two threads built it at once, keep one of them.
         Ok(machine.built.get_or_init(|| built))
     }
 
-    /// A machine that was built before.
+    /// Return a machine that was built before.
     pub fn get(&self, position: usize) -> &Built {
         let built = self.machines[position].built.get();
         built.expect("machines are built before they are asked for")
     }
 
-    /// All machines.
+    /// Return all machines.
     pub fn all(&self) -> impl Iterator<Item = &Built> {
         (0..self.machines.len()).map(|position| self.get(position))
     }
 
-    /// All machines in figures.
+    /// Return the figures of all machines.
     pub fn summaries(&self) -> Vec<MachineSummary> {
         self.all().map(Built::summary).collect()
     }

@@ -1,4 +1,4 @@
-//! Runs one point until its rules are met.
+//! Runs one point until its stopping rules are met.
 
 mod course;
 
@@ -18,30 +18,30 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// The least growth of the run between two looks.
+/// Least growth factor of the run length between two looks.
 const LENGTHEN_MIN: f64 = 1.5;
-/// The greatest one that is asked for only so that the last look comes at the longest run.
+/// Largest growth factor that is used only to make the last look coincide with the longest run.
 const LENGTHEN_MAX: f64 = 5.0;
-/// Growth of the backlog above which more than half of what is offered is not served.
+/// Growth of the backlog above which the machine serves less than half of the offered load.
 const HOPELESS_GROWTH: f64 = 0.5;
-/// Relative half-width of its means with which a shortened run of fixed length may end.
+/// Relative half-width of the means at which a shortened run of fixed length may end.
 const QUICK_WIDTH: f64 = 0.3;
-/// Demands that a flow must have offered in all to be judged.
+/// Number of demands that a flow must have offered before it is judged.
 const DEMANDS_MIN: u64 = 200;
 
-/// A point that has been run.
+/// The measurement of one point.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
     pub judged: Judged,
     pub converged: bool,
-    /// What ended it before its rules did, if something did.
+    /// Reason why it ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
 }
 
 impl Measurement {
-    /// Why no message arrives any more in the first replication to which that happened, and in
-    /// how many it did.
+    /// Return how the first replication that collapsed did so, with the number of replications that
+    /// collapsed.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
         let first = collapses.next()?.clone();
@@ -51,7 +51,7 @@ impl Measurement {
         })
     }
 
-    /// Messages delivered in all replications together.
+    /// Return the messages delivered in all replications together.
     pub fn messages(&self) -> u64 {
         self.replications
             .iter()
@@ -60,7 +60,7 @@ impl Measurement {
     }
 }
 
-/// Runs `subject` under `seed`. `test` gives the verdict; precision is only asked for if `precise`.
+/// Run `subject` under `seed`. `test` gives the verdict; precision is required only if `precise`.
 pub(crate) fn run(
     subject: &dyn Subject,
     seed: u64,
@@ -85,12 +85,12 @@ pub(crate) fn run(
         shared,
     };
     if let Some(messages) = subject.exact() {
-        return plan.exact(messages);
+        return plan.run_exact(messages);
     }
     match rules.stop.rule {
         StopRule::Fixed { messages } => {
             let lengths = rules.lengths(messages).into_iter();
-            plan.fixed(lengths.map(|messages| Length::AtLeast {
+            plan.run_fixed(lengths.map(|messages| Length::AtLeast {
                 messages,
                 demands: u64::MAX,
                 cycles: rules.periods_min.saturating_mul(subject.period()),
@@ -99,17 +99,17 @@ pub(crate) fn run(
         }
         StopRule::FixedTime { time } => {
             let lengths = rules.lengths(time.ps()).into_iter();
-            plan.fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
+            plan.run_fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
         }
         StopRule::Precision {
             messages_first,
             messages_max,
             ..
-        } => plan.sequential(messages_first, messages_max),
+        } => plan.run_until_known(messages_first, messages_max),
     }
 }
 
-/// How one point is run.
+/// Parameters for running one point.
 struct Plan<'a> {
     subject: &'a dyn Subject,
     seed: u64,
@@ -132,13 +132,14 @@ impl Plan<'_> {
             .map(u64::from)
     }
 
-    /// Whole cycles in `time`, one at least.
+    /// Return the whole cycles in `time`, at least one.
     fn cycles(&self, time: Time) -> Cycles {
         let cycles = time.us() / self.subject.cycle_us();
         (cycles.round() as Cycles).max(1)
     }
 
-    /// The same, in whole periods of what is periodic where that is several.
+    /// Return the cycles in `time`, rounded to whole periods if it holds several periods of a periodic
+    /// process.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {
@@ -149,8 +150,8 @@ impl Plan<'_> {
         }
     }
 
-    /// The one run of a subject in which nothing is drawn at random.
-    fn exact(&self, messages: u64) -> Result<Measurement, Halt> {
+    /// Run the single replication of a subject without random numbers.
+    fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
         if self.rules.measure.channels && self.precise {
@@ -173,20 +174,23 @@ impl Plan<'_> {
         })
     }
 
-    /// Runs of fixed length, or of the first of several lengths at which enough is known.
-    fn fixed(&self, lengths: impl ExactSizeIterator<Item = Length>) -> Result<Measurement, Halt> {
+    /// Run replications of fixed length, or of the first of several lengths at which the results suffice.
+    fn run_fixed(
+        &self,
+        lengths: impl ExactSizeIterator<Item = Length>,
+    ) -> Result<Measurement, Halt> {
         let lengths: Vec<Length> = lengths.collect();
         let &[first, _, ..] = &lengths[..] else {
-            return self.fixed_once(lengths[0]);
+            return self.run_fixed_once(lengths[0]);
         };
-        match self.lengthened(&lengths) {
-            Err(Halt::Memory) => self.fixed_once(first),
+        match self.run_lengthening(&lengths) {
+            Err(Halt::Memory) => self.run_fixed_once(first),
             lengthened => lengthened,
         }
     }
 
-    /// Runs that go on to the next of these lengths while the verdict or a mean is not known.
-    fn lengthened(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
+    /// Run replications through these lengths while the verdict or a mean is unknown.
+    fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
             .map(|number| self.replication(number))
@@ -206,8 +210,8 @@ impl Plan<'_> {
         Ok(self.judged(replications.collect()))
     }
 
-    /// Whether a longer run would add nothing: the verdict and all means are known, or a collapse or the backlog
-    /// ends the point.
+    /// Return whether a longer run would add nothing: the verdict and all means are known, or a collapse or
+    /// the backlog ends the point.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())
@@ -231,8 +235,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Runs of this length; only those at work are held in memory.
-    fn fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
+    /// Run replications of this length. Only those that are running are held in memory.
+    fn run_fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
                 return Ok(finished);
@@ -251,7 +255,7 @@ impl Plan<'_> {
         let together: Result<Vec<Finished>, Halt> =
             self.numbers().with_max_len(1).map(whole).collect();
         let replications = match together {
-            // As many as there are threads do not fit; one after another may.
+            // If one replication per thread does not fit into memory, run them one after another.
             Err(Halt::Memory) => (0..u64::from(self.rules.stop.replications))
                 .map(whole)
                 .collect::<Result<_, _>>()?,
@@ -260,7 +264,7 @@ impl Plan<'_> {
         Ok(self.judged(replications))
     }
 
-    /// What finished runs of fixed length say.
+    /// Judge the finished runs of fixed length.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -281,12 +285,12 @@ impl Plan<'_> {
         }
     }
 
-    /// Cycles that a run must have lasted to be judged.
+    /// Return the cycles that a run must last to be judged.
     fn cycles_wanted(&self) -> Cycles {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
 
-    /// What ends the point, if one of its replications is overfull.
+    /// Return why the point ends if one of its replications is overfull.
     fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
         let by = if self.backlog.by_memory {
             EndedBy::Memory
@@ -296,9 +300,9 @@ impl Plan<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// The verdict where too many demands wait. Before the least time of a run has passed, a
-    /// backlog may fill delays only; but not one that is larger than these can hold, and gains
-    /// more than half of what is offered.
+    /// Return the verdict if too many demands wait. Before the minimum time of a run has passed, a backlog
+    /// may only be filling delays. It means saturation if it is larger than the delays can hold and gains
+    /// more than half of the offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement
@@ -311,8 +315,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Ever longer runs until everything is known.
-    fn sequential(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
+    /// Run ever longer until everything is known.
+    fn run_until_known(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
         let (mut looks, mut replications) = self.begin_looks(first.min(max))?;
         let mut looks_left = self.rules.looks() - (looks.len() as u32 - 1);
         loop {
@@ -333,7 +337,7 @@ impl Plan<'_> {
             let collapsed = replications.iter().any(Course::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
-                // Latencies of a saturated run depend on its length: a longer run adds no knowledge.
+                // Latencies of a saturated run depend on its length, so a longer run adds no knowledge.
                 Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };
@@ -353,8 +357,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Runs up to where measuring may begin, in a run of `length`. MSER-5 finds that place for each
-    /// measure afterwards; channels leave out the first quarter of the first look.
+    /// Run up to the earliest point at which measuring may begin, in a run of `length`. MSER-5 finds the end
+    /// of the warm-up for each measure afterwards; channels leave out the first quarter of the first look.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -367,7 +371,7 @@ impl Plan<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
-                // A fabric that has collapsed delivers no more, however long it runs.
+                // A fabric that has collapsed delivers nothing more, however long it runs.
                 if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
@@ -398,9 +402,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Return how far to run before the next look; `None` if a longer run would add nothing. Measures may
-    /// take `max` messages, the verdict on a point as many as [`Rules::messages_of_verdict`]; a search has
-    /// other loads to go on with.
+    /// Return how far to run before the next look; `None` if a longer run would add nothing. Measures may use
+    /// `max` messages, the verdict on a point [`Rules::messages_of_verdict`]. A search tries other loads
+    /// instead.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -415,7 +419,8 @@ impl Plan<'_> {
         next(wanted.measures, max).max(next(wanted.verdict, of_verdict))
     }
 
-    /// Whether every measure asked for is known, and what is missing.
+    /// Return whether every requested measure is known, and how much longer a run must be for the missing
+    /// ones.
     fn progress_of(&self, replications: &[&Recorders], judged: &Judged) -> (bool, Wanted) {
         let mut wanted = Wanted::default();
         if judged.verdict == Verdict::Undecided {
@@ -445,36 +450,36 @@ impl Plan<'_> {
     }
 }
 
-/// By how much to lengthen a run for what is missing: `None` where nothing is.
+/// Factors by which to lengthen a run for a missing verdict or mean; `None` if nothing is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
     measures: Option<f64>,
     verdict: Option<f64>,
 }
 
-/// Return the least factor between this look and the next. It is large enough for the next look to add
-/// knowledge, and for the last look to come at the longest run if all later steps are the longest.
+/// Return the least factor between this look and the next. It is large enough that the next look adds
+/// knowledge, and that the last look coincides with the longest run if all later steps are the largest.
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
     LENGTHEN_MIN.max(left / LENGTHEN_MAX.powi(steps_after))
 }
 
-/// A verdict and what it rests on.
+/// A verdict and its evidence.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
     /// Position of the flow that decides.
     pub flow: usize,
-    /// None if there was too little to judge.
+    /// Judgement of that flow; `None` if there were too few demands to judge.
     pub judgement: Option<Judgement>,
-    /// Of flows with one period in the run, which have no steady state: whether all was served, if there are
-    /// any and no other flow is saturated.
+    /// For flows with one period in the run, which have no steady state: whether all demands were served.
+    /// `None` if there are no such flows or another flow is saturated.
     pub served: Option<bool>,
 }
 
 impl Judged {
-    /// How bad it is: by the verdict, then by the growth.
+    /// Return the rank of the verdict by severity: first the verdict, then the growth.
     fn rank(&self) -> (u8, f64) {
         let severity = match self.verdict {
             Verdict::Stable => 0,
@@ -484,15 +489,15 @@ impl Judged {
         (severity, self.growth())
     }
 
-    /// What the backlog gains per offered demand; 0 if there was too little to judge.
+    /// Return the growth of the backlog per offered demand; 0 if there were too few demands to judge.
     pub fn growth(&self) -> f64 {
         self.judgement.map_or(0.0, |j| j.growth.mean)
     }
 }
 
-/// The verdict over all flows: saturated if one is, stable if all are. Where there are several,
-/// each is tested at its share of the error rate, since each can be wrong about saturation. Flows of which
-/// the run has one period only are not judged, but by whether that was served.
+/// Return the verdict over all flows: saturated if one flow is, stable if all are. Several flows share the
+/// error rate, because each can be wrong about saturation. Flows with a single period in the run are not
+/// tested; they count by whether that period was served.
 fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTest) -> Judged {
     let offered = |flow: usize| -> u64 {
         let counts = replications.iter().map(|recorders| &recorders.flows[flow]);

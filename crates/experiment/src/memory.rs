@@ -1,14 +1,14 @@
-//! How much memory this process may use: that of the machine, or less where its control groups or
-//! its job of Slurm say so.
+//! Memory that this process may use: the machine's memory, or the lower limit of its control groups or its
+//! Slurm job.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Taken where the system does not say how much there is.
+/// Bytes assumed if the system does not report its memory.
 const UNKNOWN: u64 = 8_000_000_000;
 
-/// Half of what this process may use.
+/// Return half of the memory that this process may use.
 pub fn default_bound() -> u64 {
     available(Path::new("/"), |name| env::var(name).ok()).unwrap_or(UNKNOWN) / 2
 }
@@ -25,15 +25,15 @@ fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u
     limits.chain(machine).chain(job).min()
 }
 
-/// What a job of Slurm may use of this machine, which need not enforce it: what was asked for, or
-/// else a share of the machine by processors, as jobs beside this one have the rest.
+/// Return the memory of this machine that a Slurm job may use, which Slurm may not enforce. It is the
+/// requested memory, or else the job's share of the machine by processors, because other jobs use the rest.
 fn of_job(
     root: &Path,
     machine: Option<u64>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<u64> {
     variable("SLURM_JOB_ID")?;
-    // No memory asked for means all of it.
+    // A request for no memory means all of it.
     let number = |name| variable(name)?.trim().parse().ok().filter(|&n: &u64| n > 0);
     let mib = |count: u64| count.checked_mul(1 << 20);
     if variable("SLURM_MEM_PER_NODE").is_some() {
@@ -51,15 +51,15 @@ fn of_job(
     (machine? / u64::try_from(all).ok().filter(|&n| n > 0)?).checked_mul(processors)
 }
 
-/// `MemTotal` of `/proc/meminfo`, in bytes.
+/// Return `MemTotal` of `/proc/meminfo`, in bytes.
 fn total(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The limits of a group of `/proc/self/cgroup` and of those that it lies in: a line says
-/// `0::/path` for version 2 and `7:memory:/path` for version 1.
+/// Return the limits of a group of `/proc/self/cgroup` and of its ancestors. A line is `0::/path` for version
+/// 2 and `7:memory:/path` for version 1.
 fn limits_of(root: &Path, line: &str) -> Vec<u64> {
     let mut parts = line.splitn(3, ':');
     let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
@@ -74,14 +74,14 @@ fn limits_of(root: &Path, line: &str) -> Vec<u64> {
         return Vec::new();
     };
     let mount = root.join(mount);
-    // Inside a container the path may be one that only the host sees: its root is always there.
+    // Inside a container the path may exist only on the host, but the root always exists.
     let within: PathBuf = (Path::new(path).components())
         .filter(|part| matches!(part, std::path::Component::Normal(_)))
         .collect();
     within
         .ancestors()
         .filter_map(|group| fs::read_to_string(mount.join(group).join(file)).ok())
-        // `max` is no limit; version 1 says so by a number above any memory.
+        // `max` means no limit; version 1 writes a number above any memory instead.
         .filter_map(|text| text.trim().parse().ok())
         .collect()
 }
@@ -90,7 +90,7 @@ fn limits_of(root: &Path, line: &str) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// A folder with these files, of the test of this name.
+    /// Create a folder with these files for the test of this name.
     fn system(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("isthmus-{name}-{}", std::process::id()));
         for (file, text) in files {
@@ -107,7 +107,7 @@ mod tests {
     );
 
     #[test]
-    fn the_machine_s_memory_is_what_there_is_without_groups() {
+    fn without_groups_the_machine_s_memory_counts() {
         let root = system("plain", &[MEMINFO]);
         assert_eq!(available(&root, |_| None), Some(16_384_000 * 1024));
         assert_eq!(available(&system("nothing", &[]), |_| None), None);
@@ -140,7 +140,7 @@ mod tests {
                     "5:cpu,cpuacct:/x\n7:memory:/elsewhere\n",
                 ),
                 ("sys/fs/cgroup/cpu/memory.limit_in_bytes", "1\n"),
-                // Only the root of the mount is seen from inside a container.
+                // Only the root of the mount is visible inside a container.
                 ("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000000\n"),
             ],
         );
@@ -184,11 +184,11 @@ mod tests {
             Some(1000 << 20)
         );
         assert_eq!(of(&[job, one]), Some(machine / 4));
-        // All of the machine, more than there is, and what is no number.
+        // A zero, more memory than the machine has, and an invalid number all mean the whole machine.
         for all in ["0", "99999999", "18446744073709551615", "much"] {
             assert_eq!(of(&[job, one, ("SLURM_MEM_PER_NODE", all)]), Some(machine));
         }
-        // Elsewhere these variables are nobody's.
+        // Outside a Slurm job these variables are ignored.
         assert_eq!(of(&[one, ("SLURM_MEM_PER_NODE", "1000")]), Some(machine));
         fs::remove_dir_all(root).expect("it was made");
     }

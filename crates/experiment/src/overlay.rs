@@ -1,28 +1,28 @@
-//! What a model says of a point.
+//! The analytic model's values for a point.
 
 use crate::result::Outside;
 use std::collections::BTreeMap;
 
-/// What the analytic model says of a point.
+/// The analytic model's values for a point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlay {
-    /// Means by name of the measure: latencies in microseconds, rates in their units.
+    /// Means by name of the measure: latencies in us, rates in their units.
     pub measures: BTreeMap<String, f64>,
-    /// Why a value of `measures` is outside the model's domain, in one phrase that names the limit, by name of
-    /// the measure. Results do not show such a value as `analytic`.
+    /// Reason why a value of `measures` is outside the model's domain, by name of the measure. It is one
+    /// phrase that names the limit. Results do not show such a value as `analytic`.
     pub outside: BTreeMap<String, String>,
     /// Utilisation by kind of channel.
     pub utilisation: BTreeMap<String, f64>,
     /// The load at which the first channel is full, in the unit of [`Subject::load`](crate::subject::Subject::load).
     pub saturation: Option<f64>,
-    /// That channel, or its kind.
+    /// The first full channel, or its kind.
     pub bottleneck: Option<String>,
-    /// Why there is no model, in one phrase, where that is known.
+    /// Reason why there is no model, in one phrase, if known.
     pub absent: Option<String>,
 }
 
 impl Overlay {
-    /// No model, for this reason.
+    /// Return an overlay without values, with this reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
             absent: Some(reason.into()),

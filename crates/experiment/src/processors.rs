@@ -1,17 +1,17 @@
-//! How many processors a run may use.
+//! Number of processors that a run may use.
 
 use std::num::NonZero;
 use std::thread;
 
-/// Processors that this process may use, 1 at least: those of its affinity mask, fewer where a
-/// control group grants less time than they have.
+/// Return the number of processors that this process may use, at least 1: those of its affinity mask, or
+/// fewer if a control group limits the processor time.
 #[must_use]
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Threads of a run for which `wanted` were asked: 0 means one for each processor, and more than
-/// processors would only take memory.
+/// Return the number of threads of a run for which `wanted` were requested. 0 means one per processor. There
+/// are never more threads than processors, because more would only use memory.
 pub(crate) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => processors(),

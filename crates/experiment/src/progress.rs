@@ -12,13 +12,13 @@ pub struct Progress {
     total: AtomicU64,
     elsewhere: AtomicU64,
     cancelled: AtomicBool,
-    /// Whether everything at work should end: cancelled, or something has failed. Apart from the
-    /// counts, since it is looked at all the time.
+    /// Whether all running work should end: the run is cancelled or has failed. It is separate from the
+    /// counts because it is read at every event.
     stop: Arc<AtomicBool>,
 }
 
 impl Progress {
-    /// Messages delivered so far, all points together.
+    /// Return the messages delivered so far, all points together.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
@@ -28,7 +28,7 @@ impl Progress {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Points and searches finished, and their number.
+    /// Return the number of finished points and searches, and their total number.
     pub fn jobs(&self) -> (u64, u64) {
         (
             self.done.load(Ordering::Relaxed),
@@ -36,33 +36,33 @@ impl Progress {
         )
     }
 
-    /// Points and searches that are waited for, as others are at them.
+    /// Return the number of points and searches that other processes are computing.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere.load(Ordering::Relaxed)
     }
 
-    /// Asks the run to stop soon. Finished points stay.
+    /// Ask the run to stop soon. Finished points stay.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.stop();
     }
 
-    /// Whether the run was asked to stop.
+    /// Return whether the run was asked to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Ends everything at work, since the run cannot succeed any more.
+    /// End all running work, because the run can no longer succeed.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether everything at work should end.
+    /// Return whether all running work should end.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// The flag behind [`Progress::is_stopped`], for those who look at it at every event.
+    /// Return the flag behind [`Progress::is_stopped`], for code that reads it at every event.
     pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
@@ -83,7 +83,7 @@ impl Progress {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
 
-    /// One that was waited for is at work here, or done.
+    /// Count one point or search fewer that another process computes: it is done, or runs here.
     pub(crate) fn drop_elsewhere(&self) {
         self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }

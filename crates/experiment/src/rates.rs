@@ -1,4 +1,4 @@
-//! Offered, accepted and other rates of a point, with intervals of what is possible.
+//! Offered, accepted and other rates of a point, with their intervals.
 
 use crate::known::finite;
 use crate::measurement::Measurement;
@@ -9,9 +9,9 @@ use crate::subject::{Fate, Overlay, RateInfo, Subject};
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, Events, Verdict};
 
-/// Offered, accepted and other rates. Those of a machine that has collapsed say nothing: how many
-/// messages arrived depends on when it did. Nor do those of a run without a whole period of what is
-/// asked for: they depend on where in the period it ends.
+/// Return the offered, accepted and other rates. Rates of a machine that has collapsed are meaningless,
+/// because the number of arrived messages depends on the time of the collapse. Rates of a run without a whole
+/// period are meaningless too, because they depend on where in the period the run ends.
 pub(crate) fn rates(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -34,7 +34,7 @@ pub(crate) fn rates(
         let events = (rate.fate != Fate::Carried).then(|| events(&counts));
         let estimate = Estimate::of_rate(&values, events, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
-        let owed = 1.0 + owed(measurement, &recorders, rate, subject.period());
+        let owed = 1.0 + unserved_share(measurement, &recorders, rate, subject.period());
         let (analytic, outside) = overlay.split(&rate.name);
         Some(Measure {
             name: rate.name.to_string(),
@@ -53,7 +53,7 @@ pub(crate) fn rates(
     subject.rates().iter().filter_map(measure).collect()
 }
 
-/// What each replication counted, and in how many cycles.
+/// Return the count of each replication and the cycles over which it was counted.
 fn counts(
     recorders: &[&Recorders],
     fate: Fate,
@@ -73,9 +73,9 @@ fn events(counts: &[(u64, Cycles)]) -> Events {
     }
 }
 
-/// By which share more may be accepted in the long run than was: where it is unknown whether there is
-/// a steady state, all that the backlog gained may still be served.
-fn owed(
+/// Return the share by which the long-run accepted rate may exceed the measured one. If the existence of a
+/// steady state is undecided, all of the backlog may still be served.
+fn unserved_share(
     measurement: &Measurement,
     recorders: &[&Recorders],
     rate: &RateInfo,

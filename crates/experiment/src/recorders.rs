@@ -1,4 +1,4 @@
-//! What one replication remembers of what it saw.
+//! Data that one replication records.
 
 use crate::flow::{Fate, FlowInfo};
 use isthmus_kernel::Cycles;
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Demands of a flow between two pauses, in which the memory held is looked at; a power of two.
+/// Demands of a flow between two pauses, at which the memory use is checked; a power of two.
 const PAUSE_EVERY: u64 = 1 << 12;
 
-/// First stretches of a run within which there are checkpoints as well.
+/// Number of initial stretches of a run that contain extra checkpoints.
 const FIRST: usize = 4;
 
-/// The demands of one flow.
+/// Counts of the demands of one flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowCount {
     sample_every: u64,
     totals: Totals,
-    /// Demands offered and not done.
+    /// Demands offered and not completed.
     pub backlog: Backlog,
 }
 
-/// Demands by what became of them, and the bytes carried for them.
+/// Demands by outcome, and the bytes carried for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
     offered: u64,
@@ -33,7 +33,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(&self, fate: Fate) -> u64 {
+    fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::Offered => self.offered,
             Fate::Done => self.done,
@@ -45,12 +45,12 @@ impl Totals {
 }
 
 impl FlowCount {
-    /// Demands offered.
+    /// Return the demands offered.
     pub fn offered(&self) -> u64 {
         self.totals.offered
     }
 
-    /// Demands offered and neither met nor given up.
+    /// Return the demands offered and neither completed nor given up.
     pub fn waiting(&self) -> u64 {
         let Totals {
             offered,
@@ -61,7 +61,7 @@ impl FlowCount {
         offered.saturating_sub(done + dropped)
     }
 
-    /// A demand more.
+    /// Count an offered demand.
     #[inline]
     fn offer(&mut self) {
         let Totals { offered, done, .. } = self.totals;
@@ -71,25 +71,25 @@ impl FlowCount {
         self.totals.offered += 1;
     }
 
-    /// A demand has been met.
+    /// Count a completed demand.
     #[inline]
     pub fn complete(&mut self) {
         self.totals.done += 1;
     }
 
-    /// A demand was given up.
+    /// Count a demand that was given up.
     #[inline]
     pub fn drop_one(&mut self) {
         self.totals.dropped += 1;
     }
 
-    /// A demand in the making had to be sent `times` times more.
+    /// Count `times` retransmissions for a demand that is not complete yet.
     #[inline]
     pub fn retry(&mut self, times: u64) {
         self.totals.retried += times;
     }
 
-    /// So many bytes for demands of this flow have arrived.
+    /// Count bytes that arrived for demands of this flow.
     #[inline]
     pub fn carry(&mut self, bytes: u64) {
         self.totals.carried += bytes;
@@ -103,40 +103,40 @@ struct Checkpoint {
     flows: Vec<Totals>,
 }
 
-/// Receives everything that happens in one replication.
+/// Receives all events of one replication.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorders {
     /// Latencies in cycles, one recorder for each measure of the subject.
     pub latencies: Vec<Recorder>,
-    /// One for each flow.
+    /// Counts of each flow.
     pub flows: Vec<FlowCount>,
     /// Messages delivered.
     pub delivered: u64,
     /// Deliveries at which to stop.
     pub limit: u64,
-    /// Parts of messages that have arrived, where a message may have many, and how many of them there
-    /// may be before it stops.
+    /// Parts of messages that have arrived, for messages with many parts, and the number at which to stop.
     parts: u64,
     parts_limit: u64,
     /// Demands of a flow that may wait.
     pub backlog_max: u64,
-    /// Whether more than that wait in some flow.
+    /// Whether more demands than that wait in some flow.
     overfull: bool,
-    /// Whether it is time for a look at the memory held.
+    /// Whether a check of the memory use is due.
     paused: bool,
     /// Whether the whole run should end.
     #[serde(skip)]
     stop: Arc<AtomicBool>,
     checkpoints: Vec<Checkpoint>,
-    /// Those within the first stretches of a run or after its warm-up, for runs that have few others.
+    /// Checkpoints within the first stretches of a run or after its warm-up, for runs with few other
+    /// checkpoints.
     early: Vec<Checkpoint>,
-    /// Whether the caller has ended the warm-up.
+    /// Whether the caller has marked the end of the warm-up.
     marked: bool,
 }
 
 impl Recorders {
-    /// Recorders for so many measures and these flows.
-    /// They are finished once `stop` is set, and once `backlog_max` demands of a flow wait.
+    /// Create recorders for `measures` measures and these flows. They are finished once `stop` is set, and
+    /// once `backlog_max` demands of a flow wait.
     pub fn new(
         measures: usize,
         flows: &[FlowInfo],
@@ -169,8 +169,8 @@ impl Recorders {
         recorders
     }
 
-    /// Whether to stop here: enough has been delivered, too many wait, it is time for a look, or
-    /// the whole run ends.
+    /// Return whether to stop here: enough messages are delivered, too many demands wait, a memory check is
+    /// due, or the whole run ends.
     #[inline]
     pub fn finished(&self) -> bool {
         self.delivered >= self.limit
@@ -180,40 +180,41 @@ impl Recorders {
             || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Goes on for so many messages more, or as many parts of messages as a stretch has at most.
+    /// Continue for `messages` more messages, or for `parts` parts of messages, the limit of a stretch.
     pub fn go_on(&mut self, messages: u64, parts: u64) {
         self.limit = self.delivered + messages;
         self.parts_limit = self.parts + parts;
     }
 
-    /// Stops after so many messages of these already.
+    /// Lower the limit so that the run stops after `messages` of the remaining messages; return the old
+    /// limit.
     pub fn hold(&mut self, messages: u64) -> u64 {
         let limit = self.limit.min(self.delivered + messages);
         std::mem::replace(&mut self.limit, limit)
     }
 
-    /// Goes on to the limit that [`hold`](Self::hold) has taken.
+    /// Restore the limit that [`hold`](Self::hold) returned.
     pub fn release(&mut self, limit: u64) {
         self.limit = limit;
     }
 
-    /// A part of a message has arrived, of which one may have many.
+    /// Count an arrived part of a message, for messages with many parts.
     #[inline]
     pub fn part(&mut self) {
         self.parts += 1;
     }
 
-    /// Whether too many demands of some flow wait for it to go on.
+    /// Return whether too many demands of some flow wait to continue.
     pub fn is_overfull(&self) -> bool {
         self.overfull
     }
 
-    /// Whether it stopped for a look only; goes on after it.
+    /// Return whether the run stopped only for a memory check, and clear that state.
     pub fn take_pause(&mut self) -> bool {
         std::mem::take(&mut self.paused)
     }
 
-    /// A demand of this flow more.
+    /// Count an offered demand of this flow.
     #[inline]
     pub fn offer(&mut self, flow: usize) {
         let flow = &mut self.flows[flow];
@@ -222,27 +223,27 @@ impl Recorders {
         self.overfull |= flow.waiting() >= self.backlog_max;
     }
 
-    /// Demands offered, all flows together.
+    /// Return the demands offered, all flows together.
     pub fn offered(&self) -> u64 {
         self.flows.iter().map(FlowCount::offered).sum()
     }
 
-    /// Demands that wait, all flows together.
+    /// Return the demands that wait, all flows together.
     pub fn waiting(&self) -> u64 {
         self.flows.iter().map(FlowCount::waiting).sum()
     }
 
-    /// Notes the totals of this moment.
+    /// Record the totals at this time.
     pub fn checkpoint(&mut self, time: Cycles) {
         self.checkpoints.push(self.totals(time));
     }
 
-    /// The same within one of the first stretches.
+    /// Record the totals at this time, within one of the first stretches.
     pub fn early_checkpoint(&mut self, time: Cycles) {
         self.early.push(self.totals(time));
     }
 
-    /// Whether there are few yet.
+    /// Return whether there are only a few checkpoints yet.
     pub fn are_first(&self) -> bool {
         self.checkpoints.len() <= FIRST
     }
@@ -254,7 +255,7 @@ impl Recorders {
         }
     }
 
-    /// Ends the warm-up here.
+    /// Mark the end of the warm-up here.
     pub fn mark(&mut self, time: Cycles) {
         for recorder in &mut self.latencies {
             recorder.mark();
@@ -265,21 +266,20 @@ impl Recorders {
         self.marked = true;
     }
 
-    /// Demands of `flows` that met `fate`, and the cycles in which they did, over the latter part of
-    /// the run: since the mark, or else since the first quarter of it. Where something has a period
-    /// (else 0), over whole periods: as many of the latter part as there are, or of the run where that
-    /// has none.
+    /// Return the number of demands of `flows` with this `fate`, and the cycles over which they were counted:
+    /// the part of the run after the mark, or else after its first quarter. If there is a period (not 0),
+    /// count over whole periods: those of that part, or of the whole run if that part has none.
     pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
         let found = self.counted_between(&self.checkpoints, fate, flows, period);
         found.or_else(|| {
-            // The last of few may be longer than all before.
+            // With few checkpoints the last interval may be longer than all others together.
             let mut all = [&self.early[..], &self.checkpoints[..]].concat();
             all.sort_by_key(|checkpoint| checkpoint.time);
             self.counted_between(&all, fate, flows, period)
         })
     }
 
-    /// The same by these checkpoints.
+    /// Return the same counts between two checkpoints of this list.
     fn counted_between(
         &self,
         checkpoints: &[Checkpoint],
@@ -292,7 +292,7 @@ impl Recorders {
         let begin = if self.marked { 0 } else { last.time / 4 };
         let mut first = since(begin)?;
         if let Some(periods) = last.time.checked_div(period) {
-            // Each end of a period has its checkpoint.
+            // Each end of a period has a checkpoint.
             let end = periods * period;
             last = since(end)?;
             first = since(first.time.next_multiple_of(period))?;
@@ -304,7 +304,7 @@ impl Recorders {
         let cycles = last.time.checked_sub(first.time).filter(|&c| c > 0)?;
         let total = |checkpoint: &Checkpoint| -> u64 {
             let totals = flows.iter().map(|&flow| &checkpoint.flows[flow]);
-            totals.map(|totals| totals.of(fate)).sum()
+            totals.map(|totals| totals.count(fate)).sum()
         };
         Some((total(last) - total(first), cycles))
     }

@@ -11,79 +11,78 @@ use isthmus_kernel::Cycles;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Messages, or packets of long ones, between two looks at the clock and at whether the run was cancelled.
+/// Messages, or packets of long messages, between two checks of the clock and of the cancel flag.
 const CHUNK: u64 = 2_000;
 
-/// Parts of the first chunks, each with a checkpoint: rates leave out the first quarter of a run.
+/// Parts of the first chunks, each with a checkpoint, because rates leave out the first quarter of a run.
 const PARTS: u64 = 4;
 
-/// Why a replication cannot go on.
+/// Reason why a replication cannot continue.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Halt {
     /// The run was cancelled.
     Cancelled,
-    /// Nothing is left to do, which no machine should ever come to.
+    /// No event is left, which should never happen on any machine.
     Stuck { under_way: u64 },
-    /// The run was over before its warm-up.
+    /// The run ended before its warm-up did.
     AllWarmUp { messages: u64 },
-    /// It would last longer than times can be counted.
+    /// The run would exceed the longest time that the simulation can represent.
     TooLong { cycle_us: f64 },
-    /// All that is at work together would take more memory than the run may.
+    /// The replications that run at once would need more memory than the run may use.
     Memory,
-    /// What is finished cannot be kept; [`Kept::error`] says why.
+    /// A finished part cannot be kept; [`Kept::error`] has the reason.
     Unkept,
 }
 
-/// What a replication shares with all others of the run.
+/// Data that all replications of a point share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub progress: &'a Progress,
     pub memory: &'a Arc<Memory>,
-    /// What has been finished of the point or search.
+    /// Finished parts of the point or search.
     pub kept: Option<&'a Kept<'a>>,
 }
 
-/// How far to go.
+/// Condition at which a run stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// Until so many messages have been delivered, or so many demands offered, and so many cycles
-    /// have passed.
+    /// Until this many messages are delivered or demands offered, and this many cycles have passed.
     AtLeast {
         messages: u64,
         demands: u64,
         cycles: Cycles,
-        /// And until these cycles have passed, unless so many messages are delivered before.
+        /// Also until these cycles have passed, unless this many messages are delivered before.
         wanted: (Cycles, u64),
     },
-    /// Until this cycle, exactly.
+    /// Until exactly this cycle.
     Until(Cycles),
-    /// Until so many messages have been delivered, or until this cycle if that comes first.
+    /// Until this many messages are delivered, or until this cycle if that is earlier.
     Within { messages: u64, end: Cycles },
 }
 
-/// A simulation and what it has seen so far.
+/// A simulation and its recorders.
 pub(crate) struct Replication {
     simulation: Box<dyn Simulated>,
     recorders: Recorders,
-    /// When channels began to be counted.
+    /// Cycle at which the counting of channel use began.
     counting_from: Option<Cycles>,
-    /// Set once no message arrives any more.
+    /// Set once the machine delivers no more messages.
     collapse: Option<Collapse>,
     held: Held,
     cycle_us: f64,
-    /// The period of what is periodic; 0 if nothing is.
+    /// Period of the periodic process in cycles; 0 if there is none.
     period: Cycles,
     senders: u64,
 }
 
-/// The memory of one replication, given back when it goes.
+/// Memory that one replication holds, released on drop.
 struct Held {
     memory: Arc<Memory>,
     bytes: u64,
 }
 
 impl Held {
-    /// Whether all replications together still keep to the bound.
+    /// Set the bytes held; return whether all replications together stay within the limit.
     fn set(&mut self, bytes: u64) -> bool {
         let before = std::mem::replace(&mut self.bytes, bytes);
         self.memory.change(before, bytes)
@@ -96,26 +95,26 @@ impl Drop for Held {
     }
 }
 
-/// What is left of a replication that will not go on: the state of a large machine is let go.
+/// Results of a replication that will not continue. The state of its machine, which may be large, is dropped.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub recorders: Recorders,
-    /// Cycles simulated.
+    /// Simulated cycles.
     pub cycles: Cycles,
     pub counted: Option<Counted>,
     pub collapse: Option<Collapse>,
-    /// Whether it ended since too many demands waited.
+    /// Whether it ended because too many demands waited.
     pub overfull: bool,
-    /// Observations that the end of the run has cut off.
+    /// Observations that the end of the run cut off.
     pub unended: Vec<Unended>,
-    /// What it came to, if it is exact.
+    /// Values of an exact run.
     #[serde(skip)]
     pub figures: Vec<Figure>,
 }
 
 impl Finished {
-    /// Whether it may be kept: what ended for its backlog may depend on the memory, and an exact
-    /// run has no other replication.
+    /// Return whether it may be kept. An end by backlog may depend on the memory, and an exact run has no
+    /// other replication.
     pub fn is_worth_keeping(&self) -> bool {
         !self.overfull && self.figures.is_empty()
     }
@@ -128,7 +127,7 @@ impl Replication {
         backlog: BacklogLimit,
         shared: Shared<'_>,
     ) -> Result<Self, Halt> {
-        // A large machine alone may be too much: it is counted before it is made.
+        // Count the memory of a large machine before it is built, because it may exceed the limit alone.
         let mut held = Held {
             memory: Arc::clone(shared.memory),
             bytes: 0,
@@ -151,7 +150,7 @@ impl Replication {
         })
     }
 
-    /// Goes on until `length`, until the machine has collapsed, or until too many demands wait.
+    /// Run until `length`, until the machine has collapsed, or until too many demands wait.
     pub fn run_to(&mut self, length: Length, progress: &Progress) -> Result<(), Halt> {
         while let (false, Some((chunk, until))) = (self.has_ended(), self.next_chunk(length)) {
             if self.simulation.now() >= CYCLES_MAX {
@@ -173,7 +172,8 @@ impl Replication {
         Ok(())
     }
 
-    /// All but the last part of a chunk, noting where its parts end: it may be most of the run.
+    /// Run all but the last part of a chunk, with a checkpoint at the end of each part. A chunk may be most
+    /// of the run.
     fn run_in_parts(
         &mut self,
         chunk: u64,
@@ -190,7 +190,7 @@ impl Replication {
         Ok(())
     }
 
-    /// One chunk, with pauses to look at the memory and at how much has been offered.
+    /// Run one chunk, with pauses to check the memory and the offered demands.
     fn run_chunk(
         &mut self,
         length: Length,
@@ -220,7 +220,7 @@ impl Replication {
         }
     }
 
-    /// When the present period of what is periodic ends; never if nothing is.
+    /// Return the end of the current period; the largest time if there is no periodic process.
     fn period_end(&self) -> Cycles {
         let periods = self.simulation.now().checked_div(self.period);
         periods.map_or(Cycles::MAX, |passed| {
@@ -228,12 +228,12 @@ impl Replication {
         })
     }
 
-    /// Whether it cannot or should not go on.
+    /// Return whether the replication cannot or should not continue.
     fn has_ended(&self) -> bool {
         self.collapse.is_some() || self.recorders.is_overfull()
     }
 
-    /// Messages to deliver next and the cycle at which to stop even so; `None` at the end.
+    /// Return the messages to deliver next and the cycle at which to stop in any case; `None` at the end.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {
@@ -265,12 +265,12 @@ impl Replication {
         }
     }
 
-    /// Ends the warm-up here.
+    /// Mark the end of the warm-up here.
     pub fn mark(&mut self) {
         self.recorders.mark(self.simulation.now());
     }
 
-    /// Counts what channels carry from here on.
+    /// Start to count the use of channels.
     pub fn count_channels(&mut self) {
         if self.counting_from.is_none() {
             self.simulation.count_channels();
@@ -294,12 +294,12 @@ impl Replication {
         self.simulation.now()
     }
 
-    /// Return the unended observations that count.
+    /// Return the unended observations, if there are enough to count.
     pub fn unended(&self) -> Vec<Unended> {
         unended::counted(self.simulation.unended(), &self.recorders)
     }
 
-    /// What it has come to so far.
+    /// Return the results so far.
     pub fn so_far(&self) -> Finished {
         let cycles = self.simulation.now();
         let counted = self.counting_from.map(|from| cycles - from);
@@ -317,7 +317,7 @@ impl Replication {
         }
     }
 
-    /// Ends the replication.
+    /// End the replication and return its results.
     pub fn finish(self) -> Finished {
         self.so_far()
     }

@@ -1,4 +1,4 @@
-//! The result schema, version 6: what a finished point, search and run say.
+//! The result schema, version 6: the results of a finished point, search and run.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 /// Version of this schema; written into every result and journal.
 pub const SCHEMA: u32 = 6;
 
-/// A whole run: what was asked and what came out.
+/// A whole run: its settings and its results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Version of the schema.
@@ -22,9 +22,9 @@ pub struct RunResult {
     pub name: String,
     /// The scenario's title.
     pub title: String,
-    /// What the scenario's author says about it.
+    /// The scenario author's description.
     pub description: String,
-    /// What overrides have changed of what the scenario's author described.
+    /// Overrides that changed the scenario from its author's description.
     pub changes: Vec<Change>,
     /// Digest of the effective scenario.
     pub digest: String,
@@ -34,11 +34,11 @@ pub struct RunResult {
     pub quick: bool,
     /// Confidence of every interval, for example 0.95.
     pub confidence: f64,
-    /// What all loads here are.
+    /// Meaning and unit of all loads here.
     pub load: Load,
     /// The swept fields, in file order.
     pub axes: Vec<Axis>,
-    /// The axis that is the load (position in `axes`), if one is.
+    /// Position in `axes` of the load axis, if there is one.
     pub load_axis: Option<usize>,
     /// One entry per distinct machine of the sweep.
     pub machines: Vec<MachineSummary>,
@@ -62,18 +62,18 @@ pub struct Axis {
 /// The value of one axis at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AxisValue {
-    /// As written, for example `0.156 ms`.
+    /// Text as written, for example `0.156 ms`.
     pub text: String,
-    /// As a number in the axis' unit, where it is one.
+    /// Number in the axis' unit, if it is a number.
     pub number: Option<f64>,
 }
 
-/// What loads are on this kind of machine.
+/// Meaning and unit of loads on this kind of machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// The field that sets it: `workload.rate`, whichever way the scenario puts it.
+    /// Field that sets the load: `workload.rate`, however the scenario gives it.
     pub key: String,
-    /// In words, for axes: `offered load per PE`.
+    /// Name in words, for axes: `offered load per PE`.
     pub label: String,
     /// Its unit: `/ms`.
     pub unit: String,
@@ -89,7 +89,7 @@ impl From<Loads> for Load {
     }
 }
 
-/// A machine in figures, for tables and the picture: its kind, and what that kind says of it.
+/// Figures about a machine, for tables and the picture: its kind, and data that depend on the kind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MachineSummary(Box<RawValue>);
@@ -107,7 +107,7 @@ impl MachineSummary {
         Self(json.expect("a summary is a struct of plain values"))
     }
 
-    /// The JSON object.
+    /// Return the JSON object.
     pub fn json(&self) -> &str {
         self.0.get()
     }
@@ -143,75 +143,74 @@ pub struct PointResult {
     pub machine: usize,
     /// Offered load, in the unit of `load`; `None` in a closed loop.
     pub load: Option<f64>,
-    /// Stable, saturated or undecided, with its grounds.
+    /// Verdict on stability, with its evidence.
     pub verdict: VerdictSummary,
-    /// Whether every measure asked for is known to the half-width asked for.
+    /// Whether every requested measure is known to the requested half-width.
     pub converged: bool,
-    /// What ended the point before its rules did, if anything did.
+    /// Reason why the point ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
-    /// Replications behind each interval.
+    /// Number of replications behind each interval.
     pub replications: u32,
     /// Messages delivered in all replications together, warm-up included.
     pub messages: u64,
     /// Simulated time of all replications together.
     pub simulated_ms: f64,
-    /// What was measured, in a fixed order.
+    /// Measured quantities, in a fixed order.
     pub measures: Vec<Measure>,
     /// Distribution of each measure that has one.
     pub histograms: Vec<Histogram>,
-    /// How busy channels, devices, interfaces and servers were: a mean per kind always, each of
-    /// them where asked for.
+    /// Use of channels, devices, interfaces and servers: always a mean per kind, and each of them if
+    /// requested.
     pub channels: Vec<ChannelUse>,
-    /// Which of them limits the machine at this point.
+    /// Channel, device, interface or server that limits the machine at this point.
     pub bottleneck: Option<Bottleneck>,
-    /// What each node sent; empty for kinds of machine that do not count it.
+    /// Load of each node; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
     /// The jobs, where there are any.
     pub jobs: Vec<JobSummary>,
     /// The I/O servers of the jobs.
     pub servers: Vec<u32>,
-    /// Why no message arrives any more, if it came to that.
+    /// How the machine stopped delivering messages, if it did.
     pub collapse: Option<Collapse>,
-    /// Why the model says nothing of a point that was not simulated, in one phrase.
+    /// Reason why the model gives no values for a point that was not simulated, in one phrase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmodelled: Option<String>,
 }
 
-/// How a machine came to deliver nothing any more.
+/// How a machine stopped delivering messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
     /// Whether messages still move.
     pub kind: Standstill,
-    /// When the last message arrived; where others still arrive, when it was found that some queues
-    /// can never move again.
+    /// Time of the last arrival. If some messages still arrive, the time at which some queues were found to
+    /// be blocked forever.
     pub since_us: f64,
-    /// Messages that wait.
+    /// Number of messages that wait.
     pub waiting: u64,
     /// Nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
-    /// Replications that have collapsed; the other fields are those of the first.
+    /// Number of replications that have collapsed; the other fields describe the first of them.
     pub replications: u32,
 }
 
-/// What one node sent.
+/// Load of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
     /// Its number.
     pub node: u32,
-    /// Offered load of this node alone, in the unit of `load`; `None` where it depends on what is
-    /// accepted.
+    /// Offered load of this node alone, in the unit of `load`; `None` if it depends on the accepted load.
     pub offered: Option<f64>,
-    /// What of it arrived, in the unit of `load`.
+    /// Accepted load of this node, in the unit of `load`.
     pub accepted: f64,
 }
 
-/// What a verdict comes from.
+/// Source of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The growth of a simulated backlog.
     Simulation,
-    /// The analytic model's saturation load; growth and error rate mean nothing then.
+    /// The analytic model's saturation load; growth and error rate have no meaning then.
     Model,
 }
 
@@ -219,17 +218,17 @@ pub enum Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// What is asked for is carried.
+    /// The machine carries the offered load.
     Stable,
-    /// More is asked for than can be carried.
+    /// The offered load exceeds the capacity of the machine.
     Saturated,
     /// The runs are too short to tell.
     Undecided,
-    /// No message arrives any more.
+    /// Messages no longer arrive.
     Collapsed,
-    /// All that is asked for comes at once, and was served before the run ended.
+    /// All demands come at once, and were served before the run ended.
     Completed,
-    /// All that is asked for comes at once, and the run ended before it was served.
+    /// All demands come at once, and the run ended before they were served.
     Incomplete,
 }
 
@@ -243,7 +242,7 @@ impl From<Verdict> for State {
     }
 }
 
-/// What ends a point before its rules do.
+/// Reason why a point ends before its stopping rules are met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndedBy {
@@ -253,22 +252,22 @@ pub enum EndedBy {
     Memory,
 }
 
-/// How messages wait where none arrives any more.
+/// How messages wait after the last arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standstill {
-    /// They still move.
+    /// Messages still move.
     Livelock,
-    /// None does.
+    /// No message moves.
     Deadlock,
 }
 
 /// The verdict on saturation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictSummary {
-    /// What it comes from.
+    /// Source of the verdict.
     pub origin: Origin,
-    /// What it says.
+    /// State of the machine.
     pub verdict: State,
     /// The flow that decides, for example `messages` or `io`.
     pub flow: String,
@@ -287,45 +286,44 @@ pub struct VerdictSummary {
 /// One measured quantity.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measure {
-    /// For example `pe_pe.header`, `read.network`, `accepted`.
+    /// Name, for example `pe_pe.header`, `read.network`, `accepted`.
     pub name: String,
-    /// For example `us`, `1/ms` or `GB/s`.
+    /// Unit, for example `us`, `1/ms` or `GB/s`.
     pub unit: String,
     /// Mean over replications.
     pub mean: Option<f64>,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of its interval; `None` where too little is known to tell.
+    /// Upper end of its interval; `None` if the data give no bound.
     pub high: Option<f64>,
-    /// The mean of each replication, in order; replication i of all points has drawn the same random
-    /// numbers.
+    /// Mean of each replication, in order. Replication i of all points uses the same random numbers.
     pub each: Vec<f64>,
     /// Observations after warm-up, all replications together.
     pub samples: u64,
-    /// Observations that the end of the run cut off, such as phases that had not ended. Percentiles count
-    /// them as longer than they had lasted; the mean leaves them out.
+    /// Observations that the end of the run cut off, such as unfinished phases. Percentiles count them as
+    /// longer than their age at that time; the mean leaves them out.
     pub unended: u64,
-    /// Percentiles asked for, with intervals from replications.
+    /// Requested percentiles, with intervals from replications.
     pub percentiles: Vec<Percentile>,
-    /// The analytic model's value; `None` where it has none, is saturated or is outside its domain.
+    /// The analytic model's value; `None` if it has none, is saturated or is outside its domain.
     pub analytic: Option<f64>,
     /// mean / analytic - 1.
     pub residual: Option<f64>,
-    /// The analytic model's value where the machine or its load is outside the model's domain.
+    /// The analytic model's value if the machine or its load is outside the model's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Relative half-width asked for, if this measure was asked for.
+    /// Requested relative half-width, if this measure was requested.
     pub target: Option<f64>,
     /// Mean share of each replication cut off as warm-up.
     pub warmup_share: f64,
 }
 
-/// A model's value that is not to be relied on.
+/// A model's value that is not reliable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
-    /// What the model says, in the unit of the measure.
+    /// The model's value, in the unit of the measure.
     pub value: f64,
-    /// Why that is outside its domain, in one phrase that names the limit.
+    /// Reason why the value is outside the model's domain, in one phrase that names the limit.
     pub reason: String,
 }
 
@@ -334,17 +332,17 @@ pub struct Outside {
 pub struct Percentile {
     /// 0 to 100.
     pub percent: f64,
-    /// Where the mean distribution of the replications reaches it.
+    /// Value at which the mean distribution of the replications reaches it.
     pub value: f64,
     /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Upper end of its interval; `None` where too little was seen above to tell.
+    /// Upper end of its interval; `None` if too few observations are above it.
     pub high: Option<f64>,
-    /// What each replication says of it, as far as results are to be compared with one another: their
-    /// mean is the value, and they spread like its interval without the width of its bins.
+    /// Value in each replication, for comparisons of results. Their mean is `value`. They spread like its
+    /// interval without the width of its bins.
     pub each: Vec<f64>,
-    /// Whether every replication has ten observations or more above it; if not, it rests on the
-    /// largest few values and is too low.
+    /// Whether every replication has at least ten observations above it. If not, it depends on the few
+    /// largest values and is too low.
     pub resolved: bool,
 }
 
@@ -355,83 +353,83 @@ pub struct Histogram {
     pub measure: String,
     /// Unit of the step.
     pub unit: String,
-    /// What bounds are multiples of: a cycle.
+    /// Unit step of the bounds: a cycle.
     pub step: f64,
-    /// Where observations are.
+    /// Bins with observations.
     pub bins: Bins,
 }
 
-/// Bins of a distribution in rising order, those that are empty left out.
+/// Non-empty bins of a distribution in rising order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bins {
-    /// Lower bounds of the bins, in steps; observations are not below them.
+    /// Lower bounds of the bins in steps, inclusive.
     pub lower: Vec<u64>,
-    /// Upper bounds, in steps; observations are below them.
+    /// Upper bounds in steps, exclusive.
     pub upper: Vec<u64>,
-    /// Observations in each.
+    /// Number of observations in each bin.
     pub count: Vec<u64>,
 }
 
-/// The part of a machine that fills first: of those that were taken for about as long as any, the
-/// one that carried most. The others were held by what waited for it.
+/// The part of a machine that fills first: among the parts that were occupied for about the longest time, the
+/// one that carried most. The others were occupied by messages that waited for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
-    /// As in [`ChannelUse`].
+    /// Kind, as in [`ChannelUse`].
     pub kind: String,
-    /// Where it begins, or is: a PE, node or I/O node; above the nodes of a fat tree a switch.
+    /// Number of the PE, node or I/O node where it begins or is; above the nodes of a fat tree, of a switch.
     pub from: u32,
-    /// Where it ends, if it leads anywhere.
+    /// Number of the node where it ends, if it connects two.
     pub to: Option<u32>,
-    /// Share of the time for which it was taken, 0 to 1.
+    /// Share of the time for which it was occupied, 0 to 1.
     pub busy: f64,
-    /// For how long one holder took it on average.
+    /// Mean time for which one holder occupied it, in us.
     pub held_us: Option<f64>,
-    /// What takes it: `message`, `packet` or `request`.
+    /// Kind of its holders: `message`, `packet` or `request`.
     pub holder: String,
-    /// The I/O server of jobs that it is part of, if it is.
+    /// I/O server of jobs to which it belongs, if any.
     pub server: Option<u32>,
-    /// Share of its bandwidth that the buffer behind it lets through, where that is not all of it: packets wait for
-    /// space there while the link rests.
+    /// Share of its bandwidth that the buffer behind it allows, if less than all: packets wait for buffer
+    /// space while the link is idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_through: Option<f64>,
 }
 
-/// How busy a channel, device, interface or server, or the mean one of a kind, was.
+/// Use of a channel, device, interface or server, or of the mean one of a kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
-    /// On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
-    /// `io_eject`, `io_link`, `io_to_pe`, and `disk` where misses queue for it; on rings `link`
-    /// and, as means only, `send` and `echo`; on fat trees `inject`, `up N`, `down N`, `eject`,
-    /// `interface` (the DMA engine of a node) and `server` (the busiest part of an I/O server); on
-    /// graphs these, and between switches `switch_link`, of dragonflies `local_link` and `global_link`.
+    /// Kind. On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
+    /// `io_eject`, `io_link`, `io_to_pe`, and `disk` if misses queue for it. On rings `link` and, as means
+    /// only, `send` and `echo`. On fat trees `inject`, `up N`, `down N`, `eject`, `interface` (the DMA engine
+    /// of a node) and `server` (the busiest part of an I/O server). On graphs the same, and between switches
+    /// `switch_link`; on dragonflies `local_link` and `global_link`.
     pub kind: String,
-    /// Where it begins, or is (PE, node or I/O node number); `None` for the mean of a kind.
+    /// Number of the PE, node or I/O node where it begins or is; `None` for the mean of a kind.
     pub from: Option<u32>,
-    /// Where it ends, if it leads anywhere.
+    /// Number of the node where it ends, if it connects two.
     pub to: Option<u32>,
     /// Flits or symbols per cycle and lane, or the share of the time of a transmitter, disk or DMA
     /// engine, 0 to 1; the mean over replications.
     pub utilisation: f64,
     /// For the mean of a kind: the utilisation of its busiest channel.
     pub highest: Option<f64>,
-    /// Share of the time for which its lanes were taken, whether anything moved or not, 0 to 1.
+    /// Share of the time for which its lanes were occupied, whether data moved or not, 0 to 1.
     pub busy: f64,
-    /// For the mean of a kind: that of the channel that was taken for longest.
+    /// For the mean of a kind: `busy` of the channel that was occupied longest.
     pub busiest: Option<f64>,
-    /// For how long one message, packet or request took a lane of it on average.
+    /// Mean time for which one message, packet or request occupied one of its lanes, in us.
     pub held_us: Option<f64>,
     /// The analytic model's utilisation of a channel of this kind.
     pub analytic: Option<f64>,
 }
 
 impl PointResult {
-    /// Whether more memory would not have it otherwise.
+    /// Return whether the result is complete: more memory would not change it.
     pub fn is_whole(&self) -> bool {
         self.ended_by != Some(EndedBy::Memory)
     }
 }
 
-/// How a point ended: of a [`PointResult`] in JSON what says whether more memory would have it otherwise.
+/// The fields of a [`PointResult`] in JSON that say whether more memory would change the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
     #[serde(deserialize_with = "Option::deserialize")]
@@ -445,7 +443,7 @@ impl PointEnd {
     }
 }
 
-/// The knee for one combination of the other axes.
+/// The saturation load for one combination of the other axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
     /// Value of each axis but the load axis, which is `None`.
@@ -456,13 +454,13 @@ pub struct SearchResult {
     pub highest_stable: Option<f64>,
     /// The lowest load found saturated.
     pub lowest_saturated: Option<f64>,
-    /// The lowest and the highest load in between that stayed undecided.
+    /// The lowest and the highest undecided load in between.
     pub undecided: Option<(f64, f64)>,
-    /// The width asked for, relative to the middle of the bracket.
+    /// Requested width of the bracket, relative to its middle.
     pub resolution: f64,
-    /// Whether both ends are known and no further apart than that.
+    /// Whether both ends are known and the bracket has the requested width.
     pub reached: bool,
-    /// Every load tried: load, verdict, growth.
+    /// All loads tried.
     pub trials: Vec<Trial>,
     /// The analytic model's saturation load.
     pub analytic: Option<f64>,
@@ -473,7 +471,7 @@ pub struct SearchResult {
 }
 
 impl SearchResult {
-    /// Whether more memory would not have it otherwise.
+    /// Return whether the result is complete: more memory would not change it.
     pub fn is_whole(&self) -> bool {
         let mut trials = self.trials.iter();
         trials.all(|trial| trial.ended_by != Some(EndedBy::Memory))
@@ -502,9 +500,9 @@ pub struct Trial {
     pub verdict: State,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
-    /// Messages simulated for it.
+    /// Messages simulated at this load.
     pub messages: u64,
-    /// What ended it early: see [`PointResult::ended_by`].
+    /// Reason why it ended early: see [`PointResult::ended_by`].
     pub ended_by: Option<EndedBy>,
 }
 
@@ -512,9 +510,9 @@ pub struct Trial {
 mod tests {
     use super::*;
 
-    /// What is read of an entry that another process made is what decides whether it lasts.
+    /// Only the fields that decide whether an entry is complete are read from another process' entry.
     #[test]
-    fn how_something_ended_is_read_without_the_rest() {
+    fn only_the_end_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];
         for (end, whole) in ends {
             let trial = format!("{{\"load\":1.5,\"verdict\":\"stable\",\"ended_by\":{end}}}");

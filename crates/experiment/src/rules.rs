@@ -4,41 +4,41 @@ use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Looks at ever longer runs, at most; the error rate of a verdict is shared over them.
+/// Largest number of looks at ever longer runs; they share the error rate of a verdict.
 const LOOKS: u32 = 8;
 
-/// Everything that decides how a point is measured.
+/// Rules that decide how a point is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rules {
     pub stop: Stop,
     pub measure: Measure,
     pub verdict: Verdict,
-    /// Periods of whatever is periodic that a run of a fixed number of messages lasts at least.
+    /// Minimum number of periods of a periodic process in a run with a fixed number of messages.
     pub periods_min: u64,
-    /// How many times as many messages as a point has at most a load of a search may have, if the bracket
-    /// is too wide without.
+    /// Factor on the message limit of a point for the loads of a search, if the bracket is too wide without
+    /// it.
     pub patience: u64,
-    /// How many times as many messages as its measures a point may have for its verdict.
+    /// Factor on the message limit of a point's measures for its verdict.
     pub decisive: u64,
-    /// Where a run of fixed length was shortened, its length in full: messages, or a time in ps.
+    /// Full length of a run of fixed length that was shortened: messages, or a time in ps.
     pub in_full: Option<u64>,
 }
 
-/// Looks at a shortened run of fixed length, at most: the last at its length in full.
+/// Largest number of looks at a shortened run of fixed length; the last is at its full length.
 const QUICK_LOOKS: u32 = 4;
 
-/// What [`Rules::patience`] is unless time is short.
+/// Value of [`Rules::patience`], except in quick runs.
 pub(crate) const PATIENCE: u64 = 16;
 
-/// Periods of whatever is periodic that a run keeps when it is shortened, and that runs of no fixed length
-/// have at least.
+/// Minimum number of periods of a periodic process in shortened runs and in runs without a fixed length.
 pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
-    /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed time, and more up to
-    /// its length in full while the verdict or a measure is not known; intervals three times as wide, an eighth of
-    /// the longest run; only for the verdict on a point that is still missing it may be half as long as ever. Of
-    /// what is periodic it keeps [`PERIODS_MIN`] periods, or all that there are.
+    /// Return the shortened form for `--quick`. A fixed number of messages or a fixed time shrinks to a
+    /// tenth, and grows up to its full length while the verdict or a measure is unknown. Intervals are three
+    /// times as wide, and the longest run is an eighth. A point whose verdict is still missing may run half
+    /// as long as in the full form. Periodic processes keep [`PERIODS_MIN`] periods, or all if there are
+    /// fewer.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
         self.patience = 1;
@@ -69,8 +69,8 @@ impl Rules {
         self
     }
 
-    /// The form for loads that a search could not judge: longer runs, as far as its patience goes; none
-    /// where runs have a fixed length.
+    /// Return the form for loads that a search could not judge, with longer runs by the factor `patience`;
+    /// `None` if runs have a fixed length.
     pub fn patient(&self) -> Option<Self> {
         let mut longer = self.clone();
         match &mut longer.stop.rule {
@@ -82,13 +82,13 @@ impl Rules {
         }
     }
 
-    /// Messages that a point may have for its verdict, where its measures may have `max`.
+    /// Return the message limit for the verdict on a point whose measures may use `max` messages.
     pub fn messages_of_verdict(&self, max: u64) -> u64 {
         max.saturating_mul(self.decisive)
     }
 
-    /// The lengths at which a run of the fixed length `first` is looked at: more than that one only if it was
-    /// shortened, in equal ratios.
+    /// Return the lengths of the looks at a run of the fixed length `first`: only that length, or, if it was
+    /// shortened, several in equal ratios.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -101,7 +101,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Looks that a point is given.
+    /// Return the number of looks at a point.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,
@@ -110,7 +110,7 @@ impl Rules {
         }
     }
 
-    /// The measures asked for and their relative half-width; empty for fixed lengths.
+    /// Return the requested measures and their relative half-width; empty for fixed lengths.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
             StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),
@@ -118,7 +118,7 @@ impl Rules {
         }
     }
 
-    /// The test behind the verdict of a point.
+    /// Return the test behind the verdict on a point.
     pub fn test(&self) -> SaturationTest {
         SaturationTest {
             threshold: self.verdict.growth,
@@ -127,7 +127,7 @@ impl Rules {
         }
     }
 
-    /// Which part of a series is warm-up.
+    /// Return the rule for the warm-up of a series.
     pub fn warm_up(&self) -> WarmUp {
         match self.stop.warmup {
             Warmup::None | Warmup::Fixed { .. } => WarmUp::Marked,
@@ -136,7 +136,7 @@ impl Rules {
     }
 }
 
-/// A tenth of `time`, in whole periods and not fewer than [`PERIODS_MIN`] of them; never more than it.
+/// Return a tenth of `time` in whole periods, at least [`PERIODS_MIN`] of them and at most `time`.
 fn shortened(time: Time, period: Time) -> Time {
     let tenth = (time.ps() / 10).max(1);
     if period == Time::ZERO {

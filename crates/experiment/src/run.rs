@@ -1,4 +1,4 @@
-//! A whole scenario: its points and searches, on as many threads as wanted.
+//! A whole scenario: its points and searches, run on several threads.
 
 mod build;
 mod collected;
@@ -39,35 +39,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use turn::in_turn;
 
-/// How a scenario is run.
+/// Options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Master seed in place of the scenario's.
     pub seed: Option<u64>,
-    /// Threads, as many as [`processors`](crate::processors) at most; 0 means one for each.
+    /// Number of threads, at most [`processors`](crate::processors); 0 means one per processor.
     pub jobs: usize,
     /// The shortened form: shorter runs, wider intervals.
     pub quick: bool,
     /// Folder for finished points, to resume from.
     pub journal: Option<PathBuf>,
-    /// Work on finished parts of a point or search that makes them be kept in the journal's folder;
-    /// some seconds if not given.
+    /// Duration of new work after which finished parts of a point or search are written to the journal's
+    /// folder; by default some seconds.
     pub keep_after: Option<Duration>,
-    /// Memory that simulations may take; half of what this process may use if not given.
+    /// Memory that simulations may use; by default half of the memory that this process may use.
     pub memory: Option<Bytes>,
-    /// Whether all of it is done here.
+    /// Whether this process does the whole run.
     pub extent: Extent,
 }
 
-/// How much of a run a process does.
+/// Extent of the run that a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
-    /// All of it, by [`Experiment::run`]. All machines are built, and all points checked, before any work.
+    /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any
+    /// work.
     #[default]
     Whole,
-    /// Parts of it, by [`Experiment::run_part`]. Machines are built as they are needed, and checks of the whole run are
-    /// left out. Processes share finished points through the journal's folder, in which claims of others are lost
-    /// after this time. Without a folder the points are held until they are [given away](Experiment::give_away).
+    /// Parts of the run, by [`Experiment::run_part`]. Machines are built on first use, and checks of the
+    /// whole run are left out. Processes share finished points through the journal's folder, in which claims
+    /// of other processes are lost after this time. Without a folder the points are held until they are
+    /// [given away](Experiment::give_away).
     Parts(Duration),
 }
 
@@ -84,9 +86,9 @@ pub struct Experiment {
     journal: Journal,
     progress: Arc<Progress>,
     memory: Arc<Memory>,
-    /// What went wrong first.
+    /// The first error.
     failure: Mutex<Option<RunError>>,
-    /// The result as JSON, where the journal had all of it from the beginning.
+    /// The result as JSON, if the journal was complete at the start.
     finished: Mutex<Option<Vec<u8>>>,
 }
 
@@ -96,37 +98,40 @@ impl Experiment {
         Arc::clone(&self.progress)
     }
 
-    /// Runs what the journal does not have yet. The result depends on the scenario, the seed and
-    /// `quick` only, and on the memory where that ends a point; never on the number of threads.
+    /// Run the points and searches that the journal lacks. The result depends only on the scenario, the seed
+    /// and `quick`, and on the memory if that ends a point. It never depends on the number of threads.
     ///
     /// # Errors
-    /// Why the run ended early; what was finished is in the journal.
+    /// The run ended early; finished points are in the journal.
     pub fn run(&self) -> Result<RunResult, RunError> {
         let pool = self.pool()?;
         let first = self.searches.len();
         let (points, searches) = pool.install(|| {
-            // Searches take longest: at the end all would wait for one.
+            // Start searches first: they take longest, and at the end all threads would wait for one.
             let mut all = in_turn(first + self.points.len(), |at| {
                 match at.checked_sub(first) {
-                    None => (None, self.beside(&self.searches[at], Self::search)),
-                    Some(at) => (self.beside(&self.points[at], Self::point), None),
+                    None => (
+                        None,
+                        self.run_beside_others(&self.searches[at], Self::search),
+                    ),
+                    Some(at) => (self.run_beside_others(&self.points[at], Self::point), None),
                 }
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
             let searches = all.into_iter().map(|(_, search)| search);
-            // What did not fit beside others may fit alone.
+            // Jobs that did not fit into memory beside others may fit alone.
             let points = self.one_by_one(&self.points, points, Self::point);
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)
         });
-        self.failed()?;
+        self.check_failure()?;
         match (points, searches) {
             (Some(points), Some(searches)) => Ok(self.result(points, searches)),
             _ => Err(RunError::Cancelled),
         }
     }
 
-    /// The threads that work.
+    /// Return the thread pool of the run.
     fn pool(&self) -> Result<rayon::ThreadPool, RunError> {
         let jobs = threads(self.options.jobs);
         rayon::ThreadPoolBuilder::new()
@@ -139,15 +144,19 @@ impl Experiment {
             })
     }
 
-    /// What went wrong first, if something has.
-    fn failed(&self) -> Result<(), RunError> {
+    /// Return the first error, if there is one.
+    fn check_failure(&self) -> Result<(), RunError> {
         let failure = self.failure.lock();
         let failure = failure.unwrap_or_else(PoisonError::into_inner).take();
         failure.map_or(Ok(()), Err)
     }
 
-    /// Does this beside others. None where that failed, or took more memory than there is beside them.
-    fn beside<J, R>(&self, job: &J, run: fn(&Self, &J) -> Result<R, RunError>) -> Option<R> {
+    /// Run a job beside others. Return `None` if it failed or needed more memory than is free.
+    fn run_beside_others<J, R>(
+        &self,
+        job: &J,
+        run: fn(&Self, &J) -> Result<R, RunError>,
+    ) -> Option<R> {
         match self.attempt(|| run(self, job)) {
             Ok(result) => Some(result),
             Err(RunError::Memory { .. }) => None,
@@ -155,7 +164,7 @@ impl Experiment {
         }
     }
 
-    /// Does one after another what is not done yet. None if that fails.
+    /// Run the unfinished jobs one after another. Return `None` if one fails.
     fn one_by_one<J, R>(
         &self,
         jobs: &[J],
@@ -169,7 +178,7 @@ impl Experiment {
         all.collect()
     }
 
-    /// `run`, unless the run has ended.
+    /// Call `run`, unless the run has ended.
     fn attempt<R>(&self, run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
         if self.progress.is_stopped() {
             return Err(RunError::Cancelled);
@@ -177,7 +186,7 @@ impl Experiment {
         guard::catch(run).unwrap_or_else(|panic| Err(panic.into()))
     }
 
-    /// Ends the run; what went wrong first is what it says.
+    /// End the run with this error, unless an earlier error ended it.
     fn fail<R>(&self, error: RunError) -> Option<R> {
         if !matches!(error, RunError::Cancelled) {
             let failure = self.failure.lock();
@@ -197,7 +206,7 @@ impl Experiment {
         }
     }
 
-    /// The analytic model's values for every point and search; nothing is simulated.
+    /// Return the analytic model's values for every point and search, without simulation.
     pub fn analyze(&self) -> RunResult {
         let points = self.points.iter().map(|job| self.analyzed(job)).collect();
         let nothing = search::Found::default();
@@ -245,7 +254,7 @@ impl Experiment {
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
                     .map_err(|halt| {
-                        self.halted(halt, &job.values.iter().map(Some).collect::<Vec<_>>())
+                        self.halt_error(halt, &job.values.iter().map(Some).collect::<Vec<_>>())
                     })?;
             let overlay = self.overlay(subject);
             let report = Report::new(&measurement, subject, rules, &test, &overlay);
@@ -274,7 +283,7 @@ impl Experiment {
         })
     }
 
-    /// What a point is run with.
+    /// Return the subject of a point.
     fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
         if let Some(subject) = &job.subject {
             return Ok(Arc::clone(subject));
@@ -358,18 +367,18 @@ impl Experiment {
             let subject_at = |load: f64| job.subject(built, load);
             let shared = self.shared(kept);
             let found = search::run(&range, self.seed, &self.rules, subject_at, shared);
-            let found = found.map_err(|halt| self.halted(halt, &known))?;
+            let found = found.map_err(|halt| self.halt_error(halt, &known))?;
             Ok(self.search_result(job, found))
         })
     }
 
-    /// The width of the bracket asked for, relative to its middle: twice that of the scenario when time is
-    /// short.
+    /// Return the requested width of the bracket, relative to its middle: twice that of the scenario in quick
+    /// runs.
     fn resolution(&self, job: &SearchJob) -> f64 {
         job.search.resolution * if self.options.quick { 2.0 } else { 1.0 }
     }
 
-    /// What was found, with what the model says about the line beside it.
+    /// Return the result of a search, with the analytic model's values beside it.
     fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
         let built = self.machines.get(job.machine);
         let overlay = self.overlay(job.subject(built, job.search.low).as_ref());
@@ -388,7 +397,7 @@ impl Experiment {
         }
     }
 
-    fn halted(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
+    fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
             // If parts could not be kept, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
@@ -412,7 +421,7 @@ impl Experiment {
     }
 }
 
-/// The measures that the model has something to say of, nothing being simulated.
+/// Return the measures for which the model has a value, without simulation.
 fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
     let rates = subject.rates().into_iter();
     let rates = rates.map(|rate| (rate.name.into_owned(), rate.unit));

@@ -14,25 +14,24 @@ use std::sync::Arc;
 pub(crate) struct Range {
     pub from: f64,
     pub to: f64,
-    /// Width of the bracket asked for, relative to its middle.
+    /// Requested width of the bracket, relative to its middle.
     pub resolution: f64,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
     pub bracket: Bracket,
-    /// Whether it is as narrow as asked for.
+    /// Whether the bracket has the requested width.
     pub reached: bool,
     pub trials: Vec<Trial>,
 }
 
-/// Runs the search; `subject_at` gives the point at a load.
+/// Run the search; `subject_at` returns the point at a load.
 ///
-/// The resolution asked for is relative to where the knee is, which a first pass finds out; it has half of
-/// the error rate. A second one, inside the bracket of the first, has a quarter of it. Where loads stay
-/// undecided at the longest run allowed a last one spends longer runs on what is left; it has the other
-/// quarter.
+/// The requested resolution is relative to the saturation load, which a first pass estimates with half of the
+/// error rate. A second pass, inside the bracket of the first, uses a quarter of it. If loads stay undecided
+/// at the longest run allowed, a last pass uses longer runs and the remaining quarter.
 pub(crate) fn run(
     range: &Range,
     seed: u64,
@@ -56,17 +55,17 @@ pub(crate) fn run(
     let ends = (range.from, range.to);
     let mut bracket = pass(rules, error_rate / 2.0, ends, range.resolution * middle)?;
     if bracket.width().is_some() && bracket.undecided.is_none() && range.is_too_wide(bracket) {
-        let (ends, width) = range.left_in(bracket);
+        let (ends, width) = range.interval_to_search(bracket);
         let inner = pass(rules, error_rate / 4.0, ends, width)?;
-        bracket = narrower(bracket, inner);
+        bracket = narrowed(bracket, inner);
     }
     if bracket.undecided.is_some()
         && range.is_too_wide(bracket)
         && let Some(patient) = rules.patient()
     {
-        let (ends, width) = range.left_in(bracket);
+        let (ends, width) = range.interval_to_search(bracket);
         let inner = pass(&patient, error_rate / 4.0, ends, width)?;
-        bracket = narrower(bracket, inner);
+        bracket = narrowed(bracket, inner);
     }
     Ok(Found {
         bracket,
@@ -76,10 +75,10 @@ pub(crate) fn run(
 }
 
 impl Range {
-    /// Whether an end of the bracket is not known or the two are too far apart.
+    /// Return whether an end of the bracket is unknown or the bracket is wider than requested.
     fn is_too_wide(&self, bracket: Bracket) -> bool {
         match (bracket.stable, bracket.saturated) {
-            // Halving may end a rounding error above the resolution.
+            // Bisection may end a rounding error above the resolution.
             (Some(stable), Some(saturated)) => {
                 let width = self.resolution * 0.5 * (stable + saturated);
                 saturated - stable > width * (1.0 + 1e-9)
@@ -88,17 +87,17 @@ impl Range {
         }
     }
 
-    /// Where the knee may be, and the width asked for there.
-    fn left_in(&self, bracket: Bracket) -> ((f64, f64), f64) {
+    /// Return the interval that may contain the saturation load, and the requested width there.
+    fn interval_to_search(&self, bracket: Bracket) -> ((f64, f64), f64) {
         let low = bracket.stable.unwrap_or(self.from);
         let high = bracket.saturated.unwrap_or(self.to);
         ((low, high), self.resolution * 0.5 * (low + high))
     }
 }
 
-/// A bracket with what a search inside of it has found. An end that the search, which tests it again,
-/// found to lie on the other side is none any more.
-fn narrower(outer: Bracket, inner: Bracket) -> Bracket {
+/// Narrow a bracket to the result of a search inside it. The search tests the ends again; an end that it
+/// found on the other side becomes unknown.
+fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
     let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
     Bracket {
@@ -108,7 +107,7 @@ fn narrower(outer: Bracket, inner: Bracket) -> Bracket {
     }
 }
 
-/// One search with a fixed width at the end.
+/// One search with a fixed final width.
 struct Pass<'a> {
     seed: u64,
     rules: &'a Rules,
@@ -131,12 +130,12 @@ impl Pass<'_> {
         while let Some(load) = search.next() {
             let number = self.trials.len() as u64;
             let kept = self.shared.kept;
-            // Trials follow from those before, so that one of the same number has the same load.
+            // Trials follow from earlier trials, so the trial with the same number has the same load.
             let trial = match kept.and_then(|kept| kept.part::<Trial>(number)) {
                 Some(trial) if trial.load == load => trial,
                 _ => self.trial(load, number, &test, subject_at(load).as_ref())?,
             };
-            // What delivers nothing any more has been asked for more than it can carry.
+            // A machine that delivers nothing any more was offered more than it can carry.
             let verdict = match trial.verdict {
                 State::Collapsed | State::Saturated => Verdict::Saturated,
                 State::Stable => Verdict::Stable,
@@ -150,7 +149,7 @@ impl Pass<'_> {
         Ok(search.bracket())
     }
 
-    /// Measures at a load, and keeps what came of it.
+    /// Measure at a load and keep the result.
     fn trial(
         &self,
         load: f64,
@@ -159,7 +158,7 @@ impl Pass<'_> {
         subject: &dyn Subject,
     ) -> Result<Trial, Halt> {
         let began = stopwatch();
-        // It is kept as a whole.
+        // The trial is kept as a whole, so its parts are not.
         let shared = Shared {
             kept: None,
             ..self.shared
@@ -198,21 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_was_found_on_the_other_side_is_none() {
+    fn a_contradicted_end_becomes_unknown() {
         let outer = bracket(Some(2.0), Some(4.0));
-        let narrow = narrower(outer, bracket(Some(2.5), Some(3.0)));
+        let narrow = narrowed(outer, bracket(Some(2.5), Some(3.0)));
         assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));
-        let one_sided = narrower(outer, bracket(Some(2.5), None));
+        let one_sided = narrowed(outer, bracket(Some(2.5), None));
         assert_eq!(
             (one_sided.stable, one_sided.saturated),
             (Some(2.5), Some(4.0))
         );
-        let low_saturated = narrower(outer, bracket(None, Some(2.0)));
+        let low_saturated = narrowed(outer, bracket(None, Some(2.0)));
         assert_eq!(
             (low_saturated.stable, low_saturated.saturated),
             (None, Some(2.0))
         );
-        let high_stable = narrower(outer, bracket(Some(4.0), None));
+        let high_stable = narrowed(outer, bracket(Some(4.0), None));
         assert_eq!(
             (high_stable.stable, high_stable.saturated),
             (Some(4.0), None)

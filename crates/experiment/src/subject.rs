@@ -1,4 +1,4 @@
-//! What a point of any kind of machine must offer to be measured.
+//! The interface through which a point of any kind of machine is measured.
 
 use crate::capacity::Capacity;
 pub use crate::flow::{Fate, FlowInfo};
@@ -13,173 +13,170 @@ use std::fmt::Debug;
 
 /// A machine with its traffic: one point of a sweep, or one load of a search.
 pub trait Subject: Debug + Send + Sync {
-    /// A simulation at cycle zero, with the random streams of this seed and replication.
+    /// Return a simulation at cycle zero, with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
-    /// Length of one cycle.
+    /// Return the length of one cycle in us.
     fn cycle_us(&self) -> f64;
 
-    /// Cycles that a run must last before it is judged: a backlog that only fills the delays of
+    /// Return the cycles that a run must last before it is judged: a backlog that only fills the delays of
     /// software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// Cycles that a run should last before it is judged, beyond [`cycles_min`](Self::cycles_min):
-    /// what fills for long, as a burst buffer does, looks as if it carried anything until it is
-    /// full. A run that has delivered the most messages that it may before is undecided. None by
-    /// default.
+    /// Return the cycles, beyond [`cycles_min`](Self::cycles_min), that a run should last before it is
+    /// judged. A large store, such as a burst buffer, seems to carry any load until it is full. A run that
+    /// reaches its message limit earlier is undecided. 0 by default.
     fn cycles_wanted(&self) -> Cycles {
         0
     }
 
-    /// Nodes that send.
+    /// Return the number of nodes that send.
     fn senders(&self) -> u64;
 
-    /// Demands of a flow that the delays of software and devices can hold at once when every link
-    /// carries as much as it can. 0 by default.
+    /// Return the demands of a flow that the delays of software and devices hold at once when every link is
+    /// fully used. 0 by default.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
 
-    /// The longest time, in cycles, after which something happens again, such as a checkpoint; 0 if
-    /// nothing is periodic. Rates of a run that is no longer than that are those of one time.
+    /// Return the longest period of any periodic process, such as a checkpoint, in cycles; 0 if nothing is
+    /// periodic. Rates of a run no longer than this hold only for its time.
     fn period(&self) -> Cycles {
         0
     }
 
-    /// Messages that such a period has at least.
+    /// Return the least number of messages in such a period.
     fn period_messages(&self) -> u64 {
         0
     }
 
-    /// What is asked of the parts of the machine, and what they can do.
+    /// Return demand and supply of the parts of the machine.
     fn capacity(&self) -> Capacity {
         Capacity::default()
     }
 
-    /// The names of all latencies that there may be; the position is that of the recorder.
+    /// Return the names of all possible latencies; the position is that of the recorder.
     fn measures(&self) -> &[String];
 
-    /// Whether this traffic can give the measure at that position at all, however rarely.
+    /// Return whether this traffic can produce the measure at that position, however rarely.
     fn occurs(&self, measure: usize) -> bool;
 
-    /// The flows whose backlog shows saturation.
+    /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo];
 
-    /// Whether its load follows what is accepted, so that no backlog can grow and no flow is
-    /// offered anything.
+    /// Return whether the offered load follows the accepted load, so that no backlog can grow and flows have
+    /// no offered demands.
     fn limits_itself(&self) -> bool {
         false
     }
 
-    /// The rates to report.
+    /// Return the rates to report.
     fn rates(&self) -> Vec<RateInfo>;
 
-    /// Messages of a run that says all there is to know, where nothing is drawn at random: one
-    /// replication of so many is all that is run, whatever the rules say, and what it gives is
-    /// exact. None by default.
+    /// Return the number of messages of an exact run, if no random numbers are used. Then one replication
+    /// with that many messages is run, whatever the rules say. `None` by default.
     fn exact(&self) -> Option<u64> {
         None
     }
 
-    /// Offered load in the unit of [`crate::result::Load`]; none in a closed loop.
+    /// Return the offered load in the unit of [`crate::result::Load`]; `None` in a closed loop.
     fn load(&self) -> Option<f64>;
 
-    /// What the analytic model says of it; empty where it says nothing.
+    /// Return the analytic model's values; empty if there are none.
     fn overlay(&self) -> Overlay;
 
-    /// How busy its parts were, and which of them limits it.
+    /// Return the use of the machine's parts, and the part that limits it.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses;
 
-    /// What each node sent and received; empty for kinds that do not count it.
+    /// Return the load of each node; empty for kinds that do not count it.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
 
-    /// The jobs, where there are any.
+    /// Return the jobs, if there are any.
     fn jobs(&self) -> Vec<JobSummary> {
         Vec::new()
     }
 
-    /// The I/O servers of the jobs.
+    /// Return the I/O servers of the jobs.
     fn servers(&self) -> Vec<u32> {
         Vec::new()
     }
 }
 
-/// A simulation under way.
+/// A running simulation.
 pub trait Simulated: Send {
-    /// Goes on until the recorders have seen enough or the cycle `until` has passed, whichever is
-    /// first. False if nothing is left that could happen.
+    /// Continue until the recorders are finished or the cycle `until` has passed, whichever is first. Return
+    /// false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool;
 
-    /// The present cycle.
+    /// Return the current cycle.
     fn now(&self) -> Cycles;
 
-    /// Messages that have started and not arrived.
+    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64;
 
-    /// Begins to count what channels carry.
+    /// Start to count the use of channels.
     fn count_channels(&mut self);
 
-    /// Totals since [`Simulated::count_channels`].
+    /// Return the totals since [`Simulated::count_channels`].
     fn counts(&self) -> Counts;
 
-    /// Why no message arrives any more, if that is so.
+    /// Return how the machine collapsed, if no message arrives any more.
     fn collapse(&self) -> Option<Collapse>;
 
-    /// Observations that have started and not ended, such as phases. None by default.
+    /// Return observations that have started and not ended, such as phases. None by default.
     fn unended(&self) -> Vec<Unended> {
         Vec::new()
     }
 
-    /// What it came to, of a run that is exact; nothing by default.
+    /// Return the values of an exact run; empty by default.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }
 }
 
-/// An observation that the end of the run has cut off.
+/// An observation that the end of the run cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unended {
     /// Position of the measure.
     pub measure: usize,
-    /// For how long it has lasted, in cycles.
+    /// Age in cycles.
     pub age: Cycles,
 }
 
-/// A number that an exact run came to.
+/// A value of an exact run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Its name in results.
+    /// Name in results.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit.
     pub unit: &'static str,
-    /// The number.
+    /// Value.
     pub value: f64,
 }
 
 /// Totals of one simulation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Cycles in which each channel was busy: flits or symbols; kinds order them as they like.
+    /// Cycles in which each channel was busy, in flits or symbols. Each kind chooses the order of channels.
     pub channels: Vec<u64>,
-    /// For how long the lanes of each channel were taken, and by how many messages; empty for
-    /// kinds that do not count it.
+    /// Occupancy of the lanes of each channel; empty for kinds that do not count it.
     pub held: Vec<Taken>,
-    /// The same of each disk or network interface.
+    /// Occupancy of each disk or network interface.
     pub devices: Vec<Taken>,
-    /// Over how many cycles that was counted, if not over those of the rest.
+    /// Cycles over which `held` was counted, if they differ from those of the other totals.
     pub held_cycles: Option<Cycles>,
     /// Demands offered by each node, and completed for it; empty for kinds that do not count them.
     pub nodes: Vec<(u64, u64)>,
 }
 
-/// For how long something was taken.
+/// Occupancy of a resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// Cycles within those that were counted.
+    /// Cycles of occupancy within the counted cycles.
     pub cycles: u64,
-    /// By how many.
+    /// Number of holders.
     pub times: u64,
-    /// Cycles that these take of it, those to come included.
+    /// Cycles that these holders need in all, including those after the end of the count.
     pub asked: u64,
 }
 
@@ -193,14 +190,14 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Cycles over which it was counted for how long things were taken.
+    /// Return the cycles over which occupancy was counted.
     pub fn held_cycles(&self) -> Cycles {
         self.counts.held_cycles.unwrap_or(self.cycles)
     }
 }
 
-/// The mean share of the time for which something of so many lanes was taken, and for how long in
-/// microseconds by how many.
+/// Return the mean share of the time for which a resource with `lanes` lanes was occupied, and the occupancy
+/// in us with the number of holders.
 pub fn taken(
     counted: &[Counted],
     cycle_us: f64,
@@ -222,14 +219,14 @@ pub fn taken(
 /// A rate to report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
-    /// Its name in results.
+    /// Name in results.
     pub name: Cow<'static, str>,
-    /// Its unit.
+    /// Unit.
     pub unit: &'static str,
-    /// What is counted.
+    /// Event that is counted.
     pub fate: Fate,
-    /// Positions of the flows that count.
+    /// Positions of the flows that are counted.
     pub flows: Vec<usize>,
-    /// In `unit`, for one demand, or byte carried, per cycle.
+    /// Factor from one demand, or byte carried, per cycle to `unit`.
     pub scale: f64,
 }

@@ -1,4 +1,4 @@
-//! From replications to the rows of the result.
+//! Conversion of replications into the rows of the result.
 
 use crate::cut_off::CutOff;
 use crate::known::{finite, interval};
@@ -11,10 +11,10 @@ use crate::subject::{Counted, Figure, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_statistics::{SaturationTest, Summary, Verdict};
 
-/// By how much more than they show the means of an undecided point may scatter upwards, at least.
+/// Least factor by which the upward scatter of an undecided point's means may exceed the observed one.
 const STRETCH_UNDECIDED: f64 = 2.0;
 
-/// Everything that a point's replications say.
+/// All results of a point's replications.
 pub(crate) struct Report {
     pub measures: Vec<Measure>,
     pub histograms: Vec<Histogram>,
@@ -65,7 +65,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
         let cut = CutOff::new(measurement, at);
-        // While it is unknown whether there is a steady state, the run may be short of it.
+        // If the existence of a steady state is undecided, the run may not have reached it.
         let least = match (measurement.judged.verdict, measurement.judged.served) {
             (Verdict::Undecided, None) => STRETCH_UNDECIDED,
             _ => 1.0,
@@ -75,7 +75,7 @@ impl Report {
         let confidence = rules.stop.confidence;
         let Ok(summary) = Summary::of(recorders, rules.warm_up(), percents, confidence, least)
         else {
-            // It does not occur, or not in every replication.
+            // The measure does not occur, or not in every replication.
             self.measures.extend(cut.alone(name, confidence, cycle_us));
             return;
         };
@@ -88,13 +88,13 @@ impl Report {
             summary.replications.discarded.iter().sum(),
             summary.replications.used.iter().sum(),
         );
-        // Replications that are alike because nothing is random say nothing of a mean that moves on.
+        // Replications that are alike because nothing is random do not show whether a mean still drifts.
         let judged = &measurement.judged;
         let unsteady = judged.verdict != Verdict::Stable && judged.served.is_none();
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
         let no_end = moves_on || cut.is_late(summary.mean.mean, used);
-        // The mean of those that ended leaves out the time that the others have taken.
+        // The mean of the ended observations leaves out the time that the unended ones have lasted.
         let left_out = match varies {
             true => cut.total_age() * cycle_us / used as f64,
             false => 0.0,
@@ -150,7 +150,7 @@ impl Report {
     }
 }
 
-/// A number of which there is no other: its interval is that number.
+/// Return a value without scatter; its interval is the value itself.
 fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     let (analytic, outside) = overlay.split(figure.name);
     Measure {
@@ -187,7 +187,7 @@ fn verdict(
         flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        // No more can be left unserved than is offered.
+        // The unserved load cannot exceed the offered load.
         growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,

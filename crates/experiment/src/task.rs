@@ -1,4 +1,4 @@
-//! Work in a thread of its own, watched from outside.
+//! Work in its own thread, watched from other threads.
 
 use crate::error::RunError;
 use crate::guard;
@@ -7,13 +7,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How far a task is.
+/// State of a task.
 #[derive(Debug)]
 enum State<T> {
     Idle,
     Running,
     Ended(Result<T, RunError>),
-    /// It has ended, and what came of it was given away.
+    /// It has ended, and its result was taken.
     Taken,
 }
 
@@ -23,7 +23,7 @@ struct Shared<T> {
     ended: Condvar,
 }
 
-/// Something that is done once, in a thread of its own. It ends, whatever happens in there.
+/// Work that runs once, in its own thread. A panic in it ends it with an error.
 #[derive(Debug)]
 pub struct Task<T> {
     shared: Arc<Shared<T>>,
@@ -76,7 +76,7 @@ impl<T> Task<T> {
         matches!(*self.shared.lock(), State::Running)
     }
 
-    /// Waits up to `limit`; true unless it still goes on then.
+    /// Wait up to `limit`; return false if it is still running.
     pub fn wait(&self, limit: Duration) -> bool {
         let running = |state: &mut State<T>| matches!(state, State::Running);
         let state = self.shared.lock();
@@ -85,7 +85,7 @@ impl<T> Task<T> {
         !matches!(*state, State::Running)
     }
 
-    /// Gives the result away; none if it has not ended, or had been given away.
+    /// Take the result; return `None` if the task has not ended or the result was taken before.
     pub fn take(&self) -> Option<Result<T, RunError>> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Ended(_)) {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_on_a_thread_of_a_pool_is_one_too() {
+    fn a_panic_on_a_pool_thread_ends_the_task_too() {
         use rayon::prelude::*;
         let task = Task::<u32>::default();
         task.start(|| {

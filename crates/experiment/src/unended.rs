@@ -1,17 +1,18 @@
-//! Observations that have not ended when a replication does: which of them count, and what they leave unknown.
+//! Observations that have not ended when a replication ends: which of them count, and how they affect means.
 
 use crate::recorders::Recorders;
 use crate::subject::Unended;
 use isthmus_kernel::Cycles;
 
-/// Share of the observations that may have been cut off beyond the mean: where there are more, the mean of the
-/// others has no upper end.
+/// Share of observations that may be cut off at an age beyond the mean. Above it, the mean of the others has
+/// no upper end.
 const LATE_MAX: f64 = 0.05;
 /// Share of the observations of a replication above which unended ones count. A closed loop has messages under way at
 /// the end of every run.
 const COUNTED_MIN: f64 = 0.01;
 
-/// Whether so many of these ages are above the mean of the `used` others that this mean is too low by an unknown amount.
+/// Return whether so many of these ages exceed `mean`, the mean of the `used` others, that this mean is too
+/// low by an unknown amount.
 pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64) -> bool {
     let late = ages.filter(|&age| age as f64 > mean).count();
     late as f64 > LATE_MAX * used as f64
@@ -26,7 +27,7 @@ pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<U
     unended
 }
 
-/// Whether what was cut off leaves the mean of any measure without an upper end.
+/// Return whether the unended observations leave the mean of any measure without an upper end.
 pub(crate) fn leaves_late(unended: &[Unended], recorders: &[&Recorders]) -> bool {
     let measures = recorders.first().map_or(0, |one| one.latencies.len());
     (0..measures).any(|at| {

@@ -1,9 +1,9 @@
-//! How busy the parts of a machine were, and which of them limits it.
+//! Use of the parts of a machine, and which part limits it.
 
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
 
-/// Share of the highest that another part must be taken for to be as full.
+/// Parts occupied for at least this share of the longest occupancy count as equally full.
 const AS_FULL: f64 = 0.9;
 
 /// The use of the parts of a machine at a point.
@@ -15,22 +15,22 @@ pub struct Uses {
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// One part of a machine over all replications.
+/// Use of one part of a machine over all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     /// Its kind, as results name it.
     pub kind: String,
-    /// Where it begins, or is.
+    /// Number of the node where it begins or is.
     pub from: u32,
-    /// Where it ends, if it leads anywhere.
+    /// Number of the node where it ends, if it connects two.
     pub to: Option<u32>,
-    /// What it carried of what it could, 0 to 1.
+    /// Share of its capacity that it carried, 0 to 1.
     pub utilisation: f64,
-    /// Share of the time for which it was taken, 0 to 1.
+    /// Share of the time for which it was occupied, 0 to 1.
     pub busy: f64,
-    /// For how long in microseconds it was taken in all, and by how many.
+    /// Total time for which it was occupied in us, and the number of holders.
     pub held: Option<(f64, f64)>,
-    /// Share of what it could carry that the buffer behind it lets through, where that is not all of it.
+    /// Share of its capacity that the buffer behind it allows, if less than all.
     pub let_through: Option<f64>,
 }
 
@@ -49,12 +49,12 @@ impl Part {
         }
     }
 
-    /// Whether it is at a node: its interface, or a link to or from it.
+    /// Return whether it is at a node: the node's interface, or a link to or from it.
     pub fn is_at(&self, node: u32) -> bool {
         self.from == node || self.to == Some(node)
     }
 
-    /// As what limits the machine.
+    /// Return it as the bottleneck of the machine.
     pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
         Bottleneck {
             kind: self.kind.clone(),
@@ -69,7 +69,7 @@ impl Part {
     }
 }
 
-/// Of several parts together, for how long one that takes it holds it.
+/// Return the mean time for which one holder occupies one of these parts.
 fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     let held = parts.into_iter().map(|part| part.held);
     let (time, times) = held.flatten().fold((0.0, 0.0), |sum, (time, times)| {
@@ -78,8 +78,8 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     (times > 0.0).then(|| time / times)
 }
 
-/// The part that limits: of those that are taken for about as long as any, the one that carries
-/// most in that time. The others are held by what waits for it.
+/// Return the bottleneck: among the parts that are occupied for about the longest time, the one that carries
+/// most. The others are occupied by messages that wait for it.
 pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
     let least = AS_FULL * busiest.fold(0.0, f64::max);
@@ -92,8 +92,8 @@ pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<
     })
 }
 
-/// The mean part of each kind, in the order in which the kinds first occur, then each part if
-/// they are to be listed.
+/// Return the mean part of each kind, in the order in which the kinds first occur, then each part if
+/// `listed`.
 pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> {
     let mut kinds: Vec<(&str, Vec<&Part>)> = Vec::new();
     for part in parts {
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn what_carries_limits_and_what_waits_for_it_does_not() {
-        // Injection is held all the time by messages that wait for the link.
+    fn the_busiest_part_is_the_bottleneck() {
+        // Messages that wait for the link occupy the injection channel all the time.
         let parts = [
             part("inject", 0, 0.2, 0.99),
             part("link", 0, 0.95, 0.97),

@@ -115,7 +115,7 @@ impl PyVcr {
 #[serde(deny_unknown_fields)]
 struct Optimisation {
     nodes: u32,
-    /// Of one node; none: as many samples as it can.
+    /// Rate of one node; `None` means as many samples as it can compute.
     rate: Option<Quantity<Rate>>,
     time: Quantity<Time>,
 }
@@ -134,9 +134,9 @@ pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             "samples": report.samples,
             "checked": report.checked,
             "seconds": report.ns as f64 / 1e9,
-            // Of nodes: computing, waiting for their forwarder.
+            // Shares of the nodes' time: computing, waiting for their forwarder.
             "nodes": report.nodes,
-            // Of forwarders: waiting for samples, sending.
+            // Shares of the forwarders' time: waiting for samples, sending.
             "forwarders": report.forwarders,
         }))
     })
@@ -159,11 +159,11 @@ pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             "triangles": report.triangles,
             "bytes": report.bytes,
             "seconds": report.ns as f64 / 1e9,
-            // Of these while a rank that had control sent.
+            // Part of `seconds` in which a rank with control was sending.
             "sending_seconds": report.sending_ns as f64 / 1e9,
-            // Of an image, by the rank with the fewest and that with the most.
+            // Triangles of an image from one rank: the fewest and the most.
             "of_rank": report.of_rank,
-            // Of ranks: computing, waiting for control, sending.
+            // Shares of the ranks' time: computing, waiting for control, sending.
             "ranks": report.ranks,
         }))
     })

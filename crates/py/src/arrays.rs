@@ -15,14 +15,14 @@ pub(crate) fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// How a dimension goes over an axis, as Python says it.
+/// The distribution of a dimension over an axis, as Python passes it.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Along {
-    /// Axis, block, source.
+    /// Axis, block size, source coordinate.
     Cyclic(usize, u64, u32),
-    /// Axis and cuts.
+    /// Axis and cut positions.
     Cuts(usize, Vec<u64>),
-    /// Axis: one block for each coordinate.
+    /// Axis; one block for each coordinate.
     Block(usize),
 }
 
@@ -46,17 +46,18 @@ impl Along {
     }
 }
 
-/// First index, indices of a run, from run to run, runs, indices of the last.
+/// Runs of indices: first index, length of a run, distance between runs, number of runs, length of the last
+/// run.
 type Runs = (u64, u64, u64, u64, u64);
 
-/// Which rank holds which elements of an array.
+/// A layout: which rank holds which elements of an array.
 #[pyclass(name = "Layout", module = "isthmus._core", frozen, eq)]
 #[derive(PartialEq)]
 pub(crate) struct PyLayout(pub(crate) Arc<Layout>);
 
 #[pymethods]
 impl PyLayout {
-    /// Over a grid of processes.
+    /// Create a layout over a grid of processes.
     #[staticmethod]
     fn grid(
         shape: Vec<u64>,
@@ -76,7 +77,8 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// In boxes: by rank and part where it begins and where it ends; whether elements may be in none.
+    /// Create a layout of boxes: by rank and part, the start and the end of the box. `partial` says whether
+    /// elements may be in no box.
     #[staticmethod]
     fn boxes(
         py: Python<'_>,
@@ -96,7 +98,7 @@ impl PyLayout {
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
     }
 
-    /// The same with other numbers for its ranks.
+    /// Return the same layout with other rank numbers.
     fn on_ranks(&self, ranks: Vec<u32>) -> PyResult<Self> {
         let layout = Layout::clone(&self.0).on_ranks(&ranks);
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
@@ -107,7 +109,7 @@ impl PyLayout {
         self.0.shape().to_vec()
     }
 
-    /// The numbers of its ranks.
+    /// Return the numbers of its ranks.
     #[getter]
     fn ranks(&self) -> Vec<u32> {
         let places = 0..self.0.rank_count() as u32;
@@ -119,24 +121,24 @@ impl PyLayout {
         self.0.replicas()
     }
 
-    /// A number that is the same for layouts that are the same, in processes that run this program.
+    /// Return a number that is equal for equal layouts in all processes that run this program.
     fn fingerprint(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.fingerprint())
     }
 
-    /// The first element, in order of rows, that no rank holds.
+    /// Return the first element, in row-major order, that no rank holds.
     fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
         py.detach(|| self.0.first_missing())
     }
 
-    /// By part and dimension the runs of indices that a rank holds.
+    /// Return the runs of indices that a rank holds, by part and dimension.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
         let parts = self.0.parts(place(&self.0, rank)?);
         let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
         Ok(parts.into_iter().map(part).collect())
     }
 
-    /// By part the extents of the array that a rank holds.
+    /// Return the extents of the array that a rank holds, by part.
     fn extents(&self, rank: u32) -> PyResult<Vec<Vec<u64>>> {
         Ok(extents(&self.0, place(&self.0, rank)?))
     }
@@ -152,7 +154,7 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     layout.index_of(rank).ok_or_else(none)
 }
 
-/// The bytes of an array from its first element on, and its strides.
+/// The bytes of an array from its first element on, and its strides in bytes.
 pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
@@ -188,23 +190,23 @@ impl PyPlan {
         Ok(Self(plan.map_err(wrong)?))
     }
 
-    /// Receivers by number, and how many elements each gets from a rank.
+    /// Return the receivers by number, and the number of elements that each gets from a rank.
     fn sends(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.from(), rank)?;
         let messages = py.detach(|| self.0.sends(place));
         Ok(sizes_by_rank(self.0.to(), &messages))
     }
 
-    /// Senders by number, and how many elements a rank gets from each.
+    /// Return the senders by number, and the number of elements that a rank gets from each.
     fn receives(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.to(), rank)?;
         let messages = py.detach(|| self.0.receives(place));
         Ok(sizes_by_rank(self.0.from(), &messages))
     }
 
-    /// Bytes of a run in one piece on both sides, and how many there are, in what goes from a rank to another;
-    /// whether columns lie in one piece, there and here. When it is packed into a message, or unpacked from one, the
-    /// message is one of the sides.
+    /// Return the runs of the elements that go from one rank to another, as pairs of a length in bytes and the
+    /// number of such runs. A run is contiguous on both sides. `columns` says whether sender and receiver use
+    /// column-major order. With `packed`, one of the sides is a message: the receiving side if it is true.
     #[pyo3(signature = (pair, element, columns, packed = None))]
     fn runs(
         &self,
@@ -236,7 +238,7 @@ impl PyPlan {
         }))
     }
 
-    /// Move the parts of all ranks, by index in their layouts, with this number of threads.
+    /// Move the parts of all ranks, given by index in their layouts, with this number of threads.
     fn redistribute(
         &self,
         py: Python<'_>,
@@ -253,10 +255,10 @@ impl PyPlan {
     }
 }
 
-/// Where a box begins and where it ends, in each dimension.
+/// Start and end of a box in each dimension.
 type Ends = (Vec<u64>, Vec<u64>);
 
-/// The elements of an array from one to before another in the order of the file, in boxes that follow one another.
+/// Return the elements `first` to `end` - 1 of an array, in file order, as boxes that follow one another.
 #[pyfunction(name = "stretch")]
 pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -> Vec<Ends> {
     let slowest_first: Vec<u64> = match columns {
@@ -288,7 +290,7 @@ pub(crate) fn order(columns: bool) -> Order {
     if columns { Order::F } else { Order::C }
 }
 
-/// By part the extents of what the layout's `place`th rank holds.
+/// Return the extents held by the rank at position `place` of the layout, by part.
 fn extents(layout: &Layout, place: u32) -> Vec<Vec<u64>> {
     let parts = layout.parts(place).into_iter();
     parts

@@ -1,4 +1,4 @@
-//! How much I/O a machine needs.
+//! The I/O bandwidth that a machine needs.
 
 use crate::question::{Quantity, Refusal, Whole, answer};
 use isthmus_analytic::Error;
@@ -7,7 +7,7 @@ use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// One value sorted or one matrix element, unless the question says otherwise.
+/// Size of one sorted value or one matrix element, unless the question gives another.
 const WORD: Bytes = Bytes::new(8);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -55,7 +55,7 @@ struct Answer {
     source: &'static str,
 }
 
-/// Sizes the I/O side of a machine for an application.
+/// Size the I/O side of a machine for an application.
 #[pyfunction]
 pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| solve(question))
@@ -80,7 +80,7 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     let machine = Balance {
         computation,
         pes: question.pes.0.into(),
-        // The factors do not depend on these two; what would is left out of the answer.
+        // The factors do not depend on these two; the answer leaves out all values that do.
         mips: question.compute.unwrap_or(1.0),
         io_mbytes_per_s: io.unwrap_or(1.0),
         memory_words: question.memory.map(|memory| words(memory.0)),
@@ -141,7 +141,7 @@ fn computation(
     })
 }
 
-/// The law with the memory, the law without, and where they come from.
+/// Return the law with memory, the law without memory, and their source.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";
@@ -168,7 +168,7 @@ fn laws(computation: Computation) -> (String, String, &'static str) {
     (law, simple, source)
 }
 
-/// The error in terms of the question's fields.
+/// Return the error in terms of the question's fields.
 fn in_field(error: Error) -> Refusal {
     let Error::OutOfRange {
         field,

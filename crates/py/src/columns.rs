@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use std::mem::take;
 
-/// Which of the lists that were given together is wrong, and what with it.
+/// Return an error that says which of the given lists is invalid, and why.
 fn misfit(misfit: Misfit) -> PyErr {
     PyValueError::new_err((misfit.at, misfit.problem))
 }
@@ -33,12 +33,13 @@ impl PyBinColumns {
         Self::default()
     }
 
-    /// Adds JSON lists of bins, those of a distribution each; the lists are read at the same time.
+    /// Add JSON lists of bins, one per distribution, parsed in parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// Gives all columns away, bounds in the unit of these steps, one for each distribution.
+    /// Return all columns and remove them, with bounds in the unit of `steps`, one step for each
+    /// distribution.
     fn take<'py>(&mut self, py: Python<'py>, steps: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
         let (columns, count) = (PyDict::new(py), self.0.lengths.len());
         if steps.len() != count {
@@ -66,17 +67,17 @@ impl PyChannelColumns {
         Self::default()
     }
 
-    /// Adds JSON lists, of a list of channels for each point; the former are read at the same time.
+    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// The kinds of channels, in the order of their numbers.
+    /// Return the kinds of channels, in the order of their numbers.
     fn kinds(&self) -> Vec<String> {
         self.0.kinds.clone()
     }
 
-    /// Gives all columns away.
+    /// Return all columns and remove them.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (columns, own) = (PyDict::new(py), &mut self.0);
         put(&columns, "lengths", &mut own.lengths)?;

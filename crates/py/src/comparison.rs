@@ -5,14 +5,14 @@ use isthmus_experiment::comparison::{Pairs, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What comes out of an operation on quantities, as JSON; null where there is no value.
+/// Return the result of an operation on quantities, as JSON; null if it has no value.
 #[pyfunction]
 pub(crate) fn compare(question: &str) -> PyResult<String> {
     let question: Question = serde_json::from_str(question).map_err(invalid)?;
     json(&question.answer().map_err(invalid)?)
 }
 
-/// How the quantities of each pair differ, all of them judged together, as JSON.
+/// Return the differences between the quantities of each pair, judged together, as JSON.
 #[pyfunction]
 pub(crate) fn differences(question: &str) -> PyResult<String> {
     let question: Pairs = serde_json::from_str(question).map_err(invalid)?;

@@ -33,7 +33,7 @@ impl From<SetupFailure> for PyErr {
     }
 }
 
-/// A [`SetupError`] on its way to Python.
+/// A [`SetupError`] that becomes a Python exception.
 pub(crate) struct SetupFailure(pub SetupError);
 
 pub(crate) fn set_up(
@@ -66,7 +66,7 @@ struct Checked {
     description: String,
     changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
-    /// Position among the axes of the load, whose values are no variants.
+    /// Position of the load among the axes; its values do not count as variants.
     load_axis: Option<usize>,
     points: usize,
     searches: usize,
@@ -74,9 +74,9 @@ struct Checked {
     canonical: String,
     digest: String,
     seed: u64,
-    /// Every value that counts, and where it is from.
+    /// Each effective value and its origin.
     resolved: Vec<Resolved>,
-    /// Demand against supply, variant by variant.
+    /// Demand and supply of each variant.
     capacity: Vec<Capacity>,
     /// Warnings about a run of this length.
     warnings: Vec<String>,
@@ -130,8 +130,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// What is wrong with which of these entries of a folder's journal, for who knows the run that it is of; and whether
-/// that is only that it cannot be read.
+/// Return the invalid entries of a folder's journal, for a caller that knows the run. Each has the reason and
+/// whether it only could not be read.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,
@@ -149,17 +149,18 @@ pub(crate) fn journal_flaws(
     })
 }
 
-/// Whether it is the name of a worker of claims.
+/// Return whether `text` is a worker's name.
 #[pyfunction]
 pub(crate) fn is_worker(text: &str) -> bool {
     WorkerName::parsed(text).is_some()
 }
 
-/// A claim: its unit, the host and the process of who has made it, whether that is known to be no more, when it gave
-/// its last sign of life by the folder's time, and after how many seconds without one it is lost.
+/// A claim: its unit, the host and process ID of its worker, whether that process is known to have ended, the
+/// time of its last heartbeat by the folder's clock, and the seconds without one after which the claim is
+/// lost.
 type Claim = (String, String, u32, bool, f64, f64);
 
-/// The claims on these units that are there and can be read, for who only looks.
+/// Return the readable claims on these units, for an observer.
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
@@ -177,20 +178,20 @@ pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     claims.collect()
 }
 
-/// Seconds between two signs of life of a worker, where its claims are lost after `expiry_s` without one.
+/// Return the seconds between two heartbeats of a worker whose claims are lost after `expiry_s` without one.
 #[pyfunction]
 pub(crate) fn worker_beat_s(expiry_s: f64) -> f64 {
     let expiry = Duration::try_from_secs_f64(expiry_s).unwrap_or_default();
     isthmus_experiment::beat(expiry).as_secs_f64()
 }
 
-/// An amount of memory that a run may take, in bytes.
+/// Parse the memory limit of a run and return it in bytes.
 #[pyfunction]
 pub(crate) fn memory_amount(text: &str) -> PyResult<u64> {
     amount(text).map(Bytes::get)
 }
 
-/// The analytic model's values for every point of a scenario, as JSON.
+/// Return the analytic model's values for every point of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn analyze(
     py: Python<'_>,
@@ -213,10 +214,10 @@ pub(crate) struct PyExperiment {
     task: Task<Outcome>,
 }
 
-/// Bytes of a result from which it is not copied.
+/// Size in bytes from which a result is returned without a copy.
 const LONG: usize = 16 << 20;
 
-/// The result of a run, as JSON, or of a part of it.
+/// The result of a run, as JSON, or of a part of a run.
 enum Outcome {
     Whole(Vec<u8>),
     Part(Part),
@@ -267,7 +268,7 @@ impl PyExperiment {
         json(&self.experiment.warnings())
     }
 
-    /// Begins, in threads of its own: all of it, or the points and searches of these positions.
+    /// Start the whole run, or the points and searches at these positions, in separate threads.
     #[pyo3(signature = (part=None))]
     fn start(&self, part: Option<Positions>) -> PyResult<()> {
         let experiment = Arc::clone(&self.experiment);
@@ -323,7 +324,7 @@ impl PyExperiment {
             Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // The folder failed and not a point, so the exit status differs.
+            // The folder failed, not a point, so the exit status differs.
             Some(Err(RunError::Journal(error))) => Err(refused(&error)),
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             None => Err(PyRuntimeError::new_err(
@@ -332,8 +333,8 @@ impl PyExperiment {
         }
     }
 
-    /// Does these points and searches now, and gives away what came of them: the files of a journal by their name, and
-    /// as JSON what could not be done.
+    /// Compute these points and searches now. Return the files of a journal by name, and the failures as
+    /// JSON.
     fn compute(&self, py: Python<'_>, part: Positions) -> PyResult<(Vec<Entry>, String)> {
         let experiment = Arc::clone(&self.experiment);
         let part = self.selection(part)?;
@@ -353,12 +354,12 @@ impl PyExperiment {
         admitted.map_err(|error| refused(&error))
     }
 
-    /// How many points and searches there are.
+    /// Return the number of points and of searches.
     fn counts(&self) -> (usize, usize) {
         self.experiment.counts()
     }
 
-    /// The positions of the points and searches that the journal does not have.
+    /// Return the positions of the points and searches that the journal lacks.
     fn missing(&self, py: Python<'_>) -> PyResult<Positions> {
         let missing = py.detach(|| self.experiment.missing());
         let Selection { points, searches } = missing.map_err(|error| refused(&error))?;
@@ -366,7 +367,7 @@ impl PyExperiment {
     }
 }
 
-/// Points and searches by their positions.
+/// Positions of points and of searches.
 type Positions = (Vec<usize>, Vec<usize>);
 
 /// A file of a journal: name and bytes.
@@ -389,7 +390,7 @@ fn refused(error: &JournalError) -> PyErr {
     ResumeError::new_err(error.to_string())
 }
 
-/// An amount of memory, with its unit.
+/// Parse an amount of memory with its unit.
 fn amount(text: &str) -> PyResult<Bytes> {
     let least = Bytes::new(1_000_000);
     let problem = match text.parse::<Bytes>() {

@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
 use serde::Deserialize;
 
-/// What has failed; I/O nodes by number.
+/// The failed parts; I/O nodes by number.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -19,7 +19,7 @@ pub(crate) struct FaultsQuestion {
     pub io_links: Vec<Link>,
 }
 
-/// The cube that the I/O nodes of a placement form.
+/// Return the cube that the I/O nodes of a placement form.
 pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
     IncompleteHypercube::new(placement.io_node_count())
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
@@ -34,7 +34,7 @@ fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
 }
 
 impl FaultsQuestion {
-    /// Whether nothing has failed.
+    /// Return whether nothing has failed.
     pub(crate) fn is_none(&self) -> bool {
         self.pes.is_empty()
             && self.io_nodes.is_empty()
@@ -42,7 +42,7 @@ impl FaultsQuestion {
             && self.io_links.is_empty()
     }
 
-    /// The same for a machine.
+    /// Return the faults as part of a machine's description.
     pub(crate) fn spec(&self) -> FaultSpec {
         FaultSpec {
             pes: plain(&self.pes),
@@ -52,7 +52,7 @@ impl FaultsQuestion {
         }
     }
 
-    /// Faults of the network among PEs.
+    /// Return the faults of the network among PEs.
     pub(crate) fn pe_network(&self, cube: Hypercube) -> Result<CubeFaults, Refusal> {
         let pes = plain(&self.pes);
         CubeFaults::new(cube, &pes, &pairs(&self.links)).map_err(|error| match error {
@@ -63,7 +63,7 @@ impl FaultsQuestion {
         })
     }
 
-    /// Faults of the network among I/O nodes, of which those in `silent` pass nothing on.
+    /// Return the faults of the network among I/O nodes. The nodes in `silent` forward nothing.
     pub(crate) fn io_network(
         &self,
         io_cube: IncompleteHypercube,
@@ -73,7 +73,7 @@ impl FaultsQuestion {
             .map_err(|error| Refusal::at("faults.io_links", error))
     }
 
-    /// I/O nodes that do not work, because they or their PE have failed; ascending.
+    /// Return the I/O nodes that do not work because they or their PE have failed, ascending.
     pub(crate) fn silent_io_nodes(
         &self,
         cube: Hypercube,

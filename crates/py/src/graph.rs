@@ -28,7 +28,7 @@ pub(crate) struct GraphQuestion {
 }
 
 impl GraphQuestion {
-    /// Reads the graph; errors name the file and the line, or the field if there is no file.
+    /// Read the graph. Errors name the file and the line, or the field if there is no file.
     pub(crate) fn read(&self, prefix: &str) -> Result<Graph, Refusal> {
         let place = match &self.file {
             Some(file) => file.clone(),
@@ -74,7 +74,7 @@ struct Account {
     not_used: ByPart,
 }
 
-/// Names of attributes by what they belong to.
+/// Names of attributes by the kind of part that they describe.
 type ByPart = BTreeMap<&'static str, Vec<String>>;
 
 fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
@@ -90,7 +90,7 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     found
 }
 
-/// What the file of a list comes to as a network of switches.
+/// Return an account of the network of switches that a list file describes.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: ListQuestion, _| {

@@ -1,20 +1,20 @@
-//! The distribution from which a network interface takes an array in large blocks.
+//! The distribution from which a network interface reads an array in large blocks.
 
 use crate::arrays::{Along, PyLayout, place, wrong};
 use isthmus_redistribute::{IoDistribution, IoGrid};
 use pyo3::prelude::*;
 
-/// The number of a transfer unit, where it begins in the array, and of each block the rank and how many elements.
+/// A transfer unit: its number, its start in the array, and the rank and number of elements of each block.
 type Unit = (u64, u64, Vec<(u32, u64)>);
 
-/// A layout from which transfer units are taken.
+/// A layout from which transfer units are read.
 #[pyclass(name = "IoDistribution", module = "isthmus._core", frozen)]
 pub(crate) struct PyIoDistribution(IoDistribution);
 
 #[pymethods]
 impl PyIoDistribution {
-    /// Of an array over rows and columns of processors with links to an interface, and with other numbers for its
-    /// ranks.
+    /// Create the distribution of an array over rows and columns of processors with links to an interface,
+    /// with the given rank numbers.
     #[new]
     fn new(
         shape: Vec<u64>,
@@ -44,7 +44,7 @@ impl PyIoDistribution {
         PyLayout(self.0.layout().clone())
     }
 
-    /// Extents of the process grid of the layout, and how each dimension goes over its axes.
+    /// Return the extents of the layout's process grid, and the distribution of each dimension over its axes.
     #[getter]
     fn over(&self) -> Option<(Vec<u32>, Vec<Option<Along>>)> {
         let grid = self.0.layout().as_grid()?;
@@ -67,12 +67,12 @@ impl PyIoDistribution {
         self.0.unit_count()
     }
 
-    /// Over which link a rank sends.
+    /// Return the link over which a rank sends.
     fn link(&self, rank: u32) -> PyResult<u32> {
         Ok(self.0.link(place(self.0.layout(), rank)?))
     }
 
-    /// A transfer unit.
+    /// Return a transfer unit.
     fn unit(&self, number: u64) -> PyResult<Unit> {
         let none = || {
             let count = self.0.unit_count();

@@ -1,4 +1,5 @@
-//! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out; of distributed arrays their bytes.
+//! The Python module `isthmus._core`. It only converts: text and JSON in, JSON out, and the bytes of
+//! distributed arrays.
 
 #[cfg(target_os = "linux")]
 mod apps;
@@ -59,44 +60,44 @@ create_exception!(
     "The core has failed, which is to be reported."
 );
 
-/// A panic as an error of Python.
+/// Return a panic as a Python exception.
 fn panicked(panic: &Panicked) -> PyErr {
     CoreError::new_err(format!(
         "{panic}; this is an error of isthmus, please report it with this line and the scenario"
     ))
 }
 
-/// Version of the core, the same as the package's.
+/// Return the version of the core, the same as the package's.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Processors that a run may use: the threads that it has if nobody says how many.
+/// Return the number of processors that a run may use, which is its default number of threads.
 #[pyfunction]
 fn processors() -> usize {
     isthmus_experiment::processors()
 }
 
-/// Bytes that what this process does may take if nobody says how many: half of what it may use.
+/// Return the default memory limit of this process in bytes: half of the memory that it may use.
 #[pyfunction]
 fn memory_bound() -> u64 {
     isthmus_experiment::memory_bound()
 }
 
-/// The fields of a scenario file, as a JSON list.
+/// Return the fields of a scenario file, as a JSON list.
 #[pyfunction]
 fn fields() -> PyResult<String> {
     json(&KINDS.formats().fields())
 }
 
-/// The JSON Schema of a scenario file.
+/// Return the JSON Schema of a scenario file.
 #[pyfunction]
 fn json_schema() -> PyResult<String> {
     json(&KINDS.formats().json_schema())
 }
 
-/// A TOML file that is no scenario, with changes, as a tree in JSON that says where each value was written.
+/// Parse any TOML file with overrides; return a JSON tree with the position of each value.
 #[pyfunction]
 fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
     match isthmus_scenario::toml_with_places(text, file, &overrides) {
@@ -105,7 +106,7 @@ fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
     }
 }
 
-/// `value` as JSON text.
+/// Return `value` as JSON text.
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Points of a scenario carried out for real.
+//! Points of a scenario executed on this machine.
 
 use crate::question::{Given, Quantity, Refusal, answer};
 use isthmus_scenario::Point;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// A machine and its work, if they are of the kind that can be carried out.
+/// Return a machine and its work, if their kind can be executed.
 fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work), Refusal> {
     let (machine, work) = (point.machine.as_(), point.workload.as_());
     machine.zip(work).ok_or_else(|| {
@@ -21,7 +21,7 @@ fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work)
     })
 }
 
-/// The points of a scenario and which of them can be carried out here, as JSON.
+/// Return the points of a scenario and which of them can be executed here, as JSON.
 #[pyfunction]
 pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, _| {
@@ -30,7 +30,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let points = points.iter().map(|point| {
             let (machine, work) = described(point, &given.file)?;
             let values = scenario.axes.iter().zip(&point.values);
-            // Values of the axes, and why it cannot be carried out here.
+            // Values of the axes, and the reason if the point cannot be executed here.
             let at: BTreeMap<_, _> = values
                 .map(|(axis, value)| (&axis.key, &value.text))
                 .collect();
@@ -57,7 +57,7 @@ struct Order {
     least: Quantity<Bytes>,
 }
 
-/// Carries out one point of a scenario, as JSON.
+/// Execute one point of a scenario and return the result as JSON.
 #[pyfunction]
 pub(crate) fn live_run(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |order: Order, _| {

@@ -1,4 +1,4 @@
-//! Memory that others read as well: what they are to see of it, and whether it is what was written.
+//! Memory shared with other processes: write order and checksums.
 
 use crate::arrays::wrong;
 use crc_fast::{CrcAlgorithm, checksum};
@@ -6,19 +6,19 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::atomic;
 
-/// Has other processes that share memory see what was written before it before what is written after it.
+/// Make data written before the call visible to other processes before data written after it.
 #[pyfunction]
 pub(crate) fn fence() {
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
-/// The address of the first byte of an array.
+/// Return the address of the first byte of an array.
 #[pyfunction]
 pub(crate) fn address(data: &Bound<'_, PyArray1<u8>>) -> usize {
     data.data() as usize
 }
 
-/// The CRC-32C (Castagnoli, as in RFC 3720) of bytes.
+/// Return the CRC-32C (Castagnoli, as in RFC 3720) of bytes.
 #[pyfunction]
 pub(crate) fn crc32c(py: Python<'_>, data: PyReadonlyArray1<'_, u8>) -> PyResult<u32> {
     let bytes = data.as_slice().map_err(wrong)?;

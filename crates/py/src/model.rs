@@ -1,4 +1,4 @@
-//! Section 6's queueing model under the readings of it that have a name.
+//! Section 6's queueing model under its named readings.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
@@ -45,11 +45,11 @@ impl ReadingName {
 #[derive(Serialize)]
 struct Point {
     values: Vec<String>,
-    /// None for what the model does not cover.
+    /// `None` if the model does not cover the point.
     readings: Option<BTreeMap<ReadingName, Solved>>,
 }
 
-/// The model at one point under one reading; numbers that are infinite become null.
+/// The model at one point under one reading; infinite numbers become null.
 #[derive(Serialize)]
 struct Solved {
     saturation_per_ms: f64,
@@ -58,9 +58,9 @@ struct Solved {
     bound_channel: String,
     saturated: Option<String>,
     classes: BTreeMap<&'static str, Latency>,
-    /// A whole read, each message from its generation.
+    /// Time of a whole read, with each message measured from its generation.
     read_us: f64,
-    /// The mean reply, local and remote.
+    /// Mean time of a reply, local and remote.
     reply_us: f64,
     channels: Vec<Channel>,
 }
@@ -78,7 +78,7 @@ struct Channel {
     dimension: Option<u32>,
     lanes: u32,
     rate_per_ms: f64,
-    /// Messages on the channel per message of one PE.
+    /// Number of messages on the channel per message of one PE.
     rate_ratio: f64,
     base_service_cycles: f64,
     base_scv: f64,
@@ -89,7 +89,7 @@ struct Channel {
     utilisation: f64,
 }
 
-/// Evaluates the queueing model at the points of a scenario, as JSON.
+/// Evaluate the queueing model at the points of a scenario; return JSON.
 #[pyfunction]
 pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, progress| {

@@ -1,4 +1,4 @@
-//! The daemon of the stream manager, for the command that serves it.
+//! The stream manager's daemon, for the command that runs it.
 
 use crate::question::{Refusal, answer};
 use isthmus_nic::{
@@ -42,7 +42,7 @@ struct Given {
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
     screen_memory_bytes: u64,
-    /// A file, or "-" for standard error.
+    /// A file name, or "-" for standard error.
     log: Option<String>,
     metrics: Option<String>,
     screens: Option<String>,
@@ -65,7 +65,7 @@ fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     }
 }
 
-/// The mode of the Unix sockets among the addresses.
+/// Parse the file mode for the Unix sockets among the addresses.
 fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
     let refused = |text: String| Refusal::at("--socket-mode", text);
     if !listen.iter().any(|at| matches!(at, Address::Unix(_))) {
@@ -149,7 +149,7 @@ impl PyDaemon {
 
 #[pymethods]
 impl PyDaemon {
-    /// Starts it.
+    /// Start the daemon.
     #[new]
     fn new(py: Python<'_>, config_json: &str) -> PyResult<Self> {
         let kept = Arc::new(Mutex::new(None));
@@ -173,7 +173,7 @@ impl PyDaemon {
         })
     }
 
-    /// Where it listens, as JSON.
+    /// Return the addresses at which it listens, as JSON.
     fn listening(&self) -> &str {
         &self.listening
     }
@@ -188,7 +188,7 @@ impl PyDaemon {
         py.detach(|| self.with(Daemon::reload));
     }
 
-    /// End it, within its time of grace and some seconds.
+    /// Stop it, within its grace period and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
             // Taken out first, so that concurrent calls find no daemon.

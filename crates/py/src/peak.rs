@@ -24,11 +24,11 @@ enum Equation {
 #[serde(deny_unknown_fields)]
 struct Question {
     equation: Equation,
-    /// Of the whole fabric.
+    /// Number of nodes of the whole fabric.
     nodes: Whole,
 }
 
-/// Peak effective throughput by an equation of the SCI paper, as JSON.
+/// Return the peak effective throughput by an equation of the SCI paper, as JSON.
 #[pyfunction]
 pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
@@ -51,7 +51,7 @@ pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Nodes along a side of a square torus.
+/// Return the number of nodes along a side of a square torus.
 fn side(nodes: u32) -> Result<u32, Refusal> {
     let side = nodes.isqrt();
     if side * side == nodes {

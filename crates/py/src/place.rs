@@ -1,4 +1,4 @@
-//! Where I/O nodes go.
+//! Placement of I/O nodes.
 
 use crate::graph::GraphQuestion;
 use crate::question::{NodeRef, Refusal, Whole, answer};
@@ -9,7 +9,7 @@ use isthmus_topology::{
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// For what a placement that is no search is compared with.
+/// Search budget for the placement with which a placement without a search is compared.
 const COMPARISON: Budget = Budget {
     solver_pes_max: 64,
     solver_nodes_max: 2_000,
@@ -39,23 +39,23 @@ pub(crate) struct PlacementQuestion {
     pub pes: Option<Vec<NodeRef>>,
 }
 
-/// A placement asked for, with what its method needs and nothing else.
+/// A requested placement, with only the fields that its method needs.
 pub(crate) struct Choice {
     pub method: Method,
     count: u32,
     pes: Vec<NodeRef>,
-    /// What the names of its fields begin with.
+    /// Prefix of the names of its fields.
     prefix: &'static str,
 }
 
-/// A placement and, where it was searched for, what is known of the smallest.
+/// A placement and, if it was searched for, the bounds on the smallest one.
 pub(crate) struct Placed {
     pub placement: Placement,
     set: Option<DominatingSet>,
 }
 
 impl Choice {
-    /// The choice for a hypercube.
+    /// Return the choice for a hypercube.
     pub(crate) fn of_cube(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -63,7 +63,7 @@ impl Choice {
         Self::new(question, Method::Combined, prefix)
     }
 
-    /// The choice for an imported graph.
+    /// Return the choice for an imported graph.
     pub(crate) fn of_graph(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -114,7 +114,7 @@ impl Choice {
         Refusal::at(format!("{}{field}", self.prefix), problem)
     }
 
-    /// The same for a machine that is a hypercube.
+    /// Return the choice as part of a hypercube machine's description.
     pub(crate) fn spec(&self) -> Result<PlacementSpec, Refusal> {
         let count = self.count;
         Ok(match self.method {
@@ -145,7 +145,7 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Stride and clustered go by node number, as in a hypercube.
+    /// Place on a graph. Stride and clustered use node numbers, as in a hypercube.
     pub(crate) fn on_graph(&self, graph: &Graph) -> Result<Placed, Refusal> {
         let placement = match self.method {
             Method::List => Placement::list(graph, &self.numbers(|name| graph.find(name))?),
@@ -180,7 +180,7 @@ impl Choice {
         Ok(Placed { placement, set })
     }
 
-    /// The field that decides where the I/O nodes are.
+    /// Return the field that determines the positions of the I/O nodes.
     fn culprit(&self) -> &'static str {
         match self.method {
             Method::List => "pes",
@@ -229,7 +229,7 @@ struct Answer {
     note: String,
 }
 
-/// Places I/O nodes on a hypercube or a graph.
+/// Place I/O nodes on a hypercube or a graph.
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| assess(question))

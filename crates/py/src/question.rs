@@ -14,29 +14,29 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Why a question cannot be answered: one line with the field and what would be right.
+/// The reason why a question cannot be answered: one line with the field and the correction.
 #[derive(Debug)]
 pub(crate) struct Refusal(String);
 
 impl Refusal {
-    /// An error that says where it is.
+    /// Convert an error that already names its position.
     pub(crate) fn of(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }
 
-    /// The words of it.
+    /// Return the message.
     pub(crate) fn words(self) -> String {
         self.0
     }
 
-    /// `problem` in the field `field`.
+    /// Return an error about `problem` in the field `field`.
     pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Self(format!("{field}: {problem}"))
     }
 }
 
-/// Answers the question in `text` without holding the interpreter. Ctrl-C ends the wait for it, and
-/// the work itself as far as that looks at the progress that it is given; a panic is an error.
+/// Answer the question in `text` without holding the interpreter. Ctrl-C ends the wait; the work ends when it
+/// next checks `progress`. A panic becomes an error.
 pub(crate) fn answer<Q, A>(
     py: Python<'_>,
     text: &str,
@@ -76,7 +76,7 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Given {
     scenario: String,
-    /// For messages.
+    /// File name for messages.
     pub file: String,
     #[serde(default)]
     overrides: Vec<String>,
@@ -96,7 +96,7 @@ impl Given {
     }
 }
 
-/// A number of parts or the number of one.
+/// A count of parts, or the number of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole(pub u32);
 

@@ -1,4 +1,4 @@
-//! Fabrics of rings: what they are.
+//! Descriptions of fabrics of rings.
 
 use crate::question::{Given, answer};
 use isthmus_experiment::Kind;
@@ -15,12 +15,12 @@ use std::collections::BTreeMap;
 struct Described {
     summary: SciSummary,
     sizes: Option<Vec<u32>>,
-    /// Nodes of a ring and how many rings have so many, ascending.
+    /// Pairs of a ring length in nodes and the number of rings with it, ascending.
     ring_lengths: Vec<(u32, u32)>,
-    /// Fewest and most rings that a node is on.
+    /// Smallest and largest number of rings to which a node belongs.
     rings_per_node: (u32, u32),
     links: u32,
-    /// Share of packets by links crossed, under uniform traffic.
+    /// Share of packets by number of links crossed, under uniform traffic.
     distances: Vec<f64>,
     deadlock: Deadlock,
 }
@@ -28,11 +28,11 @@ struct Described {
 #[derive(Serialize)]
 struct Deadlock {
     free: bool,
-    /// The nodes at which the queues of the cycle are.
+    /// Nodes whose queues form the cycle.
     nodes: Vec<u32>,
 }
 
-/// Describes the SCI fabrics of a scenario, as JSON.
+/// Describe the SCI fabrics of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, progress| {

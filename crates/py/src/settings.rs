@@ -1,4 +1,4 @@
-//! Settings at every point, and texts as numbers of one unit.
+//! Settings at every point, and conversion of texts to numbers of one unit.
 
 use crate::question::{Refusal, answer};
 use isthmus_kinds::KINDS;
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 struct Question {
     scenario: String,
     file: String,
-    /// The overrides that leave one value of each axis, for each point.
+    /// Overrides for each point that leave one value of each axis.
     points: Vec<Vec<String>>,
 }
 
@@ -24,13 +24,13 @@ struct Setting {
     key: String,
     /// Whether a file, an override or an axis sets it at any point.
     given: bool,
-    /// Whether it decides how much is asked of the machine.
+    /// Whether it determines the load of the machine.
     load: bool,
-    /// The value at each point; none where it means nothing.
+    /// The value at each point; `None` if the setting does not apply there.
     texts: Vec<Option<String>>,
 }
 
-/// The value of every field at every point, as JSON.
+/// Return the value of every field at every point, as JSON.
 #[pyfunction]
 pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, progress| {
@@ -71,7 +71,7 @@ fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, R
 #[derive(Serialize, Default)]
 struct Quantities {
     unit: Option<String>,
-    /// None unless all that are there are numbers of one dimension.
+    /// `None` unless all present texts are numbers of one dimension.
     numbers: Option<Vec<Option<f64>>>,
 }
 
@@ -82,7 +82,7 @@ struct Texts {
     texts: Vec<Vec<Option<String>>>,
 }
 
-/// Lists of texts as numbers of one unit each, as JSON.
+/// Convert lists of texts to numbers, each list in one unit; return JSON.
 #[pyfunction]
 pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Texts, _| {
@@ -96,7 +96,7 @@ fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
         return Quantities::default();
     };
-    // What a derived value says in words after its number is no unit.
+    // A derived value may have words after its number that are no unit.
     if !unit.is_empty() && amount(&format!("1 {unit}")).is_none() {
         return Quantities::default();
     }
@@ -111,7 +111,7 @@ fn quantities_of(texts: &[Option<String>]) -> Quantities {
     }
 }
 
-/// Number and unit; no unit holds a digit or a point.
+/// Split a text into number and unit; no unit contains a digit or a point.
 fn split(text: &str) -> (&str, &str) {
     let end = text.rfind(|c: char| c.is_ascii_digit() || c == '.');
     let (number, unit) = text.split_at(end.map_or(0, |at| at + 1));
@@ -125,12 +125,12 @@ fn number_in(text: &str, unit: &str) -> Option<f64> {
         return Some(number);
     }
     let ((amount, dimension), (one, wanted)) = (amount(text)?, amount(&format!("1 {unit}"))?);
-    // Rounded, so that 0.3 written in another unit stays 0.3.
+    // Round, so that 0.3 written in another unit stays 0.3.
     let rounded = format!("{:.11e}", amount / one).parse();
     rounded.ok().filter(|_| dimension == wanted)
 }
 
-/// A quantity in the base unit of its dimension, which has a number.
+/// Return a quantity in the base unit of its dimension, and the number of that dimension.
 fn amount(text: &str) -> Option<(f64, u8)> {
     let (number, unit) = split(text);
     match unit {

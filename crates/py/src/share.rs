@@ -9,20 +9,21 @@ use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 use std::borrow::Cow;
 
-/// A piece of a message: the how manieth message, and its elements from one to before another.
+/// A piece of a message: index of the message, first element, and end of its elements.
 type PieceOf = (usize, u64, u64);
 
 /// The source of received data, as Python passes it.
 #[derive(FromPyObject)]
 enum Where<'py> {
-    /// In a message.
+    /// The data of a message.
     Message(PyReadonlyArray1<'py, u8>),
-    /// In the rank's own parts.
+    /// The rank's own parts.
     Arrays(Vec<Given<'py>>),
 }
 
-/// The places of a family along its dimension in the memory of one side: the first, indices of a run, how many runs
-/// and from run to run, how many groups of runs and from group to group.
+/// Positions of a family of elements along its dimension in the memory of one side: the first index, the
+/// length of a run, the number of runs and the distance between them, the number of groups of runs and the
+/// distance between them.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
 /// The messages of one rank in a plan, computed once.
@@ -30,15 +31,15 @@ type Places = (u64, u64, (u64, u64), (u64, u64));
 pub(crate) struct PyShare {
     packing: Packing,
     held: Vec<Vec<Comb>>,
-    /// By message the other rank's number, and what goes there.
+    /// The other rank's number and the sections of each message.
     sends: Vec<(u32, Vec<Section>)>,
     receives: Vec<(u32, Vec<Section>)>,
 }
 
 #[pymethods]
 impl PyShare {
-    /// Of a rank, which need not be one of the plan's: elements of so many bytes, and whether the first index counts
-    /// fastest in messages.
+    /// Compute the messages of a rank, which need not be one of the plan's. `element` is the size of an
+    /// element in bytes; `columns` says whether the first index varies fastest in messages.
     #[new]
     fn new(py: Python<'_>, plan: &PyPlan, rank: u32, element: u64, columns: bool) -> Self {
         let plan = &plan.0;
@@ -65,9 +66,8 @@ impl PyShare {
         })
     }
 
-    /// What the second of a pair of ranks receives from the first, as its only message, whatever else it receives:
-    /// that costs what these two have to do with one another, however many ranks there are. They need not be of the
-    /// plan.
+    /// Return the elements that one rank of a pair receives from the other as its only message. The cost
+    /// depends only on these two ranks, not on the number of ranks. They need not belong to the plan.
     #[staticmethod]
     fn between(
         py: Python<'_>,
@@ -91,24 +91,24 @@ impl PyShare {
         })
     }
 
-    /// By message the rank that it goes to, and its elements.
+    /// Return the receiving rank of each message and its number of elements.
     fn sends(&self) -> Vec<(u32, u64)> {
         sizes(&self.sends)
     }
 
-    /// By message the rank that it comes from, and its elements.
+    /// Return the sending rank of each message and its number of elements.
     fn receives(&self) -> Vec<(u32, u64)> {
         sizes(&self.receives)
     }
 
-    /// Elements of a piece, at most so many, of a message that is sent, or received.
+    /// Return the number of elements, at most `most`, of a piece of a message that is sent or received.
     fn piece(&self, sent: bool, message: usize, most: u64) -> PyResult<u64> {
         let (_, sections) = get(self.messages(sent), message)?;
         Ok(piece_size(sections, most, self.packing.order == Order::F))
     }
 
-    /// By section of a message that is sent, or received, the part of this rank, and by dimension where its elements
-    /// are.
+    /// Return, for each section of a message that is sent or received, the part of this rank and the
+    /// positions of its elements by dimension.
     fn places(&self, sent: bool, message: usize) -> PyResult<Vec<(usize, Vec<Vec<Places>>)>> {
         let (_, sections) = get(self.messages(sent), message)?;
         let side = |at: At| if sent { at.from } else { at.to };
@@ -132,8 +132,8 @@ impl PyShare {
         Ok(each.collect())
     }
 
-    /// The bytes among which the elements of a piece that is received lie, in the memory that it comes from or that it
-    /// goes to, an array of these strides: stretches with more than `gap` bytes between them.
+    /// Return the byte ranges that contain the elements of a received piece, in the source or destination
+    /// array with these strides. Ranges are separated by more than `gap` bytes.
     fn spans(
         &self,
         piece: PieceOf,
@@ -155,7 +155,7 @@ impl PyShare {
             .collect())
     }
 
-    /// Write pieces into memory, each to its array.
+    /// Write pieces into memory, each into its array.
     fn pack(
         &self,
         py: Python<'_>,

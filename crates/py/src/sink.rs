@@ -1,4 +1,4 @@
-//! A sink that listens, to try streams with.
+//! A sink that listens for streams, for tests.
 
 use crate::arrays::wrong;
 use isthmus_nic_client::protocol::Checksum;
@@ -22,8 +22,9 @@ pub(crate) struct PySink(SinkServer);
 
 #[pymethods]
 impl PySink {
-    /// Listens: an address with a port, bytes that a sender may send before they are confirmed, the
-    /// checksum and the channel of the connection, whether corrupted packets are waited for again.
+    /// Listen. Arguments: an address with a port, the number of bytes that a sender may send before they are
+    /// confirmed, checksum and channel of the connection, and whether to wait for retransmission of corrupted
+    /// packets.
     #[new]
     fn new(
         address: &str,
@@ -51,7 +52,7 @@ impl PySink {
         Ok(Self(SinkServer::listen(at, sink).map_err(wrong)?))
     }
 
-    /// Where it listens.
+    /// Return the address at which it listens.
     fn address(&self) -> PyResult<String> {
         let address = self.0.address().map_err(failed)?;
         Ok(address.to_string())
@@ -77,7 +78,7 @@ impl PySink {
     }
 }
 
-/// A sender that is being listened to.
+/// A session with a connected sender.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
 pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
 
@@ -91,17 +92,17 @@ impl PyTaking {
 
 #[pymethods]
 impl PyTaking {
-    /// The address of the sender.
+    /// Return the address of the sender.
     fn peer(&self) -> PyResult<String> {
         self.look(|taking| taking.peer().to_string())
     }
 
-    /// Bytes of data that came and were right.
+    /// Return the number of valid data bytes received.
     fn bytes(&self) -> PyResult<u64> {
         self.look(SinkSession::bytes)
     }
 
-    /// Waits for the end so long at most; whether it is over.
+    /// Wait up to `seconds` for the end; return whether the session is over.
     fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
         py.detach(|| self.look(|taking| taking.over(time)))

@@ -1,5 +1,5 @@
-//! Sessions with the stream manager's daemon, and streams: the calls of `isthmus-nic-client`, requests
-//! and answers in JSON, data as the bytes of numpy's arrays.
+//! Sessions with the stream manager's daemon, and streams. It wraps the calls of `isthmus-nic-client`:
+//! requests and answers are JSON, data are the bytes of numpy arrays.
 
 use crate::arrays::wrong;
 use isthmus_nic_client::protocol::{Carrier, Request, Spec};
@@ -102,7 +102,7 @@ pub(crate) struct PySession(Session);
 
 #[pymethods]
 impl PySession {
-    /// Makes an application.
+    /// Create an application.
     #[staticmethod]
     fn connect(
         py: Python<'_>,
@@ -120,7 +120,7 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, connect)?))
     }
 
-    /// Joins an application by its ticket.
+    /// Join an application by its ticket.
     #[staticmethod]
     fn join(
         py: Python<'_>,
@@ -135,7 +135,8 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, join)?))
     }
 
-    /// Number of the application, ticket, version of the daemon, bytes of staging and network memory.
+    /// Return the application's number, its ticket, the daemon's version, and the bytes of staging and
+    /// network memory.
     fn welcome(&self) -> (u32, String, String, u64, u64) {
         let it = self.0.welcome().clone();
         (
@@ -147,12 +148,12 @@ impl PySession {
         )
     }
 
-    /// Fail in a process that was forked from the one with the session.
+    /// Fail in a process that was forked from the one that owns the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Create a link over rings of these sizes, from this process and to it, or over a socket.
+    /// Create a link between this process and the daemon, over two rings of these sizes or over a socket.
     fn link(
         &self,
         py: Python<'_>,
@@ -178,19 +179,19 @@ impl PySession {
         })
     }
 
-    /// Gives a link up.
+    /// Release a link.
     fn unlink(&self, number: u16) -> PyResult<()> {
         self.check_process()?;
         self.0.unlink(number);
         Ok(())
     }
 
-    /// Numbers of the links of this process.
+    /// Return the numbers of the links of this process.
     fn links(&self) -> Vec<u16> {
         self.0.links()
     }
 
-    /// Asks and waits for the answer; both are JSON.
+    /// Send a request and wait for the answer; both are JSON.
     fn ask(&self, py: Python<'_>, request: &str, seconds: Option<f64>) -> PyResult<String> {
         let request: Request = from_str(request).map_err(wrong)?;
         let answer = wait_detached(py, seconds, |timeout| self.0.request(request, timeout))?;
@@ -209,14 +210,14 @@ impl PySession {
         Ok(PyPending(pending?))
     }
 
-    /// Registers streams, all or none: a list of specifications in JSON.
+    /// Register streams, all or none, from a JSON list of specifications.
     fn submit(&self, py: Python<'_>, specs: &str, seconds: Option<f64>) -> PyResult<Vec<PyStream>> {
         let specs: Vec<Spec> = from_str(specs).map_err(wrong)?;
         let streams = wait_detached(py, seconds, |timeout| self.0.submit(&specs, timeout))?;
         Ok(streams.into_iter().map(PyStream).collect())
     }
 
-    /// A stream that another process of the application has registered.
+    /// Return a stream that another process of the application has registered.
     fn adopt(
         &self,
         py: Python<'_>,
@@ -229,36 +230,36 @@ impl PySession {
         Ok(PyStream(stream))
     }
 
-    /// The next event as JSON; none if there is none in time.
+    /// Return the next event as JSON; `None` if none arrives in time.
     fn event(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<String>> {
         let event = wait_detached(py, seconds, |timeout| self.0.event(timeout))?;
         event.map(|event| crate::json(&event)).transpose()
     }
 
-    /// Numbers of requests that are answered, and events as JSON, since this was last asked.
+    /// Return the numbers of answered requests, and the events as JSON, since the last call.
     fn notices(&self) -> PyResult<(Vec<u64>, Vec<String>)> {
         let (answered, events) = self.0.notices();
         let events = events.iter().map(crate::json).collect::<PyResult<_>>()?;
         Ok((answered, events))
     }
 
-    /// The descriptor that is readable while there are notices, or the session is over.
+    /// Return the file descriptor that is readable while there are notices or after the session has ended.
     fn fileno(&self) -> i32 {
         self.0.as_fd().as_raw_fd()
     }
 
-    /// Why the session is over; none while it is not.
+    /// Return the reason why the session has ended; `None` while it is open.
     fn gone(&self) -> Option<String> {
         self.0.gone().map(|error| error.to_string())
     }
 
-    /// Ends the session.
+    /// End the session.
     fn end(&self) {
         self.0.end();
     }
 }
 
-/// A request that is under way.
+/// A request that has not been answered yet.
 #[pyclass(name = "NicPending", module = "isthmus._core", frozen)]
 pub(crate) struct PyPending(Pending);
 
@@ -280,7 +281,7 @@ impl PyPending {
     }
 }
 
-/// Number of an ADU, and its missing ranges of bytes.
+/// Number of an ADU, and the byte ranges missing in it.
 type Came = (u64, Vec<(u64, u64)>);
 
 /// A stream.
@@ -294,19 +295,18 @@ impl PyStream {
         self.0.number()
     }
 
-    /// Fail in a process that was forked from the one with the session.
+    /// Fail in a process that was forked from the one that owns the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Bytes of an ADU that go over links of this process.
+    /// Return the bytes of an ADU that use links of this process.
     fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
         self.check_process()?;
         Ok(self.0.own_bytes(adu_bytes))
     }
 
-    /// Sends an ADU, or the SUs of one of so many bytes that go over links of this process; its
-    /// number.
+    /// Send an ADU, or those SUs of an ADU of this size that use links of this process. Return its number.
     fn send(
         &self,
         py: Python<'_>,
@@ -321,7 +321,7 @@ impl PyStream {
         })
     }
 
-    /// Sends the next bytes of those that go over links of this process: whole TUs.
+    /// Send the next bytes over links of this process, in whole TUs.
     fn send_run(
         &self,
         py: Python<'_>,
@@ -332,8 +332,7 @@ impl PyStream {
         wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
-    /// Receives the next bytes of those that come over links of this process: whole TUs. By ADU what
-    /// is missing.
+    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges by ADU.
     fn recv_run(
         &self,
         py: Python<'_>,
@@ -348,8 +347,8 @@ impl PyStream {
             .collect())
     }
 
-    /// Receives an ADU, or the SUs of one of so many bytes that come over links of this process;
-    /// none at the end of the stream.
+    /// Receive an ADU, or those SUs of an ADU of this size that use links of this process; `None` at the end
+    /// of the stream.
     fn recv(
         &self,
         py: Python<'_>,
@@ -371,7 +370,7 @@ impl PyStream {
         })
     }
 
-    /// Wait until the ADUs are moved or done, or for the end. Returns the status as JSON.
+    /// Wait until the ADUs are moved or done, or for the end. Return the status as JSON.
     fn wait(
         &self,
         py: Python<'_>,
@@ -387,19 +386,19 @@ impl PyStream {
         crate::json(&status?)
     }
 
-    /// The status as JSON.
+    /// Return the status as JSON.
     fn status(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<String> {
         crate::json(&wait_detached(py, seconds, |timeout| {
             self.0.status(timeout)
         })?)
     }
 
-    /// Says how many ADUs there are.
+    /// Set the final number of ADUs.
     fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.finish(adus, timeout))
     }
 
-    /// Cancels it.
+    /// Cancel the stream.
     fn cancel(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.cancel(timeout))
     }

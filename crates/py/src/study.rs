@@ -1,22 +1,22 @@
-//! The study of what failures leave of fabrics of rings.
+//! A study of how failures affect fabrics of rings.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_kinds::sci;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-/// What [`study`] is asked.
+/// The request of [`study`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     scenarios: Vec<Given>,
-    /// Pairs of failures to draw in each fabric.
+    /// Number of pairs of failures to sample in each fabric.
     double: u64,
-    /// Of the pairs and the runs; that of the first scenario if there is none.
+    /// Seed of the pairs and the runs; by default that of the first scenario.
     seed: Option<u64>,
 }
 
-/// Fabrics, what can fail of each, and the scenario that runs that, as JSON.
+/// Return the fabrics, the possible failures of each, and the scenario that simulates them, as JSON.
 #[pyfunction]
 pub(crate) fn study(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {

@@ -1,4 +1,4 @@
-//! What a machine's networks look like.
+//! Descriptions of a machine's networks.
 
 mod deadlock;
 mod hypercube;
@@ -13,7 +13,7 @@ use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Elementary steps that walking a cube with faults from every node may take: about two seconds.
+/// Limit on elementary steps for walking a faulty cube from every node: about two seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -70,7 +70,8 @@ struct Broadcast {
 }
 
 impl Broadcast {
-    /// From the lowest working node of the network's largest part; `None` if nothing works.
+    /// Compute from the lowest working node of the network's largest component; return `None` if nothing
+    /// works.
     fn over(faults: &CubeFaults) -> Option<Self> {
         let (part, _) = distance::largest_part(faults, faults.working_nodes());
         let tree = BroadcastTree::new(faults, *part.first()?).ok()?;
@@ -82,7 +83,7 @@ impl Broadcast {
     }
 }
 
-/// The network that the I/O nodes of a placement form; of zero size if there is none.
+/// The network that the I/O nodes of a placement form; of size zero if there is none.
 struct IoNetwork {
     edges: Vec<(u32, u32)>,
     distances: Vec<u64>,
@@ -96,7 +97,8 @@ impl IoNetwork {
         broadcast: None,
     };
 
-    /// `links` are the links that work; of `nodes` those that do not pass a broadcast on are failed.
+    /// Create the network. `links` has the working links; in `nodes`, nodes that do not forward a broadcast
+    /// count as failed.
     fn new(links: &CubeFaults, nodes: &CubeFaults) -> Self {
         Self {
             edges: edges(links),
@@ -106,7 +108,7 @@ impl IoNetwork {
     }
 }
 
-/// Describes a machine's networks.
+/// Describe a machine's networks.
 #[pyfunction]
 pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| match question.kind {
@@ -115,7 +117,7 @@ pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// The working links of a cube by their ends, lower one first; empty in large cubes.
+/// Return the working links of a cube by their ends, the lower one first; empty for large cubes.
 fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     if faults.cube().node_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -123,8 +125,7 @@ fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     faults.working_links().collect()
 }
 
-/// Ordered pairs of working nodes by hops; empty where faults would have to be walked in a cube too
-/// large for it.
+/// Return the number of ordered pairs of working nodes by hops; empty if a faulty cube is too large to walk.
 fn distances(faults: &CubeFaults) -> Vec<u64> {
     let cube = faults.cube();
     if faults.is_none() {
@@ -136,7 +137,7 @@ fn distances(faults: &CubeFaults) -> Vec<u64> {
     }
 }
 
-/// The longest distance in a histogram.
+/// Return the longest distance in a histogram.
 fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }

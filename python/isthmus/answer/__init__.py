@@ -56,8 +56,9 @@ class SeriesAnswer:
     """The point compared."""
     ratios: dict[str, Ratio]
     badge: str
-    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
-    ``about the same`` (all that was compared), ``unknown``, ``collapses``."""
+    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``, ``about the
+    same`` (in all compared criteria), ``unknown``, ``collapses``.
+    """
     sentence: str
     jobs: dict[str, str] = field(default_factory=dict)
     """The badge of each job, if the badge is ``mixed``."""
@@ -204,8 +205,9 @@ _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1
 
 
 def judged_by_throughput(layout: View) -> bool:
-    """Whether the criteria are the highest accepted load and the latency at a light load. They are
-    if the load has the unit `THROUGHPUT` and the points of a series differ only in the load.
+    """Return whether the criteria are the highest accepted load and the latency at a light load.
+    They are if the load has the unit `THROUGHPUT` and the points of a series differ only in the
+    load.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
 
@@ -247,13 +249,13 @@ def ranked(layout: View) -> list[str]:
 
 
 def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
-    at = (p for p in series.points if layout.x(p) == x and _carries(layout, series, p))
+    at = (p for p in series.points if layout.x(p) == x and _carries_load(layout, series, p))
     return next(at, None)
 
 
-def _carries(layout: View, series: Series, point: PointResult) -> bool:
-    """Whether a series carries the load of a point: it is stable in the simulation or the model, or
-    it is undecided and accepts at least twice this load at another point.
+def _carries_load(layout: View, series: Series, point: PointResult) -> bool:
+    """Return whether a series carries the load of a point: it is stable in the simulation or the
+    model, or it is undecided and accepts at least twice this load at another point.
     """
     verdict = point.verdict.verdict
     if layout.of_jobs:
@@ -265,7 +267,7 @@ def _carries(layout: View, series: Series, point: PointResult) -> bool:
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
-    """Whether a series is saturated or has collapsed at x; undecided does not count."""
+    """Return whether a series is saturated or has collapsed at x; undecided does not count."""
     at = (p for p in series.points if layout.x(p) == x)
     return any(p.verdict.verdict in LOST for p in at)
 
@@ -280,7 +282,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
     counts: dict[float, int] = {}
     for point in base.points:
         x = layout.x(point)
-        if x is not None and _carries(layout, base, point):
+        if x is not None and _carries_load(layout, base, point):
             counts[x] = sum(_stable_at(layout, s, x) is not None for s in layout.series)
     if not counts:
         return None
@@ -291,7 +293,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
 
 
 def _is_load(layout: View) -> bool:
-    """Whether the x axis is the load of one of several jobs."""
+    """Return whether the x axis is the load of one of several jobs."""
     x = layout.x_axis
     return x is not None and layout.run.axes[x].key.endswith(".load")
 
@@ -350,7 +352,7 @@ def _series_answer(
     jobs: dict[str, str] = {}
     if layout.of_jobs and point and base_point:
         jobs = _jobs(ratios, point, base_point)
-        deciding = _felt(ratios)
+        deciding = _ratio_of_each_job(ratios)
         badge = _badge(saturation, deciding, lost=False)
         if len(set(jobs.values())) > 1 and badge != "unknown":
             badge = "mixed"
@@ -406,7 +408,7 @@ def _word(ratio: Ratio | None) -> str:
     return {1: "better", 0: "about the same", -1: "worse"}[ratio.better]
 
 
-def _felt(ratios: dict[str, Ratio]) -> list[Ratio | None]:
+def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
     """Return one ratio for each job: the time of its phases or messages if comparable, else its
     bandwidth. Without any such ratio, return all ratios.
     """
@@ -423,7 +425,7 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Whether a measure is comparable; a time that grows with the run is not."""
+    """Return whether a measure is comparable; a time that grows with the run is not."""
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 

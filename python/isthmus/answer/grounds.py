@@ -10,7 +10,7 @@ from isthmus.value import Value
 from isthmus.wording import estimate, interval, number
 
 SAME = 0.05
-"""Two latencies are about the same if their ratio is known to differ from 1 by at most this."""
+"""Two latencies are about the same if the interval of their ratio is within this distance of 1."""
 LOST = ("saturated", "collapsed")
 """Verdicts of loads that a machine cannot carry."""
 

@@ -129,7 +129,7 @@ def _known(cell: Cell) -> Felt:
 
 
 def _clear(cell: Cell) -> bool:
-    """Whether a job is clearly slowed down."""
+    """Return whether a job is clearly slowed down."""
     loss = _known(cell)
     return loss.piles_up or loss.mean.more
 
@@ -139,14 +139,14 @@ def _severity(cell: Cell) -> tuple[bool, float]:
     return loss.piles_up, loss.mean.value
 
 
-def _worst(cells: list[Cell]) -> Cell:
+def _worst_cell(cells: list[Cell]) -> Cell:
     """Return the cell with the largest clear slowdown; if none is clear, of all cells."""
     return max([c for c in cells if _clear(c)] or cells, key=_severity)
 
 
 def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
     """Sort key: clear slowdowns first, then by size."""
-    worst = _worst(cells)
+    worst = _worst_cell(cells)
     piles_up, value = _severity(worst)
     return not _clear(worst), not piles_up, -value
 
@@ -155,7 +155,7 @@ def _subject(job: str, loss: Felt) -> str:
     return f"the {loss.of} of {job}"
 
 
-def _longer(change: Change) -> str:
+def _longer_text(change: Change) -> str:
     """``33 ± 4% longer``, ``4.1 ± 0.3 times as long``."""
     if change.value >= TWICE:
         half = "" if change.half is None else f" ± {change.half:.1f}"
@@ -167,23 +167,24 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
     """Return a sentence on the slowdown of a job: the largest and the smallest case; `short` omits
     the trend.
     """
-    worst = _worst(cells)
+    worst = _worst_cell(cells)
     loss = _known(worst)
     head = f"beside {_and(list(worst.beside))},"
     if not _clear(worst):
-        return f"{head} {_unclear(worst.job, cells)}" + ("" if short else _tails(cells))
+        return f"{head} {_unclear_text(worst.job, cells)}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
     if loss.piles_up:
-        text = f"{head} messages of {worst.job} pile up{where}: its data take {_longer(loss.mean)}"
+        longer = _longer_text(loss.mean)
+        text = f"{head} messages of {worst.job} pile up{where}: its data take {longer}"
     else:
-        text = f"{head} {_subject(worst.job, loss)} take {_longer(loss.mean)}{where}"
+        text = f"{head} {_subject(worst.job, loss)} take {_longer_text(loss.mean)}{where}"
     text += _tail(loss)
     if not short:
         text += _trend(matrix, cells, worst)
-    return text if len(cells) < 2 else f"{text}; {_relief(matrix, cells, worst)}"
+    return text if len(cells) < 2 else f"{text}; {_remedy(matrix, cells, worst)}"
 
 
-def _unclear(job: str, cells: list[Cell]) -> str:
+def _unclear_text(job: str, cells: list[Cell]) -> str:
     """Return the text for a job without a clear slowdown."""
     changes = [_known(c).mean for c in cells]
     subject = _subject(job, _known(cells[0]))
@@ -207,7 +208,7 @@ def _no_loss(changes: list[Change]) -> str:
     return f"{word} ({_span(changes)})"
 
 
-def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
+def _remedy(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
     """Return the choice that removes most of the slowdown in all variants, or the best variant."""
     most, groups = _known(worst).mean.value, []
     for axis in choice_axes(matrix):
@@ -255,7 +256,7 @@ def _tail(loss: Felt) -> str:
     what = f"{loss.percent:g}th percentile"
     if loss.tail_of != loss.of:
         what += f" of its {loss.tail_of}"
-    return f", the {what} {_longer(loss.tail)}"
+    return f", the {what} {_longer_text(loss.tail)}"
 
 
 def _tails(cells: list[Cell]) -> str:
@@ -304,12 +305,12 @@ def _load(matrix: Interference) -> str:
     """Return the values of the numeric axes at which choices are compared: the highest."""
     texts = [
         value_words(matrix.run, axis, max(values, key=lambda v: v.number or 0.0))
-        for axis, values in _numbers(matrix).items()
+        for axis, values in _numeric_axes(matrix).items()
     ]
     return f", at {_and(texts)}" if texts else ""
 
 
-def _numbers(matrix: Interference) -> dict[int, list[AxisValue]]:
+def _numeric_axes(matrix: Interference) -> dict[int, list[AxisValue]]:
     """Return the values of each numeric axis with more than one value."""
     found = {}
     for axis in range(len(matrix.run.axes)):
@@ -323,7 +324,7 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
     """Return the slowdown of a job with one value of a choice against another, at points that are
     otherwise equal.
     """
-    cases = _matched(matrix, axis, first, other, job)
+    cases = _matched_slowdowns(matrix, axis, first, other, job)
     if not cases:
         return ""
     changes = [loss.mean for loss, _ in cases]
@@ -334,13 +335,13 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
         return ""
     if len(clear) == len(cases) and len({loss.mean.value > 1 for loss, _ in cases}) == 1:
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
-        return f"{subject} take {_longer(change)}{on_average}"
+        return f"{subject} take {_longer_text(change)}{on_average}"
     if not clear:
         says = {c.direction for c in changes}
         if "unknown" in says:
             return f"unknown for {subject} ({_span(changes)})"
         return f"{subject} take about as long ({_span(changes)})"
-    words = [f"{_longer(loss.mean)} {where}".rstrip() for loss, where in clear[:CASES]]
+    words = [f"{_longer_text(loss.mean)} {where}".rstrip() for loss, where in clear[:CASES]]
     rest = len(cases) - len(clear)
     unknown = sum(c.direction == "unknown" for c in changes)
     more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""
@@ -353,7 +354,7 @@ def _differs(loss: Felt) -> bool:
     return loss.piles_up or loss.mean.more or loss.mean.less
 
 
-def _matched(
+def _matched_slowdowns(
     matrix: Interference, axis: int, first: str, other: str, job: str
 ) -> list[tuple[Felt, str]]:
     """Return the slowdown at each pair of points that differ only in this axis and have other
@@ -361,7 +362,9 @@ def _matched(
     """
     run = matrix.run
     by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
-    highest = {i: max(v.number or 0.0 for v in values) for i, values in _numbers(matrix).items()}
+    highest = {
+        i: max(v.number or 0.0 for v in values) for i, values in _numeric_axes(matrix).items()
+    }
     for point in run.points:
         if any(point.values[i].number != most for i, most in highest.items()):
             continue

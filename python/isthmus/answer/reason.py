@@ -1,4 +1,4 @@
-"""The reason for saturation in words: the bottleneck, and for how long it is held."""
+"""The reason for saturation in words: the bottleneck, and the time for which it is held."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def reason(layout: View, series: Series, shown: PointResult | None = None) -> Re
     part = machine.part(limit.kind, ends, limit.server, every=together)
     if limit.let_through is not None:
         part = f"the {'buffers' if _is_plural(part) else 'buffer'} behind {part}"
-    return Reason(point, limit, part, _busy(limit, together))
+    return Reason(point, limit, part, _busy_text(limit, together))
 
 
 def _is_plural(part: str) -> bool:
     return re.split(" of | into | to | behind ", part)[0].endswith("s")
 
 
-def _busy(limit: Bottleneck, together: bool) -> str:
+def _busy_text(limit: Bottleneck, together: bool) -> str:
     if limit.let_through is not None:
         most = share(limit.let_through)
         carried = share(limit.busy * limit.let_through)

@@ -1,4 +1,4 @@
-"""Sentences of an answer."""
+"""The sentences of an answer about the variants of a run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def value_words(m: Measure) -> str:
 
 
 def is_varied(layout: View, series: Series) -> bool:
-    """Whether the points of a series differ in another field than the load."""
+    """Return whether the points of a series differ in a field other than the load."""
     return layout.x_axis is not None and not layout.by_load and len(series.points) > 1
 
 
@@ -120,7 +120,9 @@ def incomplete_words(layout: View, series: Series) -> str:
 
 
 def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
-    """Whether a measure is a time of the job that saturates a point, which grows with the run."""
+    """Return whether a measure is a time of the job that saturates a point, which grows with the
+    run.
+    """
     job = measure.rpartition(".")[0]
     lost = layout.of_jobs and point.verdict.verdict == "saturated"
     return lost and job == point.verdict.flow and layout.unit(measure) == "us"
@@ -292,7 +294,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
             if badge == "collapses":
                 parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
             elif badge == "mixed":
-                parts += _mixed([each for each in found[1:] if each.badge == "mixed"], names)
+                parts += _mixed_texts([each for each in found[1:] if each.badge == "mixed"], names)
             elif badge == "about the same":
                 parts.append(f"{names} {verb} about the same")
             elif badge == "unknown":
@@ -304,7 +306,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
     return f"Against {base}: {'; '.join(parts)}."
 
 
-def _mixed(found: list[SeriesAnswer], names: str) -> list[str]:
+def _mixed_texts(found: list[SeriesAnswer], names: str) -> list[str]:
     """Return texts on variants that are better for one job and worse or unknown for another,
     grouped by equal badges. If there are too many, return one text with `names`.
     """

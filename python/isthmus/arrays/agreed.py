@@ -12,7 +12,7 @@ class AgreedError(IsthmusError):
 
 
 def can_close_after(kind: type[BaseException] | None) -> bool:
-    """Whether a collective close is safe after an error of this kind.
+    """Return whether a collective close is safe after an error of this kind.
 
     All ranks raise an `AgreedError`. After any other error the remaining ranks may be anywhere, so
     the failed rank cannot wait for them.

@@ -30,7 +30,7 @@ BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
 """Elements of a block, 4 to 512 bytes."""
 DTYPE = "f4"
 THREADS_RANKS = 4
-"""Number of ranks in the plans that threads carry out."""
+"""Number of ranks in the plans that threads execute."""
 
 
 @dataclass(frozen=True)

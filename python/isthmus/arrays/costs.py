@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Orders = tuple[Literal["C", "F"], Literal["C", "F"]]
 
 THREADS = "threads"
-"""The form of a plan that threads carry out in one process; all other forms are those of MPI."""
+"""The form of a plan that threads execute in one process; all other forms are those of MPI."""
 VERSION = 2
 LONG = 1 << 20
 """Run length in bytes from which the cost of a separate copy is negligible."""
@@ -315,9 +315,11 @@ class _Costs:
 
     def spent(self, one: Work) -> tuple[float, float]:
         """Return the seconds that a rank packs, and unpacks."""
-        return self._half(one.packing, self.packed), self._half(one.unpacking, self.unpacked)
+        return self._half_seconds(one.packing, self.packed), self._half_seconds(
+            one.unpacking, self.unpacked
+        )
 
-    def _half(self, half: Half, short: list[tuple[int, float]]) -> float:
+    def _half_seconds(self, half: Half, short: list[tuple[int, float]]) -> float:
         more = sum(size * _interpolate(short, run) for run, size in half.runs.items())
         return half.kept * self.kept + half.moved * self.moved + more
 

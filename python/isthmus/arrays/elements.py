@@ -1,6 +1,6 @@
 """The rules for arrays and types of elements that callers and files give.
 
-All arrays and types enter `isthmus.arrays` and `isthmus.streams` through this module.
+All arrays and element types from callers and files pass the checks of this module.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def array_of(what: str, given: Any) -> NDArray[Any]:
 
 
 def _has_mask(given: Any, depth: int = 0) -> bool:
-    """Whether it is a masked array, or a list of some, nested so many levels deep."""
+    """Return whether it is a masked array, or a list of masked arrays nested at most `depth` levels
+    deeper.
+    """
     if isinstance(given, np.ma.MaskedArray):
         return True
     nested = depth > 0 and isinstance(given, (list, tuple))
@@ -116,7 +118,7 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
         )
     if not all(type(extent) is int and extent >= 0 for extent in shape):
         raise IsthmusError(f"{what}: shape {tuple(shape)}; extents are whole numbers, 0 or more")
-    # numpy multiplies the other extents where one is 0, too.
+    # numpy multiplies the other extents even if one extent is 0.
     if math.prod(max(extent, 1) for extent in shape) * dtype.itemsize >= BYTES_END:
         raise IsthmusError(
             f"{what}: shape {tuple(shape)} of {dtype}; an array has fewer than 2^63 bytes"

@@ -1,4 +1,4 @@
-"""The distribution from which a network interface takes an array in large blocks.
+"""The distribution from which a network interface reads an array in large blocks.
 
 Source: Steenkiste, "A High-Speed Network Interface for Distributed-Memory Systems", section 6.2.2.
 The processors of a row combine their blocks into a transfer unit (TU), one block each. The columns
@@ -69,7 +69,7 @@ def io_distribution(
     element: int,
     ranks: list[int] | None = None,
 ) -> IoDistribution:
-    """Distribute an array so that an interface can take it in large blocks.
+    """Distribute an array so that an interface can read it in large blocks.
 
     Args:
         shape: shape of the array, which is sent row by row.

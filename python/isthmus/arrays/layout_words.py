@@ -86,10 +86,10 @@ def _on_ranks(table: Table, of: Layout) -> Layout:
     found = table.get("ranks")
     if found is None:
         return of
-    return of.on_ranks(_numbers(found, len(of.ranks)))
+    return of.on_ranks(_rank_numbers(found, len(of.ranks)))
 
 
-def _numbers(found: Given, count: int) -> list[int]:
+def _rank_numbers(found: Given, count: int) -> list[int]:
     """Return `count` distinct rank numbers."""
     numbers = [each.whole(0, 2**32 - 1) for each in found.items("a list of ranks", "[0, 2]")]
     if len(numbers) != count:
@@ -104,7 +104,7 @@ def _ranks(table: Table) -> tuple[int, list[int] | None]:
     """Return the number of ranks in the field `ranks`, and their numbers if it is a list."""
     found = table.need("ranks", "4")
     if found.kind == "list":
-        numbers = _numbers(found, len(found.value))
+        numbers = _rank_numbers(found, len(found.value))
         if not numbers:
             raise found.wrong("no rank at all", "list one or more")
         return len(numbers), numbers

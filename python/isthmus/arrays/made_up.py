@@ -32,7 +32,7 @@ def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"])
     """Fill the parts of a rank with their synthetic elements."""
     for part, indices in zip(parts, layout.indices(rank), strict=True):
         view = part.T if order == "F" else part
-        for where, made in _made(layout, view, indices, order):
+        for where, made in _expected_slabs(layout, view, indices, order):
             view[where] = made
 
 
@@ -46,7 +46,7 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
     count = 0
     for part, indices in zip(parts, layout.indices(rank), strict=True):
         view = part.T if order == "F" else part
-        for where, made in _made(layout, view, indices, order):
+        for where, made in _expected_slabs(layout, view, indices, order):
             differs = view[where] != made
             if differs.any():
                 inside = np.argwhere(differs)[0]
@@ -61,7 +61,7 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
     return count
 
 
-def _made(
+def _expected_slabs(
     layout: Layout, view: Part, indices: list[NDArray[np.int64]], order: Literal["C", "F"]
 ) -> Iterator[tuple[tuple[slice, ...], Part]]:
     """Yield the expected elements of a part, slab by slab in memory order."""

@@ -89,7 +89,7 @@ class CheckedArrays:
 
     @staticmethod
     def can_check(*held: Any) -> bool:
-        """Whether all arguments are numpy arrays, so that no copy was needed."""
+        """Return whether all arguments are numpy arrays, so that no copy was needed."""
         return all(
             isinstance(part, np.ndarray)
             for given in held
@@ -98,7 +98,7 @@ class CheckedArrays:
         )
 
     def match(self, *held: Any) -> bool:
-        """Whether these are the same arrays with unchanged memory layout."""
+        """Return whether these are the same arrays with unchanged memory layout."""
         return (
             all(now is then for now, then in zip(held, self._held, strict=True))
             and all(
@@ -176,7 +176,7 @@ def _shared(one: Part, other: Part) -> bool:
 
 
 def columns(parts: Sequence[Part]) -> bool:
-    """Whether an array is stored in column-major order only."""
+    """Return whether an array is stored in column-major order only."""
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
 
 

@@ -134,7 +134,7 @@ class Plan:
                 raise IsthmusError(
                     f"{what}: {type(of_ranks).__name__}; it is a list, one item a rank"
                 )
-        given = _fit(self.from_, arrays, "arrays")
+        given = _checked_parts(self.from_, arrays, "arrays")
         flat = [part for parts in given for part in parts]
         kind = memory.one_type(flat, "arrays")
         if kind is None:
@@ -145,14 +145,14 @@ class Plan:
             made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
         else:
-            taken = _fit(self.to, out, "out")
+            taken = _checked_parts(self.to, out, "out")
             into = [part for parts in taken for part in parts]
             memory.one_type([*flat, *into], "arrays and out")
             memory.distinct(into, "out")
         read = [[memory.to_read(part) for part in parts] for parts in given]
         write = [[memory.to_write(part, "out") for part in parts] for parts in taken]
         if out is not None:
-            _set_apart(read, write)
+            _copy_overlapping(read, write)
         count = processors() if threads is None else threads
         _call(self._core.redistribute, kind.itemsize, read, write, count)
         return taken
@@ -219,7 +219,7 @@ class Plan:
         )
 
 
-def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
+def _copy_overlapping(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
     """Replace source arrays that overlap target arrays by copies."""
     places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
     flat = [read[rank][part] for rank, part in places]
@@ -229,7 +229,7 @@ def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) 
         read[rank][part] = span.copy(), strides
 
 
-def _fit(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
+def _checked_parts(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
     """Return the parts of each rank; refuse shapes that differ from the layout."""
     ranks = layout.ranks
     if len(held) != len(ranks):

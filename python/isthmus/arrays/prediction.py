@@ -22,7 +22,7 @@ from isthmus.wording import number
 MESSAGES_MAX = 100_000
 """Most messages of a round that are simulated."""
 BYTES_MAX = 1 << 26
-"""Most bytes of a round that are simulated, unless more are asked for."""
+"""Maximum number of simulated bytes of a round, unless the user sets another."""
 
 Verdict = Literal["reshuffle", "direct", "none"]
 
@@ -33,13 +33,13 @@ class Prediction:
 
     ranks: int
     move: Time
-    """The redistribution."""
+    """Time of the redistribution itself."""
     copy_s: float
     """Seconds of packing and unpacking on the rank with the most."""
     direct: Time | None
-    """All ranks send their parts to the I/O servers; None without `[io]`."""
+    """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
-    """The same after the redistribution."""
+    """Time of the same transfer after the redistribution."""
 
     @property
     def whole(self) -> Time | None:
@@ -121,10 +121,10 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
 
 
 def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message], int]:
-    """Return the messages of the plan, and the most bytes that a rank copies.
+    """Return the messages of the plan, and the largest number of bytes that a rank copies.
 
     Raises:
-        IsthmusError: there are more than can be simulated.
+        IsthmusError: there are too many messages to simulate.
 
     """
     plan, size = task.plan, task.dtype.itemsize

@@ -97,7 +97,7 @@ def _pieces(task: Description, layout: Layout, rank: int) -> Iterator[tuple[int,
     """Yield file offset and size of each contiguous piece of a rank, in bytes."""
     size = task.dtype.itemsize
     for indices in layout.indices(rank):
-        # The last dimension counts fastest in the file.
+        # The last dimension varies fastest in the file.
         along = indices if task.order == "C" else indices[::-1]
         shape = layout.shape if task.order == "C" else layout.shape[::-1]
         if any(len(each) == 0 for each in along):

@@ -27,9 +27,9 @@ class Summary:
     count: int
     """Messages between ranks."""
     sent: int
-    """Bytes between ranks."""
+    """Bytes that are moved between ranks."""
     kept: int
-    """Bytes that stay where they are."""
+    """Bytes that stay on their rank."""
     smallest: int
     """Bytes of the smallest message between ranks; 0 if there is none."""
     largest: int

@@ -43,7 +43,7 @@ class Trial:
     form: str
     """``threads``, or the form of an exchange of MPI."""
     bytes: int
-    """Of the array."""
+    """Bytes of the array."""
     checked: int
     """Number of checked elements, all correct."""
     seconds: tuple[float, ...]
@@ -63,7 +63,7 @@ class Trial:
 
 
 def launched() -> bool:
-    """Whether a launcher of MPI has started this process."""
+    """Return whether a launcher of MPI has started this process."""
     return any(name in os.environ for name in LAUNCHERS)
 
 

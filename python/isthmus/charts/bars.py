@@ -114,7 +114,9 @@ def _bar_values(
 
 
 def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
-    """Return bars with intervals; each prints its value at its end, the model's mark is above."""
+    """Return bars with intervals. Each bar prints its value at its end; the model's mark is above
+    it.
+    """
     scales = Scales(view)
     reach = [v for row in values for v in (row.get("end"), row.get("m")) if v is not None]
     x = axis(

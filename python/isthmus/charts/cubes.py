@@ -1,4 +1,4 @@
-"""Hypercubes: the PE network and the I/O network, links by how busy they are."""
+"""Hypercubes: the PE network and the I/O network, with links coloured by utilisation."""
 
 from __future__ import annotations
 

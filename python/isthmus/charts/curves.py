@@ -96,10 +96,10 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
     table = Table(columns, [cells for cells, _ in rows], [point for _, point in rows])
     panels = [each.panel for each in drawn]
     longest = max((len(series.points) for series in view.series), default=0)
-    return Chart(name, panels, keys_of(view), entries, table, _thinned(longest))
+    return Chart(name, panels, keys_of(view), entries, table, _thinned_note(longest))
 
 
-def _thinned(longest: int) -> str:
+def _thinned_note(longest: int) -> str:
     """Return the note on curves with omitted points."""
     if longest <= MOST:
         return ""
@@ -167,7 +167,7 @@ def curve_panel(view: View, plot: Curves) -> Drawn:
                 "opacity": LIT,
             },
         },
-        _points(view, plot, scales, both, {**paint, **form}),
+        _point_marks(view, plot, scales, both, {**paint, **form}),
     ]
     if any(v["verdict"] == "undecided" for v in values):
         layers.append(
@@ -178,11 +178,11 @@ def curve_panel(view: View, plot: Curves) -> Drawn:
             }
         )
     if any(v.get("over") for v in values):
-        layers.append(_beyond(plot, view, both, paint, "datum.over", "triangle-up", {}))
+        layers.append(_beyond_marks(plot, view, both, paint, "datum.over", "triangle-up", {}))
     fallen = [] if plot.stable_only else _collapsed(view)
     if fallen:
         foot = {"x": x, "y": {"value": HEIGHT - 8}}
-        layer = _beyond(plot, view, foot, paint, "true", CROSS, {"stroke": None})
+        layer = _beyond_marks(plot, view, foot, paint, "true", CROSS, {"stroke": None})
         layers.append({**layer, "data": {"values": fallen}})
         layer["transform"] = [SHOWN]
         layers[-1]["transform"] = [SHOWN]
@@ -195,7 +195,7 @@ def _line(dash: list[int] | None, width: float) -> Spec:
     return {**mark, "strokeDash": dash} if dash else mark
 
 
-def _points(view: View, plot: Curves, scales: Scales, both: Spec, marks_: Spec) -> Spec:
+def _point_marks(view: View, plot: Curves, scales: Scales, both: Spec, marks_: Spec) -> Spec:
     """Return point marks: filled if stable, else hollow; hollow marks cover the line."""
     fill = {
         "condition": {
@@ -221,7 +221,7 @@ def _points(view: View, plot: Curves, scales: Scales, both: Spec, marks_: Spec) 
     }
 
 
-def _beyond(
+def _beyond_marks(
     plot: Curves, view: View, both: Spec, paint: Spec, test: str, shape: str, more: Spec
 ) -> Spec:
     """Return marks for points whose value cannot be drawn."""
@@ -251,7 +251,7 @@ def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
     for x, y, low, high, verdict in rows:
         point = at[x]
         value, own_low, own_high = plot.pick(point)
-        shown, place = _placed(x, view.x_unit)
+        shown, place = _x_value(x, view.x_unit)
         row: Spec = {
             "variant": series.label,
             "x": shown,
@@ -276,8 +276,8 @@ def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
 
 
 @lru_cache(maxsize=16_384)
-def _placed(x: float, unit: str | None) -> tuple[float | None, str]:
-    """Return an x value as number and text; cached, as all panels need it."""
+def _x_value(x: float, unit: str | None) -> tuple[float | None, str]:
+    """Return an x value as number and text, cached because all panels need it."""
     return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 
@@ -286,10 +286,10 @@ def _collapsed(view: View) -> list[Spec]:
     return [
         {
             "variant": s.label,
-            "x": _placed(x, view.x_unit)[0],
+            "x": _x_value(x, view.x_unit)[0],
             "verdict": "collapsed: nothing arrives any more",
             "point": p.index,
-            "place": _placed(x, view.x_unit)[1],
+            "place": _x_value(x, view.x_unit)[1],
         }
         for s in view.series
         for p in s.points

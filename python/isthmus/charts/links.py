@@ -1,4 +1,4 @@
-"""Bars for each kind of link, for machines without a drawing of their own or too large for it."""
+"""Bars for each kind of link, for machines without a drawing or too large for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine with its links coloured by how busy they are, up to four variants."""
+"""The machine with its links coloured by utilisation, in up to four variants."""
 
 from __future__ import annotations
 

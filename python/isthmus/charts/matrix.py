@@ -219,7 +219,7 @@ def map_axes(view: View) -> tuple[int, int] | None:
 
 
 def has_maps(view: View) -> bool:
-    """Whether a run sweeps two numeric fields and has measures for heat maps."""
+    """Return whether a run sweeps two numeric fields and has measures for heat maps."""
     return map_axes(view) is not None and any(
         s.values(view, m) for s in view.series for m in view.asked
     )

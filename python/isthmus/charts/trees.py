@@ -1,4 +1,4 @@
-"""A fat tree: nodes in a row below the switches of each level, links by how busy they are."""
+"""A fat tree: nodes in a row below the switches of each level, links coloured by utilisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one command line. What it needs is imported when it is called, so that help is quick and
+"""The command line. Modules are imported when their command is called, so that help is fast and
 Ctrl-C is handled from the first moment.
 """
 

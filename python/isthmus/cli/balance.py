@@ -1,4 +1,4 @@
-"""``isthmus balance``: how much I/O a machine needs for an application."""
+"""``isthmus balance``: the I/O bandwidth that a machine needs for an application."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isthmus.wording import counted, number, quantity
 
 
 class _Finite(click.FloatRange):
-    """A positive number that is neither infinite nor undefined."""
+    """A positive finite number."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

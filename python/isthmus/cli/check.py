@@ -1,4 +1,4 @@
-"""``isthmus check``: read a scenario and say what it would run."""
+"""``isthmus check``: read a scenario and describe its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``isthmus compare``: what differs between two results."""
+"""``isthmus compare``: the differences between two results."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _print(found: Comparison, first: Path, second: Path) -> None:
         ("A", f"{first} – {found.first.title}"),
         ("B", f"{second} – {found.second.title}"),
         ("changed", changes or "nothing"),
-        ("compared", counted(len(found.pairs), "point") + _left_out(found)),
+        ("compared", counted(len(found.pairs), "point") + _left_out_note(found)),
     ]
     print_facts(facts)
     out = console()
@@ -110,7 +110,7 @@ def _print(found: Comparison, first: Path, second: Path) -> None:
         out.text(f"• {a.verdict.verdict} → {b.verdict.verdict}{place}")
 
 
-def _left_out(found: Comparison) -> str:
+def _left_out_note(found: Comparison) -> str:
     texts = [
         f"{counted(count, 'point')} of {name} left out"
         for name, count in zip("AB", found.unpaired, strict=True)

@@ -1,4 +1,4 @@
-"""``isthmus init``: a scenario with comments, to start from."""
+"""``isthmus init``: a scenario with comments, as a starting point."""
 
 from __future__ import annotations
 

@@ -48,14 +48,17 @@ class Output(Console):
 
     def table(self, table: Table) -> None:
         """Print a table, or a list if it is too wide."""
-        whole = [_glued(column.justify, column.no_wrap, column.cells) for column in table.columns]
+        whole = [
+            _unbreakable_cells(column.justify, column.no_wrap, column.cells)
+            for column in table.columns
+        ]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
             # On a narrow page columns of text are wrapped, columns of numbers never.
             whole_cells = column.justify == "right" or column.no_wrap
             header = _text(column.header)
             shown.add_column(
-                _in_one_piece(header) if whole_cells else header,
+                _unbreakable(header) if whole_cells else header,
                 justify=column.justify,
                 overflow="fold",
                 no_wrap=whole_cells,
@@ -112,13 +115,13 @@ def _env_width() -> int:
     return int(cols) if cols.isdecimal() and 0 < int(cols[:6]) <= 100_000 else PLAIN_WIDTH
 
 
-def _glued(justify: str, whole: bool, cells: Iterable[RenderableType]) -> list[Text]:
+def _unbreakable_cells(justify: str, whole: bool, cells: Iterable[RenderableType]) -> list[Text]:
     """Return cells as text; numbers and `whole` cells get no line breaks."""
     in_one_piece = justify == "right" or whole
-    return [_in_one_piece(_text(cell)) if in_one_piece else _text(cell) for cell in cells]
+    return [_unbreakable(_text(cell)) if in_one_piece else _text(cell) for cell in cells]
 
 
-def _in_one_piece(text: Text) -> Text:
+def _unbreakable(text: Text) -> Text:
     text = text.copy()
     text.plain = text.plain.replace(" ", GLUE)
     return text

@@ -139,7 +139,7 @@ def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
     from isthmus.cli.streams import document
 
-    daemon = _start(given)
+    daemon = _start_daemon(given)
     end = threading.Event()
     before = _set_handlers(daemon, end)
     try:
@@ -157,7 +157,7 @@ def command(as_json: bool, **given: Any) -> None:
             signal.signal(number, handler)
 
 
-def _start(given: dict[str, Any]) -> NicDaemon:
+def _start_daemon(given: dict[str, Any]) -> NicDaemon:
     import json
 
     from isthmus import _core

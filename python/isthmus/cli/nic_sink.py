@@ -108,7 +108,7 @@ def command(
             if taking is None:
                 continue
             done += 1
-            found, ends = _taken(taking)
+            found, ends = _received(taking)
             if problem := _problem(found):
                 wrong.append(problem)
             document(json.dumps(found) if as_json else _words(found))
@@ -151,7 +151,7 @@ def _problem(found: dict[str, Any]) -> str | None:
     return f"stream {stream} was cut short at byte {byte} of ADU {adu}{more}"
 
 
-def _taken(taking: NicTaking) -> tuple[dict[str, Any], bool]:
+def _received(taking: NicTaking) -> tuple[dict[str, Any], bool]:
     """Return the data of one sender so far, and whether Ctrl-C ended the wait."""
     peer, begin, interrupted = taking.peer(), time.monotonic(), False
     try:

@@ -1,4 +1,4 @@
-"""``isthmus nic top``: connections and streams of a daemon, as they go."""
+"""``isthmus nic top``: connections and streams of a daemon, live."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def command(
     try:
         with Control(endpoint, "isthmus nic top") as control:
             if once or as_json or not sys.stdout.isatty():
-                _once(control, address, seconds, as_json=as_json)
+                _print_snapshot(control, address, seconds, as_json=as_json)
             else:
-                _live(control, address, seconds)
+                _show_live(control, address, seconds)
     except KeyboardInterrupt:
         ended()
 
@@ -123,7 +123,7 @@ class _Snapshot:
         return self.rates.get(what, {}).get(str(number), [0.0, 0.0])
 
 
-def _moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
+def _bytes_moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     """Return the bytes sent and received of each connection and stream."""
     connections = {
         str(each["connection"]): list(each["moved_bytes"]) for each in overview["connections"]
@@ -142,7 +142,7 @@ def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
     if before is None:
         return _Snapshot(overview)
     nanoseconds = overview["counts"]["up_ns"] - before.overview["counts"]["up_ns"]
-    past = _moved(before.overview)
+    past = _bytes_moved(before.overview)
     rates = {
         what: {
             number: [
@@ -151,12 +151,12 @@ def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
             ]
             for number, moved in each.items()
         }
-        for what, each in _moved(overview).items()
+        for what, each in _bytes_moved(overview).items()
     }
     return _Snapshot(overview, rates)
 
 
-def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
+def _print_snapshot(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
     import json
 
     from isthmus.cli.streams import document
@@ -179,7 +179,7 @@ def _print(out: Output, look: _Snapshot, address: str) -> None:
         out.table(part.table(part.rows, _Form.PAPER))
 
 
-def _live(control: Control, address: str, seconds: float) -> None:
+def _show_live(control: Control, address: str, seconds: float) -> None:
     from rich.live import Live
 
     out = console()

@@ -1,4 +1,4 @@
-"""``isthmus papers``: papers whose experiments can be run again."""
+"""``isthmus papers``: papers whose experiments can be repeated."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _described(paper: Paper) -> str:
 
 
 def _kept_counts(paper: Paper) -> list[str]:
-    """What came out when the paper was last run and kept: a line for each role of its rows."""
+    """Return the verdict counts of the last kept run, a line for each role of the rows."""
     from isthmus.papers.readme import kept, kept_counts
 
     return kept_counts(paper.rows(), kept(paper))

@@ -25,14 +25,14 @@ def run() -> NoReturn:
     """Run the command and end the process."""
     try:
         with _interrupts_handled():
-            _settle()
+            _configure_process()
             status = _command()
     except KeyboardInterrupt:
         _interrupted()
     _end(status)
 
 
-def _settle() -> None:
+def _configure_process() -> None:
     """Configure the process for a command."""
     # SIGTERM cleans up like Ctrl-C.
     signal.signal(signal.SIGTERM, _terminated)
@@ -65,21 +65,21 @@ def _command() -> int:
     except click.exceptions.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
-        return _say(_usage(error), BAD_INPUT)
+        return _print_error(_usage_message(error), BAD_INPUT)
     except RunFailedError as error:
-        return _say(str(error), FAILED)
+        return _print_error(str(error), FAILED)
     except IsthmusError as error:
-        return _say(str(error), BAD_INPUT)
+        return _print_error(str(error), BAD_INPUT)
     except streams.OutputError as error:
         if error.broken_pipe:
             return BROKEN_PIPE
-        return _say(f"standard output cannot be written ({error})", FAILED)
+        return _print_error(f"standard output cannot be written ({error})", FAILED)
     except OSError as error:
-        return _say(_of_file(error), BAD_INPUT)
+        return _print_error(_os_error_message(error), BAD_INPUT)
     except MemoryError:
-        return _say(NO_MEMORY, FAILED)
+        return _print_error(NO_MEMORY, FAILED)
     except Exception as error:
-        return _say(_unexpected(error), FAILED)
+        return _print_error(_internal_error_message(error), FAILED)
     return status if isinstance(status, int) else DONE
 
 
@@ -101,7 +101,7 @@ def _invoke() -> object:
         return end.exit_code
 
 
-def _say(message: str, status: int) -> int:
+def _print_error(message: str, status: int) -> int:
     """Print an error in one line, if standard error is writable."""
     from isthmus.errors import one_line
     from isthmus.progress.terminal import say
@@ -110,7 +110,7 @@ def _say(message: str, status: int) -> int:
     return status
 
 
-def _usage(error: Any) -> str:
+def _usage_message(error: Any) -> str:
     """Return the message of a usage error, with a pointer to the help."""
     import click
 
@@ -124,7 +124,7 @@ def _usage(error: Any) -> str:
     return message
 
 
-def _of_file(error: OSError) -> str:
+def _os_error_message(error: OSError) -> str:
     """Return the message of an OS error, with the file name if known."""
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}"
@@ -149,7 +149,7 @@ def _interrupts_handled() -> Iterator[None]:
         raise KeyboardInterrupt from None
 
 
-def _unexpected(error: Exception) -> str:
+def _internal_error_message(error: Exception) -> str:
     """Return the message of an internal error, with its location and how to get a traceback."""
     import traceback
 
@@ -207,7 +207,7 @@ def _unraisable(hook_args: Any) -> None:
 def _interrupted() -> NoReturn:
     """Exit at once after Ctrl-C, without waiting for threads of the core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _say("interrupted", INTERRUPTED)
+    _print_error("interrupted", INTERRUPTED)
     _quit(128 + _ended_by)
 
 
@@ -218,7 +218,9 @@ def _quit(status: int) -> NoReturn:
 
 
 def _flushed() -> bool:
-    """Whether all output was flushed; otherwise Python would retry at exit and print an error."""
+    """Return whether all output was flushed; otherwise Python would retry at exit and print an
+    error.
+    """
     from isthmus.cli.streams import OutputError
 
     well = True

@@ -146,7 +146,7 @@ def _blocks(
         out.text(sentence(crossover(found)))
     else:
         out.text(NO_ANSWER.format(task.file))
-    out.text(_sure([each for _, _, one in found for each in _times(one)]))
+    out.text(_accuracy_note([each for _, _, one in found for each in _times(one)]))
     if plot is not None:
         click.echo(f"Drawn: {plot}")
 
@@ -173,7 +173,7 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
         out.text(sentence(one.sentence))
     else:
         out.text(NO_ANSWER.format(task.file))
-    out.text(_sure(_times(one)))
+    out.text(_accuracy_note(_times(one)))
 
 
 def _times(one: Prediction) -> list[Time]:
@@ -187,7 +187,7 @@ def _time(of: Time) -> str:
     return text + ("*" if of.share < 1 else "")
 
 
-def _sure(times: list[Time]) -> str:
+def _accuracy_note(times: list[Time]) -> str:
     """Return a note on the accuracy of these times."""
     part = min(of.share for of in times)
     words = "All replications came to the same."

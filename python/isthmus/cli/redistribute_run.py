@@ -89,7 +89,7 @@ def command(
     comm = _world()
     try:
         task = _read_on_all(comm, lambda: _ready(file, changes, memory))
-        with _steps(quiet=comm.rank != 0) as tell:
+        with _step_spinner(quiet=comm.rank != 0) as tell:
             known = _broadcast_rates(comm, rates, form)
             found = trial.by_ranks(comm, task, form=form, repeat=repeat, tell=tell, rates=known)
     except IsthmusError:
@@ -178,7 +178,7 @@ def _threads(
 
     task, bound = _task(file, changes, memory)
     trial.afford(task, bound, buffers=False)
-    with _steps() as tell:
+    with _step_spinner() as tell:
         count = threads or processors()
         known = _read_rates(rates, count, ["threads"])
         found = trial.by_threads(task, threads=count, repeat=repeat, tell=tell, rates=known)
@@ -214,7 +214,7 @@ def _world() -> Any:
 
 
 @contextmanager
-def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+def _step_spinner(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the current step beside a spinner, unless `quiet`."""
     from isthmus.cli.waiting import waiting
 

@@ -159,7 +159,7 @@ class On:
         sweep = Sweep(job, folder, wanted, voice().note)
         if self.dry_run:
             try:
-                return partial(_shown, sweep.script(fresh=fresh), sweep, as_json=as_json)
+                return partial(_print_job, sweep.script(fresh=fresh), sweep, as_json=as_json)
             except Stopped:
                 raise KeyboardInterrupt from None
         try:
@@ -219,7 +219,7 @@ class On:
         return ended(run, job, folder, as_json=as_json)
 
 
-def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
+def _print_job(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
     """Print the job that would be submitted; return the exit status."""
     import json
 

@@ -60,7 +60,7 @@ class OutputError(Exception):
 def settle() -> None:
     """Make standard output and error usable in any environment."""
     _fill_descriptors()
-    codecs.register_error("isthmus", _spelt)
+    codecs.register_error("isthmus", _replace_by_ascii)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     if sys.stdout is None:
@@ -140,7 +140,7 @@ class _Unwritable(io.BufferedIOBase):
         raise OutputError(OSError(self._number, os.strerror(self._number)))
 
 
-def _spelt(error: UnicodeError) -> tuple[str, int]:
+def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
     """Error handler: replace characters outside the encoding by ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error

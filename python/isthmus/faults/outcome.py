@@ -26,9 +26,10 @@ class CaseOutcome:
     """Share of the nodes that work but are disconnected."""
     throughput: Value
     """Highest accepted load in GB/s, all nodes together, over the loads at which the fabric does
-    not collapse; 0 if there is none."""
+    not collapse; 0 if it collapses at all loads.
+    """
     throughput_kept: Value
-    """Throughput over that without a failure."""
+    """Throughput divided by that without a failure."""
     saturated: bool
     """Whether it saturates without collapse; otherwise its throughput is a lower bound."""
     bound: str | None

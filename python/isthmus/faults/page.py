@@ -188,8 +188,9 @@ def rows(study: Study, by_kind: Sequence[Summary]) -> list[dict[str, Any]]:
             "nodes_worst": _percent(s.nodes_kept_worst),
             "cut_off": _percent(s.cut_off),
             "cut_off_worst": _percent(s.cut_off_worst),
-            "throughput": _sign(s.bound) + _percents(s.throughput_kept),
-            "throughput_worst": _sign(s.bound_worst) + _percent(s.throughput_kept_worst.value),
+            "throughput": _bound_sign(s.bound) + _percents(s.throughput_kept),
+            "throughput_worst": _bound_sign(s.bound_worst)
+            + _percent(s.throughput_kept_worst.value),
             "worst": s.worst,
             "latency": _ns(s.latency_added_us),
             "latency_worst": _ns(s.latency_added_us_worst),
@@ -222,7 +223,7 @@ def _percents(share: Value) -> str:
     return "–" if share.value is None else f"{estimate(*share.scaled(100))}%"
 
 
-def _sign(bound: str | None) -> str:
+def _bound_sign(bound: str | None) -> str:
     return "" if bound is None else "≥ " if bound == AT_LEAST else "≤ "
 
 

@@ -1,4 +1,4 @@
-"""The study as a picture: nodes, throughput and latency that each kind of failure leaves."""
+"""The study as a picture: remaining nodes, throughput and latency after each kind of failure."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
         return None
 
     def is_pictured(self, channel: str) -> bool:
-        """Whether the picture of the machine shows channels of this kind."""
+        """Return whether the picture of the machine shows channels of this kind."""
         del channel
         return True
 

@@ -117,5 +117,5 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
         return "no I/O network" if none else None
 
     def is_pictured(self, channel: str) -> bool:
-        """Whether the channel is a link of one of the two networks."""
+        """Return whether the channel is a link of one of the two networks."""
         return channel in ("link", "io_link")

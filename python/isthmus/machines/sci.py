@@ -87,7 +87,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Whether the channel is a link as a whole."""
+        """Return whether the channel is a link as a whole."""
         return channel == "link"
 
 

@@ -324,7 +324,7 @@ class OwnedFolder:
         self._written_now.clear()
         yield
         for path in sorted(before - self._written_now):
-            self._drop(path)
+            self._remove_obsolete(path)
         self.mark.parts[name] = key
         self.mark.save(self.path)
         self._made_parts.add((name, key))
@@ -339,18 +339,18 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Whether this process has made the part with this key."""
+        """Return whether this process has made the part with this key."""
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Whether a part is complete, has this key, and all its files are intact."""
+        """Return whether a part is complete, has this key, and all its files are intact."""
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]
         return all(self.intact(path) for path in files)
 
     def intact(self, name: str) -> bool:
-        """Whether an owned file exists with the content that isthmus wrote."""
+        """Return whether an owned file exists with the content that isthmus wrote."""
         found = self.path / name
         try:
             self._check_path(name)
@@ -458,7 +458,7 @@ class OwnedFolder:
             if not stat.S_ISREG(mode):
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
-    def _drop(self, name: str) -> None:
+    def _remove_obsolete(self, name: str) -> None:
         """Remove a file that is no longer needed; a changed file belongs to the user and stays."""
         if self.intact(name):
             self._remove(name)

@@ -24,8 +24,8 @@ LOCK = ".isthmus.lock"
 DOES_ALL, COLLECTS = "does all of this run", "collects this run"
 """Work of a process that holds a folder alone for a long time."""
 TRIES, TRY_S = 5, 0.02
-"""How often a lock is tried, and seconds between two tries; `holder_of` takes the lock for a
-moment.
+"""Number of attempts to take a lock, and seconds between two attempts; `holder_of` holds the lock
+briefly.
 """
 SUBMITTER = ".isthmus.submit.lock"
 """Lock of a process that submits a job. It is held until the scheduler answers; tasks that have
@@ -60,7 +60,7 @@ class BusyError(IsthmusError):
     """Another process works in the folder."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
-        # Processes that share the lock leave no name in it.
+        # Processes that share the lock do not write a name into it.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (
             f"{who} is working in this folder; wait until it has ended, or give another folder"

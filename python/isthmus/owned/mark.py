@@ -74,7 +74,9 @@ class Written:
     """The part that the file belongs to; see `OwnedFolder.part`."""
     size: int | None = None
     sha256: str | None = None
-    """Both None for a file that differs from run to run (``provenance.json``)."""
+    """Size and SHA-256; both are None for a file that differs from run to run
+    (``provenance.json``).
+    """
 
 
 @dataclass
@@ -83,7 +85,7 @@ class Mark:
 
     identity: Identity
     points: int = 0
-    """How many points the journal may hold; the core writes it, under known names."""
+    """Maximum number of points in the journal; the core writes them under known names."""
     searches: int = 0
     files: dict[str, Written] = field(default_factory=dict)
     """Listed files by path below the folder, with ``/``."""
@@ -97,11 +99,11 @@ class Mark:
     """
 
     def lists(self, path: str) -> bool:
-        """Whether isthmus owns the file with this path."""
+        """Return whether isthmus owns the file with this path."""
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Whether the core or Slurm may have written this path.
+        """Return whether the core or Slurm may have written this path.
 
         These are an entry of the journal, its finished parts, its lease, the file of a worker
         process, and the log of a Slurm task.
@@ -129,12 +131,12 @@ class Mark:
             self.verified_ns[path] = status.st_ctime_ns
 
     def untouched(self, path: str, status: os.stat_result) -> bool:
-        """Whether a large file has not changed since its last complete check."""
+        """Return whether a large file has not changed since its last complete check."""
         large = LARGE < status.st_size == self.files[path].size
         return large and status.st_ctime_ns == self.verified_ns.get(path)
 
     def is_lease(self, path: str) -> bool:
-        """Whether the path is a lease on an entry of the journal."""
+        """Return whether the path is a lease on an entry of the journal."""
         return self.is_entry(path) and _LEASED.fullmatch(path) is not None
 
     def folders(self) -> list[str]:
@@ -208,7 +210,7 @@ def entry_of(kind: str, at: int) -> str:
 
 
 def is_worker(name: str) -> bool:
-    """Whether a text is the name of a worker process, which the process uses in its leases."""
+    """Return whether a text is the name of a worker process, as its leases contain it."""
     from isthmus import _core
 
     return _core.is_worker(name)
@@ -229,7 +231,7 @@ def home_of(path: Path) -> Path | None:
 
 
 def is_unchanged(place: Path, written: Written) -> bool:
-    """Whether a file has the content that isthmus wrote."""
+    """Return whether a file has the content that isthmus wrote."""
     if written.sha256 is None:
         return True
     return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256

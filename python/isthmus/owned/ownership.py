@@ -68,7 +68,7 @@ def mark_or_refuse(path: Path, identity: Identity, adopt: Collection[str] = ()) 
 
 
 def _is_journal(path: Path, identity: Identity) -> bool:
-    """Whether a folder is the journal of this run."""
+    """Return whether a folder is the journal of this run."""
     from isthmus import _core
 
     run = identity.digest, identity.seed, identity.quick, identity.version

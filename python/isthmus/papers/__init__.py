@@ -1,4 +1,4 @@
-"""Papers as data: their scenarios, what they say, and whether it comes out.
+"""Papers as data: their scenarios, their claims, and whether simulations reproduce them.
 
 A paper is a folder ``papers/NAME/``:
 
@@ -11,17 +11,17 @@ A paper is a folder ``papers/NAME/``:
 
     =============  ==========================================================================
     ``id``         Name of the row; the same in the JSON output.
-    ``where``      Place in the paper, ``Fig. 4`` or ``Table 2``.
-    ``quantity``   What is claimed, in words.
-    ``conditions`` Under which conditions, in words.
+    ``where``      Position in the paper, ``Fig. 4`` or ``Table 2``.
+    ``quantity``   The claimed quantity, in words.
+    ``conditions`` The conditions of the claim, in words.
     ``expected``   A number (``3.3``), a range (``10-12.8``), or the claim itself in words.
     ``tolerance``  For a number and for `alike`: a name of ``tolerances.toml``; without such a file
                    ``3%``, an amount in the row's unit (``0.05``), or ``last digit``.
-    ``unit``       Unit of expected and measured, as people write it.
+    ``unit``       Unit of the expected and the measured value, for display.
     ``rule``       ``within``: the measured value is within the tolerance of the expected one.
                    ``inside``: the measured value is in the expected range.
                    ``holds``: the claim that ``select`` states is true.
-                   ``is``: what was measured reads as expected, word for word.
+                   ``is``: the measured value as text equals the expected text.
                    ``none``: nothing: the paper's number is of something that the scenario does
                    not have; the note says why.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
@@ -29,34 +29,34 @@ A paper is a folder ``papers/NAME/``:
     ``select``     The check, an expression in Python; see `isthmus.papers.checks`.
     ``at``         Axes that are fixed for all of the check, ``io_link=1; interarrival=0.156 ms``.
     ``under``      Another check of the same quantity, under another reading of the paper.
-    ``note``       Why, or what the other reading is: shown with the verdict.
-    ``role``       What the row is to the paper: ``prediction``, ``equation``, ``fitted``,
+    ``note``       The reason, or the other reading; shown with the verdict.
+    ``role``       Role of the row in the paper: ``prediction``, ``equation``, ``fitted``,
                    ``setting`` (compared with itself) or ``beyond`` (it has no number there).
-    ``section``    The heading of the README whose table has the row.
-    ``same_as``    The row that says the same, or from whose number this one follows.
+    ``section``    Heading of the README section whose table contains the row.
+    ``same_as``    Id of the row with the same claim, or from whose number this one follows.
     =============  ==========================================================================
 
-    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict looks at the whole
-    interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
-    else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
-    what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
-    set``. A row of the rule ``none`` is ``not comparable`` and not counted. A table may do without
-    the last three columns: all its rows are predictions then.
+    ``expected``, ``set``, ``at``, ``under`` and ``note`` may be empty. A verdict considers the
+    whole interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it
+    does, else ``undecided``. It is ``differs by reading`` if the value of ``select`` does not meet
+    the rule and the value of ``under`` does. A fitted row that meets its rule is called ``fitted``,
+    a setting ``as set``. A row of the rule ``none`` is ``not comparable`` and not counted. The last
+    three columns may be missing from a table; then all its rows are predictions.
 
 ``checks.py``
     Functions that checks call (`isthmus.papers.checks`); run with the paper.
 
 ``verdicts.json``
-    What the last full run gave, kept; the README's tables are written from it
+    The results of the last kept full run, from which the README's tables are written
     (`isthmus.papers.readme`).
 
 ``tolerances.toml``
     Classes of tolerance, each with its reason; see `isthmus.papers.tolerance`.
 
 ``figures.toml``
-    How the figures are drawn; see `isthmus.papers.figures`.
+    Definitions of the figures; see `isthmus.papers.figures`.
 
-Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run takes what is there.
+Results are kept in ``OUT/NAME/SCENARIO-DIGEST/``, so that a second run reuses them.
 """
 
 from isthmus.papers.folder import Paper, Row, find, papers, some_papers

@@ -1,4 +1,4 @@
-"""Numbers, ranges and conditions as cells of tables have them."""
+"""Parsing of numbers, ranges and conditions in cells of tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 
 
 def number(text: str) -> float | None:
-    """A number with or without a sign; `None` if the text is none, or too large for one."""
+    """Parse a number with an optional sign; return `None` if it is invalid or too large."""
     found = re.fullmatch(rf"\s*([+\-−]?)({_NUMBER})\s*", text, re.ASCII)
     if found is None or (amount := float(found[2])) == float("inf"):
         return None
@@ -21,9 +21,9 @@ def number(text: str) -> float | None:
 
 
 def number_range(text: str) -> tuple[float, float] | None:
-    """The ends of ``10-12.8``, ``-3 - -1`` or ``1e-3–2e-3``; both are the same for one number.
+    """Parse the ends of ``10-12.8``, ``-3 - -1`` or ``1e-3–2e-3``; a single number is both ends.
 
-    `None` if the text is no range, or its first end is above its second.
+    Return `None` if the text is no range, or its first end is above its second.
     """
     signed = rf"[+\-−]?{_NUMBER}"
     found = re.fullmatch(rf"\s*({signed})(?:\s*[-–]\s*({signed}))?\s*", text, re.ASCII)
@@ -39,7 +39,7 @@ def settings(text: str) -> tuple[str, ...]:
     """Split ``key=value; key=value``.
 
     Raises:
-        IsthmusError: it reads otherwise.
+        IsthmusError: the text has another form.
 
     """
     return tuple(overrides(tuple(word.strip() for word in text.split(";") if word.strip())))
@@ -49,7 +49,7 @@ def conditions(text: str) -> Conditions:
     """Read ``key=value; key=value``.
 
     Raises:
-        IsthmusError: it reads otherwise, or gives a key twice.
+        IsthmusError: the text has another form, or gives a key twice.
 
     """
     found: Conditions = {}

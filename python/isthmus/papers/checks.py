@@ -1,8 +1,8 @@
-"""Checks of a paper: the expressions of its rows, and the functions that these call.
+"""Checks of a paper: the expressions of its rows, and the functions that they call.
 
-The cells `select` and `under` of ``expected.csv`` are expressions of Python. In them `r` is the
+The cells `select` and `under` of ``expected.csv`` are Python expressions. In them `r` is the
 `isthmus.papers.row_results.RowResults` of the row, and the functions of the paper's ``checks.py``
-have their names::
+are available by name::
 
     r.mean("read.response", io_node=2) / r.mean("read.response", io_node=1)
     reads_alike(r, 2, 3, 4)
@@ -28,7 +28,7 @@ from isthmus.papers.row_results import READS, NotSimulatedError, RowResults, no_
 
 @dataclass(frozen=True)
 class Checks:
-    """The checks of a paper; its ``checks.py`` may be absent, and is run when first needed."""
+    """The checks of a paper. ``checks.py`` may be missing; it is executed on first use."""
 
     path: Path
 
@@ -39,17 +39,17 @@ class Checks:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """What ``checks.py`` defines."""
+        """The names that ``checks.py`` defines, with their values."""
         found: dict[str, Any] = {}
         with self._errors():
             exec(compile(self.text, str(self.path), "exec"), found)
         return found
 
     def read(self, expression: str) -> CodeType:
-        """Read an expression and check its names, without a result.
+        """Compile an expression and check its names, without evaluating it.
 
         Raises:
-            IsthmusError: it is no Python, or names what does not exist.
+            IsthmusError: it is not valid Python, or uses an undefined name.
 
         """
         names = self.names
@@ -71,7 +71,7 @@ class Checks:
         """Return the value of an expression.
 
         Raises:
-            IsthmusError: it has none.
+            IsthmusError: its evaluation fails.
             NotSimulatedError: it needs a simulation that `results` do not have.
 
         """

@@ -1,7 +1,7 @@
-"""What intervals tell: true, false, or (`None`) nothing yet.
+"""Claims about intervals: true, false, or undecided (`None`).
 
-A comparison is true where it holds for all numbers within the intervals of both sides, false where
-it holds for none. That a number is not known well never makes anything true.
+A comparison is true if it holds for all numbers within the intervals of both sides, and false if it
+holds for none. A wide interval never makes a comparison true.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from isthmus.value import Value
 
 Truth = bool | None
 DIGITS = range(3, 7)
-"""How many digits values that are compared are shown with, at least and at most."""
+"""Smallest and largest number of digits shown for compared values."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim holds, `None` if that is undecided, and the numbers that say so."""
+    """Whether a claim holds (`None` if undecided), and the numbers that decide it."""
 
     holds: Truth
     text: str
@@ -31,16 +31,16 @@ class Claim:
 
 
 def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Operand) -> Claim:
-    """The claim that a test holds of each of some values and the next one.
+    """Claim that a test holds for each value and the next one.
 
     Raises:
-        IsthmusError: one of them is no number.
+        IsthmusError: a value is not a number.
 
     """
     values = [numeric(each) for each in given]
     texts: list[str] = []
     for digits in DIGITS:
-        # So many that values that differ do not look alike.
+        # Use enough digits that different values look different.
         texts = [value.told(digits) for value in values]  # codespell:ignore told
         pairs = zip(pairwise(values), pairwise(texts), strict=True)
         if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
@@ -49,7 +49,7 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
 
 
 def all_of(parts: Iterable[Truth]) -> Truth:
-    """False if any part is, else `None` if any is."""
+    """Return False if any part is False, else None if any part is None, else True."""
     found = list(parts)
     if False in found:
         return False
@@ -57,7 +57,7 @@ def all_of(parts: Iterable[Truth]) -> Truth:
 
 
 def greater(a: Value, b: Value) -> Truth:
-    """Whether `a` is more than `b`."""
+    """Return whether `a` is greater than `b`."""
     if a.value is None or b.value is None:
         return None
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -67,10 +67,11 @@ def greater(a: Value, b: Value) -> Truth:
 
 
 def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
-    """Whether two values differ by no more than the tolerance, of the larger one if it is a share.
+    """Return whether two values differ by no more than the tolerance. A relative tolerance refers
+    to the larger value.
 
-    What exceeds the tolerance grows as the two move apart, so that it is largest at two of the
-    ends, and smallest where they are nearest to each other.
+    The excess over the tolerance grows with the distance of the two values. So it is largest at two
+    of the ends, and smallest where the intervals are nearest to each other.
     """
     if a.value is None or b.value is None:
         return None
@@ -89,7 +90,7 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
 
 
 def within(a: Value, low: float, high: float) -> Truth:
-    """Whether a value lies in a range."""
+    """Return whether a value lies in a range."""
     if a.value is None:
         return None
     a_low, a_high = a.ends

@@ -1,4 +1,4 @@
-"""How many rows of a paper come out, by what they are to it: predictions first."""
+"""Counts of a paper's verdicts by role of the rows, predictions first."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ NAMES = {
     "setting": ("setting", "settings"),
     "beyond": ("row beyond the paper", "rows beyond the paper"),
 }
-"""Roles, as people name one row and several."""
+"""Names of the roles for one row and for several."""
 
 
 def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
-    """A line for each role: ``28 predictions: 12 reproduced, 9 not reproduced, 7 undecided``.
+    """Return a line for each role: ``28 predictions: 12 reproduced, 9 not reproduced, 7
+    undecided``.
 
-    Rows that repeat another one are in a line of their own and nowhere else, and so are those that
-    compare nothing. Rows that are met by construction are called fitted or as set, never
+    Rows that repeat another row are counted only in a line of their own, and so are rows without a
+    comparison. Rows that meet their rule by construction are called fitted or as set, never
     reproduced.
     """
     given = list(rows)

@@ -47,11 +47,11 @@ if TYPE_CHECKING:
     from isthmus.charts import Chart
 
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
-"""How the analytic bound is drawn."""
+"""Line style of the analytic bound."""
 LIVE_ENDS = "least to most"
-"""What the ends of an interval are where something was measured live."""
+"""Meaning of the ends of an interval for live measurements."""
 LIVE = f"live: median of turns, {LIVE_ENDS}"
-"""What a mark means there."""
+"""Meaning of a mark for live measurements."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ class Figure:
     scenario: str
     panels: tuple[Panel, ...] = ()
     plot: str | None = None
-    """A plot of reports, in place of panels."""
+    """Name of a plot of reports, in place of panels."""
     live: Path | None = None
-    """Where what was measured live is."""
+    """File with the live measurements."""
 
     @property
     def has_live(self) -> bool:
-        """Whether a panel shows what was measured live."""
+        """Whether a panel shows live measurements."""
         return any(panel.live for panel in self.panels)
 
     def __post_init__(self) -> None:
@@ -91,10 +91,10 @@ class Figure:
 
 
 def figures(paper: Paper) -> list[Figure]:
-    """The figures of a paper; none if it has no ``figures.toml``.
+    """Return the figures of a paper; none if it has no ``figures.toml``.
 
     Raises:
-        IsthmusError: the file makes no sense.
+        IsthmusError: the file is invalid.
 
     """
     path = paper.folder / "figures.toml"
@@ -115,7 +115,7 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
     """Draw a figure from the result of its scenario.
 
     Raises:
-        IsthmusError: a condition of a panel fits no point.
+        IsthmusError: a condition of a panel matches no point.
 
     """
     from isthmus import plots
@@ -145,10 +145,10 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
 
 
 def chart_of(figure: Figure, run: RunResult) -> Chart:
-    """A figure as the page draws it.
+    """Return a figure as a chart of the page.
 
     Raises:
-        IsthmusError: a condition of a panel fits no point.
+        IsthmusError: a condition of a panel matches no point.
 
     """
     from isthmus import charts
@@ -171,7 +171,7 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """The run with the model's values only of measures of which a panel shows the model."""
+    """Return a view with the model's values only for measures whose panel shows the model."""
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:
@@ -185,7 +185,7 @@ def _modelled(figure: Figure, run: RunResult) -> View:
 
 
 def _curves(panel: Panel, layout: View) -> Curves:
-    """What a panel shows, on the page and on paper."""
+    """Return the curves of a panel, for the page and for paper."""
     unit = layout.unit(panel.measure)
     is_rate = unit != "us"
     log = False if is_rate and panel.log is None else panel.log
@@ -214,7 +214,7 @@ def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
 
 
 def _measured(layout: View, run: RunResult) -> View:
-    """The same series, which keep their colours, with what was measured of them."""
+    """Return the same series, in the same colours, with their live measurements."""
     shown = {point.index: point for point in run.points}
 
     def of(points: list[PointResult]) -> list[PointResult]:

@@ -1,4 +1,4 @@
-"""The folders of papers: found, listed, read."""
+"""The folders of papers: search, list and read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ENVIRONMENT = "ISTHMUS_PAPERS"
 
 
 ROLES = ("prediction", "equation", "fitted", "setting", "beyond")
-"""What a row is to its paper; predictions come first wherever rows are counted."""
+"""Roles of rows in their paper; predictions come first wherever rows are counted."""
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,25 @@ class Row:
     under: str
     note: str
     role: str = ROLES[0]
-    """What the row is to the paper; one of `ROLES`."""
+    """Role of the row in its paper; one of `ROLES`."""
     section: str = ""
-    """Heading of the README whose table has the row."""
+    """Heading of the README section whose table contains the row."""
     same_as: str = ""
-    """The row that says the same, or the number from which this one follows."""
+    """Id of the row with the same claim, or of the number from which this claim follows."""
     reason: str = field(default="", compare=False)
-    """Why the tolerance is what it is, if it is one of the paper's classes."""
+    """Reason for the tolerance, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
     """Line in the file, for messages."""
 
 
 COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
 OPTIONAL = ("role", "section", "same_as")
-"""Columns that a table may do without."""
+"""Columns that a table may omit."""
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A folder with scenarios and what they should give."""
+    """A folder with scenarios and their expected results."""
 
     folder: Path
     title: str
@@ -71,41 +71,41 @@ class Paper:
 
     @property
     def name(self) -> str:
-        """Name on the command line: the folder's."""
+        """Name on the command line, which is the folder's name."""
         return self.folder.name
 
     @property
     def table(self) -> Path:
-        """The file of claims."""
+        """File of claims."""
         return self.folder / "expected.csv"
 
     @property
     def readme(self) -> Path:
-        """The page about the paper, whose tables are generated; it may be absent."""
+        """Page about the paper, whose tables are generated; it may be missing."""
         return self.folder / "README.md"
 
     @property
     def kept(self) -> Path:
-        """The verdicts of the last full run that was kept; it may be absent."""
+        """Verdicts of the last full run that was kept; the file may be missing."""
         return self.folder / "verdicts.json"
 
     @cached_property
     def checks(self) -> Checks:
-        """The checks of its rows, with the functions of ``checks.py``, which may be absent."""
+        """Checks of its rows, with the functions of ``checks.py``, which may be missing."""
         return Checks(self.folder / "checks.py")
 
     def scenario(self, name: str) -> Path:
-        """Path of a scenario."""
+        """Return the path of a scenario."""
         return self.folder / "scenarios" / f"{name}.toml"
 
     def rows(self) -> list[Row]:
         """Read the claims.
 
         Raises:
-            IsthmusError: a column or a scenario is missing, or an id comes twice.
+            IsthmusError: a column or a scenario is missing, or two rows have the same id.
 
         """
-        # One row of the file may span lines; DictReader counts them.
+        # A row of the file may span several lines; DictReader counts the lines.
         reader = csv.DictReader(io.StringIO(read_text(self.table), newline=""))
         try:
             return self._rows(reader)
@@ -155,8 +155,8 @@ class Paper:
 
 
 def homes() -> Iterator[Path]:
-    """Folders in which papers may be: named by the environment, else here and above, else those
-    that came with the package.
+    """Yield folders that may contain papers: the one that the environment names; else the current
+    folder, its parents and the package's own folder.
     """
     if named := os.environ.get(ENVIRONMENT):
         yield Path(named)
@@ -168,7 +168,7 @@ def homes() -> Iterator[Path]:
 
 
 def papers() -> list[Paper]:
-    """All papers of the first folder that has any."""
+    """Return all papers of the first folder that has any."""
     for home in homes():
         found = sorted(home.glob("*/paper.toml"))
         if found:
@@ -177,10 +177,10 @@ def papers() -> list[Paper]:
 
 
 def some_papers() -> list[Paper]:
-    """All papers, of which there must be any.
+    """Return all papers.
 
     Raises:
-        IsthmusError: there is none.
+        IsthmusError: there are none.
 
     """
     if known := papers():
@@ -192,10 +192,10 @@ def some_papers() -> list[Paper]:
 
 
 def find(name: str) -> Paper:
-    """The paper of this name, or in the folder of this path.
+    """Return the paper with this name, or in the folder with this path.
 
     Raises:
-        IsthmusError: there is none.
+        IsthmusError: there is no such paper.
 
     """
     if (Path(name) / "paper.toml").is_file():
@@ -203,7 +203,7 @@ def find(name: str) -> Paper:
     known = some_papers()
     for paper in known:
         if paper.name == name:
-            # Its checks are run, but not those that another user left in a folder above.
+            # Its checks are executed, but never those of another user's paper in a parent folder.
             chosen = os.environ.get(ENVIRONMENT) or paper.folder.parent == PAPERS
             trusted = (0, os.geteuid(), Path.cwd().stat().st_uid)
             if not chosen and paper.folder.parent.lstat().st_uid not in trusted:

@@ -1,9 +1,10 @@
-"""What was measured on a real machine, beside what a paper's scenarios simulate.
+"""Live measurements on a real machine, shown beside the simulations of a paper.
 
-``live.json`` of a paper is a file of `isthmus.live`, which ``isthmus nic measure`` writes.
+``live.json`` of a paper has the file format of `isthmus.live`, which ``isthmus nic measure``
+writes.
 
-A panel of ``figures.toml`` with ``live = true`` shows the points that were measured:
-the median of the turns, with the least and the most of them.
+A panel of ``figures.toml`` with ``live = true`` shows the measured points: the median of the
+repetitions, with their minimum and maximum.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def live(run: RunResult, file: Path) -> RunResult:
-    """The run with those of its points alone that were measured live, and what was measured.
+    """Return the run with only its measured points, and with the measured values.
 
     Raises:
-        IsthmusError: the file is not there, is not of this form, or names no point of the run.
+        IsthmusError: the file does not exist, has another format, or names no point of the run.
 
     """
     record = _record(file, run.name)

@@ -1,7 +1,7 @@
-"""What a scenario says without a simulation.
+"""Results of a scenario without a simulation.
 
-Its settings, and the queueing model of section 6 of the hypercube paper under readings that have a
-name.
+They are its settings, and the queueing model of section 6 of the hypercube paper under its named
+readings.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from isthmus.scenario import Scenario
 
 @dataclass(frozen=True)
 class Model:
-    """The model at the points of a scenario; evaluated when first asked for."""
+    """The model at the points of a scenario, evaluated on first use."""
 
     scenario: Scenario
 
     @cached_property
     def run(self) -> RunResult:
-        """The points of the scenario with the model's values alone."""
+        """The points of the scenario with only the model's values."""
         return self.scenario.analyze().run
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
-        """What the core says of each point, in the order of the scenario."""
+        """The core's values for each point, in the order of the scenario."""
         from isthmus import _core
 
         text, file = self.scenario.text, self.scenario.file
@@ -38,10 +38,10 @@ class Model:
         return answer
 
     def reading(self, point: int, name: str) -> dict[str, Any]:
-        """What a reading of section 6 of the hypercube paper gives at a point.
+        """Return the values of a reading of section 6 of the hypercube paper at a point.
 
         Raises:
-            IsthmusError: no such reading, or the model does not cover the point.
+            IsthmusError: there is no such reading, or the model does not cover the point.
 
         """
         readings = self.points[point]["readings"]
@@ -55,10 +55,10 @@ class Model:
         return found
 
     def setting(self, key: str, unit: str) -> float | str:
-        """A number that the scenario states, in this unit; ``not stated`` if it does not.
+        """Return a number from the scenario in this unit, or ``not stated`` if it is missing.
 
         Raises:
-            IsthmusError: it states the number in another unit, or no number.
+            IsthmusError: the scenario has the value in another unit, or it is not a number.
 
         """
         found: Any = parse_toml(self.scenario.check()["canonical"], self.scenario.file)

@@ -1,4 +1,4 @@
-"""What is left of a paper's run: its figures, and one page with them and the verdicts."""
+"""Output of a paper's run: its figures, and one page with them and the verdicts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def write_page(
     tell: Tell = untold,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Write ``index.html`` with the figures of the scenarios that were run and all verdicts; the
-    figures as files (``png``, ``svg``) only where asked for. What is there is not made again.
+    """Write ``index.html`` with the figures of the simulated scenarios and all verdicts. Write the
+    figures as files only in the requested formats (``png``, ``svg``). Existing output is reused.
     """
     drawn = [figure for figure in figures(paper) if figure.scenario in runs]
     parts = [repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes])]
@@ -88,7 +88,7 @@ def _cells(outcome: Outcome) -> dict[str, Any]:
 
 
 def unit_shown(row: Row) -> str:
-    """The unit after a row's numbers, as people read it; none where there is more than a number."""
+    """Return the unit for display after a row's numbers; empty if the cell is not only a number."""
     if row.rule in ("holds", "is"):
         return ""
     return {"us": "µs", "ratio": ""}.get(row.unit, row.unit)

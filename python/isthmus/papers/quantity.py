@@ -1,9 +1,9 @@
-"""Arithmetic of values with intervals: the one place where claims get their intervals.
+"""Arithmetic of values with intervals, the only source of the intervals of claims.
 
-Two measures of the same replications are compared in pairs by the core. Else the interval of a
-result holds every number that the operation gives for numbers within the intervals of its parts:
-nothing is assumed of how these vary together, so that it is too wide rather than too narrow. Where
-a part has no interval it is exact.
+The core compares two measures of the same replications in pairs. In all other cases the interval of
+a result contains every result for numbers within the intervals of its operands. No assumption is
+made on how these vary together, so the interval is too wide rather than too narrow. An operand
+without an interval is exact.
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ from isthmus.errors import IsthmusError
 from isthmus.value import Value, compare
 
 PAIRED = {add: "sum", sub: "difference", truediv: "ratio"}
-"""Operations that the core knows, by its names."""
+"""The core's names of its operations."""
 
 
 class Quantity(Value):
-    """A value that is added, subtracted, multiplied and divided like a number."""
+    """A value that supports addition, subtraction, multiplication and division like a number."""
 
     def __add__(self, other: Operand) -> Quantity:
-        return _joined(add, self, other)
+        return _combined(add, self, other)
 
     def __radd__(self, other: Operand) -> Quantity:
-        return _joined(add, other, self)
+        return _combined(add, other, self)
 
     def __sub__(self, other: Operand) -> Quantity:
-        return _joined(sub, self, other)
+        return _combined(sub, self, other)
 
     def __rsub__(self, other: Operand) -> Quantity:
-        return _joined(sub, other, self)
+        return _combined(sub, other, self)
 
     def __mul__(self, other: Operand) -> Quantity:
-        return _joined(mul, self, other)
+        return _combined(mul, self, other)
 
     def __rmul__(self, other: Operand) -> Quantity:
-        return _joined(mul, other, self)
+        return _combined(mul, other, self)
 
     def __truediv__(self, other: Operand) -> Quantity:
-        return _joined(truediv, self, other)
+        return _combined(truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Quantity:
-        return _joined(truediv, other, self)
+        return _combined(truediv, other, self)
 
     def __neg__(self) -> Quantity:
         return 0 - self
 
     def above(self, other: Operand) -> Quantity:
-        """How many percent more this is than `other`."""
+        """Return by how many percent this exceeds `other`."""
         return _paired("percent_more", self, numeric(other)) or 100 * (self / other) - 100
 
     def below(self, other: Operand) -> Quantity:
-        """How many percent less this is than `other`."""
+        """Return by how many percent this is below `other`."""
         return _paired("percent_less", self, numeric(other)) or -(100 * (self / other) - 100)
 
 
@@ -63,10 +63,10 @@ Operand = Value | float
 
 
 def quantity(given: object) -> Quantity:
-    """A number, words or nothing as a quantity.
+    """Convert a number, words or None to a quantity.
 
     Raises:
-        IsthmusError: it is something else.
+        IsthmusError: it is of another type.
 
     """
     match given:
@@ -84,10 +84,10 @@ def quantity(given: object) -> Quantity:
 
 
 def numeric(given: object) -> Quantity:
-    """The same of what must not be words.
+    """Convert a number or None to a quantity.
 
     Raises:
-        IsthmusError: it is words, or something else.
+        IsthmusError: it is words, or of another type.
 
     """
     found = quantity(given)
@@ -97,7 +97,7 @@ def numeric(given: object) -> Quantity:
 
 
 def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
-    """The result by the core, if both are measured in the same replications."""
+    """Return the core's result if both are measured in the same replications, else None."""
     if not len(a.each) == len(b.each) > 1:
         return None
     found = quantity(compare(operation, [a, b]))
@@ -107,10 +107,12 @@ def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
     return replace(found, low=low, high=math.inf if found.high is None else found.high)
 
 
-def _joined(
+def _combined(
     operation: Callable[[float, float], float], first: Operand, second: Operand
 ) -> Quantity:
-    """``first operation second``; no value where there is none, as over zero."""
+    """Return ``first operation second``, without a value if it is undefined, as for a division by
+    zero.
+    """
     a, b = numeric(first), numeric(second)
     if operation in PAIRED and (found := _paired(PAIRED[operation], a, b)):
         return found
@@ -121,7 +123,7 @@ def _joined(
         return Quantity(middle if math.isfinite(middle) else None)
     low, high = -math.inf, math.inf
     if not (operation is truediv and b.ends[0] <= 0 <= b.ends[1]):
-        # An operation rises or falls with each part: its extremes lie at the ends.
+        # Operations are monotonic in each operand, so their extremes are at the ends.
         corners = [operation(x, y) for x in a.ends for y in b.ends]
         if not any(math.isnan(each) for each in corners):
             low, high = min(corners), max(corners)

@@ -1,13 +1,13 @@
-"""The generated parts of a paper's README: counts and tables of the verdicts that were kept.
+"""The generated parts of a paper's README: counts and tables of the kept verdicts.
 
-A full run is kept with ``isthmus papers run NAME --keep``: its verdicts as ``verdicts.json`` in the
-paper's folder. The README has two kinds of marks; what stands between them and the next
-``<!-- end -->`` is written by ``isthmus papers readme``:
+``isthmus papers run NAME --keep`` keeps a full run: it stores the verdicts as ``verdicts.json`` in
+the paper's folder. The README has two kinds of marks. ``isthmus papers readme`` writes the text
+between each mark and the next ``<!-- end -->``:
 
 ``<!-- counts -->``
-    How many rows come out, by their roles.
+    Counts of verdicts by the roles of the rows.
 ``<!-- claims -->``
-    A table of the rows whose `section` is the heading above.
+    Table of the rows whose `section` is the heading above.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from isthmus.papers.verdict import Outcome, with_unit
 
 END = "<!-- end -->"
 Kept = dict[str, Any]
-"""A row of ``verdicts.json``: that of ``isthmus papers run --json``, and what it was judged by."""
+"""A row of ``verdicts.json``: the row of ``isthmus papers run --json``, and the digest of its
+inputs.
+"""
 
 
 def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
     """Keep the verdicts of a full run in the paper's folder.
 
     Raises:
-        IsthmusError: the folder cannot be written to.
+        IsthmusError: the folder is not writable.
 
     """
     listed = [{**o.as_json(), "judged_by": judged_by(paper, o.row)} for o in outcomes]
@@ -43,10 +45,10 @@ def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
 
 
 def keep_figures(paper: Paper, out: Path) -> None:
-    """Take those figures that a run has drawn as PNG and the README shows into the paper's folder.
+    """Copy the PNG figures that the README shows from a run into the paper's folder.
 
     Raises:
-        IsthmusError: the folder cannot be written to.
+        IsthmusError: the folder is not writable.
 
     """
     text = read_text(paper.readme)
@@ -56,10 +58,10 @@ def keep_figures(paper: Paper, out: Path) -> None:
 
 
 def kept(paper: Paper) -> dict[str, Kept]:
-    """The rows of the last run that was kept, by id; none if none was.
+    """Return the rows of the last kept run, by id; empty if no run was kept.
 
     Raises:
-        IsthmusError: the file makes no sense.
+        IsthmusError: the file is invalid.
 
     """
     if not paper.kept.is_file():
@@ -71,7 +73,7 @@ def kept(paper: Paper) -> dict[str, Kept]:
 
 
 def judged_by(paper: Paper, row: Row) -> str:
-    """A digest of all that a row's verdict follows from, but for the program."""
+    """Return a digest of all inputs of a row's verdict except the program."""
     scenario = read_text(paper.scenario(row.scenario)) if row.scenario else ""
     cells = (row.expected, row.tolerance, row.rule, row.set, row.select, row.at, row.under)
     text = json.dumps([*cells, row.role, row.same_as, row.unit, scenario, paper.checks.text])
@@ -79,11 +81,11 @@ def judged_by(paper: Paper, row: Row) -> str:
 
 
 def written(paper: Paper) -> str:
-    """The README as it should be.
+    """Return the README with its generated parts up to date.
 
     Raises:
-        IsthmusError: a row or its scenario is not what was judged, a row is in no table, or a mark
-            is wrong.
+        IsthmusError: a row or its scenario has changed since its verdict, a row is in no table, or
+            a mark is wrong.
 
     """
     rows, found = paper.rows(), kept(paper)
@@ -107,7 +109,7 @@ def written(paper: Paper) -> str:
 
 
 def write(paper: Paper) -> bool:
-    """Write the generated parts of the README; return whether that changed it.
+    """Write the generated parts of the README; return whether the file changed.
 
     Raises:
         IsthmusError: see `written`.
@@ -121,10 +123,10 @@ def write(paper: Paper) -> bool:
 
 
 def check(paper: Paper) -> None:
-    """Check that the README is as it should be.
+    """Check that the README is up to date.
 
     Raises:
-        IsthmusError: it is not; see also `written`.
+        IsthmusError: it is out of date; see also `written`.
 
     """
     if written(paper) != read_text(paper.readme):
@@ -158,7 +160,7 @@ def _lines(paper: Paper, rows: list[Row], found: dict[str, Kept], shown: set[str
 
 
 def kept_counts(rows: list[Row], found: dict[str, Kept]) -> list[str]:
-    """How many rows came out in the run that was kept, a line for each role."""
+    """Return the counts of verdicts in the kept run, a line for each role."""
     return counted((row, str(found[row.id]["verdict"])) for row in rows if row.id in found)
 
 

@@ -1,4 +1,4 @@
-"""The results of a row's scenario, as checks read them."""
+"""The results of a row's scenario, as used in checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isthmus.value import Value
 
 
 class NotSimulatedError(Exception):
-    """A check asks for what only a simulation gives, and its scenario was not simulated yet."""
+    """A check needs a simulation, and its scenario has not been simulated yet."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RowResults:
     ``r.mean("read.network", io_link=1)``. Keys may be shortened to their last words (``io_link``
     for ``machine.lanes.io_link``).
 
-    What a simulation gives has an interval; a `Quantity` without bounds claims nothing.
+    A simulated value has an interval. A side without a bound supports no claim.
     """
 
     run: RunResult | None = None
@@ -41,7 +41,7 @@ class RowResults:
 
     @property
     def simulated(self) -> RunResult:
-        """The result of the simulation, with all that it holds."""
+        """The result of the simulation, in full."""
         if self.run is None:
             self._model()
             raise NotSimulatedError
@@ -49,7 +49,7 @@ class RowResults:
 
     @property
     def evaluated(self) -> RunResult:
-        """The same, or what the model says if nothing was simulated."""
+        """The result of the simulation, or the model's values if nothing was simulated."""
         return self.run or self._model().run
 
     def _model(self) -> Model:
@@ -61,46 +61,46 @@ class RowResults:
         raise AttributeError(no_result(name))
 
     def points(self, **at: object) -> list[PointResult]:
-        """The points that fit."""
+        """Return the points that match."""
         return points(self.simulated, self._at(at))
 
     def point(self, **at: object) -> PointResult:
-        """The one point that fits."""
+        """Return the single point that matches."""
         return _point(self.simulated, self._at(at))
 
     def _at(self, given: dict[str, object]) -> Conditions:
         return {**self.fixed, **{key: str(value) for key, value in given.items()}}
 
     def mean(self, measure: str, **at: object) -> Quantity:
-        """The simulated mean of a measure at a point."""
+        """Return the simulated mean of a measure at a point."""
         return self.value(_measured(self.simulated, measure, self._at(at)))
 
     def value(self, found: Measure | Percentile | None) -> Quantity:
-        """A measured mean or percentile, with what each replication says of it."""
+        """Return a measured mean or percentile with its value in each replication."""
         value = quantity(Value.of(found, self.simulated.confidence))
         return value if value.value is None else unbounded(value)
 
     def analytic(self, measure: str, **at: object) -> Quantity:
-        """The queueing model's value, in the reading drawn beside simulations, within its domain
-        or not.
+        """Return the queueing model's value under the reading of the plots, within its domain or
+        not.
         """
         found = _measured(self.evaluated, measure, self._at(at))
         return quantity(found and found.model_anywhere)
 
     def model(self, reading: str, **at: object) -> dict[str, Any]:
-        """The queueing model under a reading of section 6 of the hypercube paper, as JSON."""
+        """Return the queueing model's JSON under a reading of section 6 of the hypercube paper."""
         point = _point(self.evaluated, self._at(at))
         return self._model().reading(point.index, reading)
 
     def growth(self, **at: object) -> Quantity:
-        """Growth of the backlog per demand offered."""
+        """Return the growth of the backlog per demand offered."""
         verdict = self.point(**at).verdict
         return unbounded(Quantity(verdict.growth, verdict.growth_low, verdict.growth_high))
 
     def saturation(self, **at: object) -> Quantity:
-        """The bracket of the saturation search, in messages/ms."""
+        """Return the bracket of the saturation search, in messages/ms."""
         run = self.simulated
-        fits = _fits(run, self._at(at))
+        fits = _matcher(run, self._at(at))
         found = [search for search in run.searches if fits(search.values)]
         if len(found) != 1:
             raise IsthmusError(
@@ -111,7 +111,7 @@ class RowResults:
         return Quantity(middle, low, high, bracket=True)
 
     def curve(self, measure: str, along: str, **at: object) -> dict[float, Quantity]:
-        """The simulated means along an axis, by its values."""
+        """Return the simulated means along an axis, by the values of the axis."""
         run = self.simulated
         axis = _axis(run, along)
         found = []
@@ -128,20 +128,24 @@ class RowResults:
         return curve
 
     def largest(self, measure: str, along: str, **at: object) -> Quantity:
-        """The largest simulated mean along an axis, whichever of them it may be."""
+        """Return the largest simulated mean along an axis. Its interval covers any point that may
+        be largest.
+        """
         return _extreme(max, self.curve(measure, along, **at).values())
 
     def smallest(self, measure: str, along: str, **at: object) -> Quantity:
-        """The smallest simulated mean along an axis, whichever of them it may be."""
+        """Return the smallest simulated mean along an axis. Its interval covers any point that may
+        be smallest.
+        """
         return _extreme(min, self.curve(measure, along, **at).values())
 
     def machine(self, **at: object) -> MachineSummary:
-        """The figures of the machine at a point."""
+        """Return the figures of the machine at a point."""
         run = self.evaluated
         return run.machines[_point(run, self._at(at)).machine]
 
     def setting(self, key: str, unit: str = "") -> Quantity:
-        """A number that the scenario states in this unit; ``not stated`` if it does not."""
+        """Return a number from the scenario in this unit, or ``not stated`` if it is missing."""
         return quantity(self._model().setting(key, unit))
 
     def greater(self, *values: Operand) -> Claim:
@@ -169,7 +173,9 @@ class RowResults:
         return Claim(holds, " → ".join(value.text for value in values.values()))
 
     def all_are(self, verdict: str, **at: object) -> Claim:
-        """Claim a verdict of every point that fits; ``live`` is any but ``collapsed``."""
+        """Claim that every matching point has a verdict; ``live`` is any verdict except
+        ``collapsed``.
+        """
         found: list[str] = [p.verdict.verdict for p in self.points(**at)] or ["no such point"]
         if verdict == "live":
             found = [verdict if v in ("stable", "saturated", "undecided") else v for v in found]
@@ -181,16 +187,16 @@ class RowResults:
 
 
 READS = [name for name in dir(RowResults) if not name.startswith("_")]
-"""What checks may take from results."""
+"""Names that checks may use on results."""
 
 
 def no_result(name: str) -> str:
-    """Say that results have nothing of this name, and what they have."""
+    """Return the message that results have no such name, with a list of names."""
     return f"no r.{name}; there are r.{', r.'.join(READS)}"
 
 
 def unbounded(value: Quantity) -> Quantity:
-    """A value from a simulation: to a side on which it has no end it may be anything."""
+    """Return a simulated value with an infinite bound on each side without a known bound."""
     if value.value is None:
         return Quantity(None)
     low, high = (-math.inf if value.low is None else value.low), value.high
@@ -216,8 +222,8 @@ def _axis(run: RunResult, name: str) -> int:
     return found[0]
 
 
-def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
-    """Whether values of the axes are these, or not fixed."""
+def _matcher(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
+    """Return a predicate that is true for points whose values of the fixed axes match."""
     wanted = {_axis(run, name): text for name, text in fixed.items()}
 
     def fits(values: Sequence[AxisValue | None]) -> bool:
@@ -230,8 +236,8 @@ def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | N
 
 
 def points(run: RunResult, fixed: Conditions) -> list[PointResult]:
-    """The points at which these axes have these values."""
-    fits = _fits(run, fixed)
+    """Return the points with these values of the axes."""
+    fits = _matcher(run, fixed)
     return [point for point in run.points if fits(point.values)]
 
 

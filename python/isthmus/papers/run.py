@@ -1,4 +1,4 @@
-"""Running a paper: each scenario once, then every row judged."""
+"""Run a paper: simulate each scenario once, then judge every row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from isthmus.results.collection import Results
 from isthmus.scenario import Scenario
 
 Finished = Callable[[str, Results], None]
-"""Called with the name and the results of each scenario that was simulated unchanged."""
+"""Called with name and results of each scenario that was simulated without changes."""
 
 
 @dataclass(frozen=True)
 class How:
-    """How to run a paper's scenarios."""
+    """Options for running a paper's scenarios."""
 
     quick: bool = False
     jobs: int = 1
@@ -35,12 +35,12 @@ class How:
     reports: bool = False
     """Also write tables and a report for each scenario."""
     fresh: bool = False
-    """Run again what is there."""
+    """Run scenarios again even if their results exist."""
     watch: Watch = unwatched
     plots: tuple[str, ...] = ()
     """Plots of each scenario's report to write as files: ``png``, ``svg``."""
     memory: str | None = None
-    """What simulations may take, such as "4 GB"."""
+    """Memory limit of simulations, such as "4 GB"."""
 
 
 def run_paper(
@@ -51,14 +51,14 @@ def run_paper(
     only: Sequence[str] = (),
     finished: Finished | None = None,
 ) -> Iterator[Outcome]:
-    """Judge the rows of a paper (or `only` those of these ids), scenario by scenario.
+    """Judge the rows of a paper, or only the rows with ids in `only`, scenario by scenario.
 
     Yields:
         The outcome of each row, in the order of the file within each scenario.
 
     Raises:
         Stopped: interrupted; finished points are kept in `out`.
-        IsthmusError: a scenario or a row makes no sense, or `out` cannot be written to.
+        IsthmusError: a scenario or a row is invalid, or `out` is not writable.
 
     """
     how = how or How()
@@ -99,7 +99,7 @@ def _titled(watch: Watch, title: str) -> Watch:
 
 
 def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
-    """Run a scenario, or take its result where it is kept."""
+    """Run a scenario, or read its result if it exists."""
     changes = list(scenario.changes)
     job = Job(
         scenario.text,
@@ -119,11 +119,11 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
 
 
 def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
-    """Leave it at what is kept before anything is drawn."""
+    """Write no tables, plots or report."""
 
 
 def write_outcomes(out: OwnedFolder, outcomes: list[Outcome]) -> None:
-    """Keep the verdicts beside the results."""
+    """Write the verdicts beside the results."""
     listed = [o.as_json() for o in outcomes]
     text = json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
     with out.part("verdicts", sha256(text.encode())):

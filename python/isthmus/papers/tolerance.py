@@ -1,14 +1,14 @@
-"""How close is close enough: the classes of tolerance of a paper, each with its reason.
+"""Classes of tolerance of a paper, each with its reason.
 
-``tolerances.toml`` of a paper has one table for each::
+``tolerances.toml`` of a paper has one table for each class::
 
     [peaks]
     value = "5%"
     reason = "Single runs at saturation, of which the paper does not say how long they are."
 
 ``value`` is a share of the expected value (``5%``), an amount in the row's unit (``0.05``), or
-``last digit``: half a unit of the last place that the paper prints. The cell `tolerance` of
-``expected.csv`` names a class; rows of a paper without such a file give the value itself.
+``last digit``: half a unit of the last printed digit. The cell `tolerance` of ``expected.csv``
+names a class. In a paper without this file the cell is the value itself.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ LAST_DIGIT = "last digit"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A difference from the expected value that is close enough."""
+    """An accepted difference from the expected value."""
 
     share: float = 0.0
-    """Relative to the larger of two values that should be alike, or to the expected one."""
+    """Share of the larger of two values that should be alike, or of the expected value."""
     amount: float = 0.0
-    """In the unit of the row."""
+    """Amount in the unit of the row."""
 
     def around(self, wanted: float) -> tuple[float, float]:
-        """The range that is close enough to a number."""
+        """Return the accepted range around a number."""
         reach = self.amount + self.share * abs(wanted)
         return wanted - reach, wanted + reach
 
@@ -49,10 +49,10 @@ class Class:
 
 
 def read(path: Path) -> dict[str, Class]:
-    """The classes of a paper by name; none if there is no such file.
+    """Return the classes of a paper by name; empty if the file does not exist.
 
     Raises:
-        IsthmusError: the file makes no sense.
+        IsthmusError: the file is invalid.
 
     """
     if not path.is_file():
@@ -72,7 +72,8 @@ def read(path: Path) -> dict[str, Class]:
 
 
 def named(cell: str, classes: dict[str, Class]) -> Class:
-    """The class that a cell names, or one without a name and a reason for a value itself.
+    """Return the class that a cell names; a cell with a value becomes a class without name and
+    reason.
 
     Raises:
         IsthmusError: there is no such class.
@@ -87,10 +88,10 @@ def named(cell: str, classes: dict[str, Class]) -> Class:
 
 
 def parsed(text: str, expected: str) -> Tolerance:
-    """What a class allows around an expected value, as it is printed.
+    """Parse a tolerance for an expected value, which is given as printed in the paper.
 
     Raises:
-        IsthmusError: the text is no tolerance.
+        IsthmusError: the text is not a tolerance.
 
     """
     if not text:

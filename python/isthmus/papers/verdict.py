@@ -1,4 +1,4 @@
-"""Whether what a paper says comes out: expected beside measured, by the row's rule."""
+"""The verdict on a paper's claim: expected and measured value compared by the row's rule."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ VERDICTS = {
     "as set": ("dim", ""),
     "not comparable": ("dim", ""),
 }
-"""In the order in which they are counted, with their looks in a terminal and on a page.
+"""Verdicts in the order in which they are counted, with their style in a terminal and on a page.
 
-`fitted` and `as set` are met by construction: a row that is fitted, or that compares a setting with
-itself, reproduces nothing. `not comparable` is not counted: the paper's number is of something that
-the scenario does not have.
+Rows with `fitted` and `as set` meet their rule by construction: a fitted row, or a setting compared
+with itself, reproduces nothing. `not comparable` is not counted: the scenario does not have the
+quantity of the paper's number.
 """
 _MET = {"fitted": "fitted", "setting": "as set"}
-"""What a row that meets its rule is called by its role, in place of reproduced."""
+"""Verdict, by role, that replaces `reproduced`."""
 RULES = ("within", "inside", "holds", "is", "none")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out for one row."""
+    """The outcome of one row."""
 
     row: Row
     measured: float | bool | str | None
@@ -49,12 +49,12 @@ class Outcome:
     high: float | None
     verdict: str
     detail: str
-    """The numbers behind the verdict, for people."""
+    """The numbers behind the verdict, as text for users."""
     other: str | None = None
-    """Those of the other reading, where it is not reproduced either."""
+    """The numbers of the other reading, if it is not reproduced either."""
 
     def as_json(self) -> dict[str, Any]:
-        """One object of ``isthmus papers run --json``."""
+        """Return the row as an object of ``isthmus papers run --json``."""
         row = self.row
         return {
             "id": row.id,
@@ -80,21 +80,21 @@ class Outcome:
 
 
 def _finite(end: float | None) -> float | None:
-    """An end of an interval; none where there is no bound."""
+    """Return an end of an interval; None if it is infinite."""
     return end if end is not None and math.isfinite(end) else None
 
 
 def expected(row: Row) -> float | str:
-    """The expected value as a number where it is one."""
+    """Return the expected value as a number if it is one, else as text."""
     found = number(row.expected)
     return row.expected if found is None else found
 
 
 def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = None) -> Outcome:
-    """Take the row's value from a result and compare it.
+    """Evaluate the row on a result and judge its value.
 
     Raises:
-        IsthmusError: a cell of the row makes no sense; the message names file, line and column.
+        IsthmusError: a cell of the row is invalid; the message names file, line and column.
         NotSimulatedError: the row needs a simulation, and there is no `run`.
 
     """
@@ -118,7 +118,7 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
 
 @contextmanager
 def _cell(paper: Paper, row: Row, column: str) -> Iterator[None]:
-    """Tell of an error in which cell of which row it is."""
+    """Add file, line and column of a cell to an error."""
     try:
         yield
     except IsthmusError as error:
@@ -126,10 +126,10 @@ def _cell(paper: Paper, row: Row, column: str) -> Iterator[None]:
 
 
 def check(paper: Paper, row: Row) -> None:
-    """Read all cells of a row that are judged by, without a result.
+    """Check all cells of a row that decide its verdict, without a result.
 
     Raises:
-        IsthmusError: one of them makes no sense; the message names file, line and column.
+        IsthmusError: a cell is invalid; the message names file, line and column.
 
     """
     with _cell(paper, row, "rule"):
@@ -154,7 +154,7 @@ def check(paper: Paper, row: Row) -> None:
 
 
 def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outcome:
-    """The outcome by one expression, without regard to other readings and to the row's role."""
+    """Return the outcome of one expression, regardless of other readings and of the row's role."""
     found = paper.checks.value(expression, results)
     if row.rule == "holds":
         given = found if isinstance(found, list) else [found]
@@ -164,7 +164,7 @@ def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outco
         holds = all_of(claim.holds for claim in claims)
         return Outcome(row, holds, None, None, _verdict(holds), "; ".join(c.text for c in claims))
     value = quantity(found)
-    verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, value, results))
+    verdict = "not comparable" if row.rule == "none" else _verdict(_meets_rule(row, value, results))
     shown = value.value if value.words is None else value.words
     return Outcome(row, shown, value.low, value.high, verdict, value.text)
 
@@ -173,7 +173,7 @@ def _verdict(met: Truth) -> str:
     return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
-def _met(row: Row, measured: Value, results: RowResults) -> Truth:
+def _meets_rule(row: Row, measured: Value, results: RowResults) -> Truth:
     if row.rule == "is":
         return None if measured.text == "undecided" else measured.text == row.expected
     if measured.words is not None:
@@ -194,5 +194,5 @@ def _range(row: Row) -> tuple[float, float]:
 
 
 def with_unit(detail: str, measured: object, unit: str) -> str:
-    """Return what was measured with its unit, which words do not have."""
+    """Return a measured value with its unit; words have no unit."""
     return detail if isinstance(measured, str) else f"{detail} {unit}".strip()

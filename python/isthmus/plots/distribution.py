@@ -14,7 +14,7 @@ from isthmus.wording import with_unit
 
 
 def distribution(view: View) -> Figure:
-    """Draw, per measure with a histogram, one falling curve per series, at the load compared."""
+    """Draw, per measure with a histogram, one falling curve per series, at the compared load."""
     names = distributions(view)
     figure, axes = panels(len(names))
     place = answer(view.run).busy_place

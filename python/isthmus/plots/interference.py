@@ -29,7 +29,7 @@ CHANGE = LinearSegmentedColormap.from_list(
 
 
 def matrix(view: View) -> Plot:
-    """Draw a panel per variant: rows are the jobs that suffer, columns those that run beside."""
+    """Draw a panel per variant: rows are the slowed jobs, columns the jobs that run beside them."""
     found = interference(view.run)
     assert found is not None
     grid = grid_of(found)

@@ -15,7 +15,7 @@ from isthmus.scenes.machine import SHOWN, Variant
 
 @dataclass(frozen=True)
 class Picture:
-    """The way in which machines of a kind are drawn."""
+    """A drawing method for machines of a kind."""
 
     draw: Callable[[Sequence[Axes], Any, PointResult, Normalize], None]
     """Draws a machine on its axes, from the top."""

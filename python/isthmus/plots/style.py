@@ -70,7 +70,7 @@ class Plot(Figure):
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in isthmus' own style, whatever the user's matplotlibrc says."""
+    """Draw in isthmus' own style, whatever the user's matplotlibrc sets."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_RC)  # type: ignore[arg-type, unused-ignore]
@@ -179,14 +179,16 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
 
 
 def _columns(figure: Figure, view: View) -> int:
-    """Return how many names fit in a row, at about 0.07 inches per letter and 0.6 per mark."""
+    """Return the number of names that fit in a row, at about 0.07 inches per letter and 0.6 per
+    mark.
+    """
     longest = max(len(s.label) for s in view.series)
     fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.07 * longest))
     return min(len(view.series), max(1, fit))
 
 
 def _mark_columns(figure: Figure, labels: list[str]) -> int:
-    """Return how many texts of marks fit in a row, in smaller letters, even the longest ones."""
+    """Return the number of mark texts, in smaller letters, that fit in a row even if longest."""
     widths = sorted((0.65 + 0.06 * len(label) for label in labels), reverse=True)
     fits = [n for n in range(1, len(labels) + 1) if sum(widths[:n]) <= figure.get_figwidth()]
     return max(fits, default=1)

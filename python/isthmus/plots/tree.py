@@ -91,7 +91,7 @@ def _nodes(
             handletextpad=0.1,
             columnspacing=1.0,
         )
-        # The legend has the place of the caption.
+        # The legend is at the position of the caption.
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 

@@ -16,7 +16,7 @@ TICK_S = 0.25
 
 
 def here() -> bool:
-    """Whether this is a notebook, which shows HTML below a cell."""
+    """Return whether this is a notebook, which shows HTML below a cell."""
     if "IPython" not in sys.modules:
         return False
     from IPython import get_ipython

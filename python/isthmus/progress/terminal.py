@@ -31,7 +31,7 @@ ERASE = "\x1b[J"
 
 
 def here() -> bool:
-    """Whether standard error is a terminal."""
+    """Return whether standard error is a terminal."""
     try:
         return sys.stderr is not None and sys.stderr.isatty()
     except (OSError, ValueError):
@@ -39,7 +39,7 @@ def here() -> bool:
 
 
 def draws() -> bool:
-    """Whether the terminal understands control sequences."""
+    """Return whether the terminal understands control sequences."""
     return os.environ.get("TERM", "") not in ("dumb", "unknown", "")
 
 

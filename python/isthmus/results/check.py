@@ -30,16 +30,16 @@ def check_result(run: RunResult) -> None:
         _index(f"{place}.machine", point.machine, len(run.machines), "machines")
         if point.index != number:
             raise ValueError(f"{place}.index: {point.index}; expected {number}, its place")
-        _as_many(f"{place}.values", point.values, run)
+        _check_length(f"{place}.values", point.values, run)
         for position, measure in enumerate(point.measures):
             inner = f"{place}.measures[{position}]"
-            _ordered(inner, measure.low, measure.mean, measure.high)
+            _check_interval(inner, measure.low, measure.mean, measure.high)
     for _, some in batches(run.points):
         _check_packed(some)
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
         _index(f"{place}.machine", search.machine, len(run.machines), "machines")
-        _as_many(f"{place}.values", search.values, run)
+        _check_length(f"{place}.values", search.values, run)
 
 
 def _check_packed(points: Sequence[PointResult]) -> None:
@@ -66,7 +66,9 @@ def _check_packed(points: Sequence[PointResult]) -> None:
 
 
 def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
-    """Return an error with the place where the JSON departs from its type, or the core's text."""
+    """Return an error with the position where the JSON does not fit its type, or with the core's
+    text.
+    """
     from isthmus.results.misfit import misfit
 
     return ValueError(misfit(kind, bytes(packed), place) or f"{place}: {problem}")
@@ -77,12 +79,12 @@ def _index(place: str, index: int, length: int, what: str) -> None:
         raise ValueError(f"{place}: {index}; there are {length} {what}, numbered from 0")
 
 
-def _as_many(place: str, values: Sequence[object], run: RunResult) -> None:
+def _check_length(place: str, values: Sequence[object], run: RunResult) -> None:
     if len(values) != len(run.axes):
         raise ValueError(f"{place}: {len(values)} values; there are {len(run.axes)} axes")
 
 
-def _ordered(place: str, low: float | None, mean: float | None, high: float | None) -> None:
+def _check_interval(place: str, low: float | None, mean: float | None, high: float | None) -> None:
     if low is not None and high is not None and low > high:
         raise ValueError(f"{place}: low {low!r} is above high {high!r}")
     if mean is None:

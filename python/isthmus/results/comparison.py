@@ -231,7 +231,7 @@ def compare(first: Results, second: Results, *, paired: bool = True) -> Comparis
 
 
 def _changed(base: Settings, other: Settings, key: str) -> bool:
-    """Whether a setting is constant in each result and differs between the two."""
+    """Return whether a setting is constant in each result and differs between the two."""
     left, right = base[key], other[key]
     if not (left.given or right.given) or not (left.constant and right.constant):
         return False

@@ -110,7 +110,7 @@ def residual_of(name: str) -> Pick:
 
 
 def drawable(view: View, name: str) -> bool:
-    """Whether any series has values of a measure."""
+    """Return whether any series has values of a measure."""
     return any(s.values(view, name) for s in view.series)
 
 

@@ -98,7 +98,7 @@ class Felt:
     mean: Change
     """The mean together divided by the mean alone, so that more is worse."""
     tail: Change | None
-    """The same for the percentile `percent`."""
+    """The same ratio for the percentile `percent`."""
     percent: float | None
     tail_of: str
     """``phases``, ``messages``, or ``packets`` if there are too few messages; else empty."""
@@ -122,7 +122,7 @@ class Cell:
     mean: Change | None
     """Mean response time of messages together divided by that alone."""
     tail: Change | None
-    """The same for the percentile `percent`."""
+    """The same ratio for the percentile `percent`."""
     percent: float | None
     """The highest percentile resolved in both, of its messages or, failing that, its packets."""
     tail_of: str
@@ -220,7 +220,7 @@ def felt(job: str, together: PointResult, alone: PointResult, confidence: float)
 
 
 def _piles_up(job: str, point: PointResult) -> bool:
-    """Whether the backlog of a job grows without limit at a point."""
+    """Return whether the backlog of a job grows without limit at a point."""
     verdict = point.verdict
     return verdict.verdict == "saturated" and verdict.flow == job
 

@@ -35,7 +35,7 @@ class Kind:
 
 
 def has_latency(view: View) -> bool:
-    """Whether any requested measure has values."""
+    """Return whether any requested measure has values."""
     return any(s.values(view, m) for s in view.series for m in view.asked)
 
 

@@ -92,7 +92,7 @@ class _Grid:
             attrs = {"long_name": axis.label, **({"units": axis.unit} if axis.unit else {})}
             found[axis.key] = (axis.key, data, attrs)
         for key, (texts, column) in self.varying.items():
-            dims = self._deciding(texts)
+            dims = self._deciding_dimensions(texts)
             attrs = {"units": column.unit} if column.unit else {}
             if dims != self.dims:
                 data = self._along(dims[0], column.numbers or texts)
@@ -107,7 +107,7 @@ class _Grid:
         at = next(i for i, axis in enumerate(self.run.axes) if axis.key == key)
         return point.values[at]
 
-    def _deciding(self, texts: Sequence[str | None]) -> tuple[str, ...]:
+    def _deciding_dimensions(self, texts: Sequence[str | None]) -> tuple[str, ...]:
         """Return the single dimension that determines a setting; else all dimensions."""
         for position, dim in enumerate(self.dims):
             seen: dict[int, str | None] = {}

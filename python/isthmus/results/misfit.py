@@ -1,4 +1,4 @@
-"""Error messages for a JSON document that does not fit a type: the first place, and the expected
+"""Error messages for a JSON document that does not fit a type: the first position, and the expected
 value.
 
 msgspec rejects such a document as well, but its message names neither the list item nor the value
@@ -27,7 +27,7 @@ _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
 
 
 def misfit(kind: type, data: bytes, place: str = "") -> str | None:
-    """Return the first place where `data` departs from `kind`; None if it fits.
+    """Return the first position where `data` does not fit `kind`; None if all of it fits.
 
     `place` is the path of `data` itself. Example: ``points[3].load: expected a number, found 'x'``.
     """
@@ -75,7 +75,7 @@ def _scalar(kind: Any, value: Any, place: str) -> str | None:
 
 
 def _is_within(kind: Any, value: Any) -> bool:
-    """Whether a number is in its range, or a text has the required length and pattern."""
+    """Return whether a number is in its range, or a text has the required length and pattern."""
     if isinstance(kind, inspect.StrType):
         short = kind.max_length is None or len(value) <= kind.max_length
         return short and (kind.pattern is None or bool(re.search(kind.pattern, value)))

@@ -231,8 +231,8 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
 class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     """The part of a machine that fills first.
 
-    Of the parts that were occupied for about the longest time, it carried the most. Messages that
-    waited for it held the others.
+    Among the parts that were occupied for about the longest time, it carried the most. Messages
+    that waited for it occupied the others.
     """
 
     kind: str
@@ -461,7 +461,7 @@ class RunResult:
         return replace(self, points=kept, searches=searches)
 
     def belongs(self, search: SearchResult, point: PointResult) -> bool:
-        """Whether a search is over the load of this point's combination of the other axes."""
+        """Return whether a search varies the load of this point, with all other axes equal."""
         pairs = zip(search.values, point.values, strict=True)
         return all(
             i == self.load_axis or wanted is None or wanted.text == own.text
@@ -529,7 +529,7 @@ class RunResult:
             _refuse_other(source, whole)
             from isthmus.results.misfit import misfit
 
-            found = misfit(cls, whole) or _placed(str(error))
+            found = misfit(cls, whole) or _place_first(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
         if run.schema != SCHEMA:
             _refuse_other(source, bytes(data))
@@ -571,7 +571,7 @@ class _Head(msgspec.Struct):
     schema: Any = None
 
 
-def _placed(reason: str) -> str:
+def _place_first(reason: str) -> str:
     """Return msgspec's message with the place first."""
     problem, _, place = reason.partition(" - at `$.")
     return f"{place.rstrip('`')}: {problem}" if place else problem

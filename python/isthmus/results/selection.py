@@ -94,10 +94,10 @@ def chosen_searches(run: RunResult, where: Mapping[str, Any]) -> list[SearchResu
 
 def _fitting(setting: Setting, name: str, wanted: Any) -> list[int]:
     if isinstance(wanted, slice):
-        return _within(setting, name, wanted)
+        return _points_within(setting, name, wanted)
     found: list[int] = []
     for value in several(wanted):
-        at = _equal(setting, value)
+        at = _points_equal_to(setting, value)
         if not at:
             there = list(dict.fromkeys("none" if t is None else t for t in setting.texts))
             listed = ", ".join(there[:LISTED]) + (", …" if len(there) > LISTED else "")
@@ -108,12 +108,12 @@ def _fitting(setting: Setting, name: str, wanted: Any) -> list[int]:
     return found
 
 
-def _equal(setting: Setting, value: Any) -> list[int]:
+def _points_equal_to(setting: Setting, value: Any) -> list[int]:
     text = value if isinstance(value, str) else str(value).lower()
     exact = [i for i, each in enumerate(setting.texts) if each == text]
     if exact or isinstance(value, bool):
         return exact
-    numbers, (number,) = _numbers(setting, [value])
+    numbers, (number,) = _as_numbers(setting, [value])
     if number is None:
         return []
     return [
@@ -121,8 +121,8 @@ def _equal(setting: Setting, value: Any) -> list[int]:
     ]
 
 
-def _within(setting: Setting, name: str, wanted: slice) -> list[int]:
-    numbers, (low, high) = _numbers(setting, [wanted.start, wanted.stop])
+def _points_within(setting: Setting, name: str, wanted: slice) -> list[int]:
+    numbers, (low, high) = _as_numbers(setting, [wanted.start, wanted.stop])
     missed = [
         end
         for end, number in ((wanted.start, low), (wanted.stop, high))
@@ -140,7 +140,7 @@ def _within(setting: Setting, name: str, wanted: slice) -> list[int]:
     return found
 
 
-def _numbers(
+def _as_numbers(
     setting: Setting, wanted: Sequence[Any]
 ) -> tuple[list[float | None], list[float | None]]:
     """Return values of a setting, and wanted values, as numbers in the unit of the first value."""

@@ -59,7 +59,7 @@ class Series:
 
 
 def is_drawn(at: int, count: int) -> bool:
-    """Whether a point is among the `MOST` points that are drawn, evenly and with both ends."""
+    """Return whether a point is among the `MOST` evenly spaced points that are drawn."""
     return count <= MOST or at * (MOST - 1) // (count - 1) != (at - 1) * (MOST - 1) // (count - 1)
 
 

@@ -96,7 +96,7 @@ class Sweep:
         """
         sweep = parse_toml(self.canonical, "scenario.toml").get("sweep", {})
         if list(sweep) != [axis.key for axis in self.run.axes]:
-            raise _foreign()
+            raise _foreign_scenario_error()
         return dict(sweep)
 
     @cached_property
@@ -104,10 +104,10 @@ class Sweep:
         """The positions of the axis values of each point; the first axis varies slowest."""
         places = list(product(*(range(len(each)) for each in self.values.values())))
         if len(places) < len(self.run.points):
-            raise _foreign()
+            raise _foreign_scenario_error()
         return places[: len(self.run.points)]
 
-    def _pinned(self, place: Sequence[int]) -> list[str]:
+    def _overrides_for(self, place: Sequence[int]) -> list[str]:
         """Return overrides that keep one value of each axis."""
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [of[at]]) for (key, of), at in axes]
@@ -120,12 +120,12 @@ class Sweep:
 
         """
         try:
-            answer = self._asked([self._pinned(place) for place in self.places])
+            answer = self._ask_core([self._overrides_for(place) for place in self.places])
         except IsthmusError:
             # The core refuses settings that have an effect only at points that were removed.
-            answer = self._asked([self._rotated(place) for place in self.places])
+            answer = self._ask_core([self._overrides_from(place) for place in self.places])
         if answer["digest"] != self.run.digest:
-            raise _foreign()
+            raise _foreign_scenario_error()
         found = {each["key"]: Setting(**each) for each in answer["settings"]}
         for name in WORDS:
             found.pop(name, None)
@@ -133,14 +133,14 @@ class Sweep:
         # An axis of variants is not a field, so add the axes of the result.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
-    def _rotated(self, place: Sequence[int]) -> list[str]:
+    def _overrides_from(self, place: Sequence[int]) -> list[str]:
         """Return overrides with all values, those of one point first: the core reports that
         point.
         """
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]
 
-    def _asked(self, points: list[list[str]]) -> dict[str, Any]:
+    def _ask_core(self, points: list[list[str]]) -> dict[str, Any]:
         question = {"scenario": self.canonical, "file": "scenario.toml", "points": points}
         return ask_json(_core.settings, question)
 
@@ -149,7 +149,7 @@ def _override(key: str, values: list[Any]) -> str:
     return f"sweep.{key}={toml_value(values)}"
 
 
-def _foreign() -> IsthmusError:
+def _foreign_scenario_error() -> IsthmusError:
     return IsthmusError(
         "scenario.toml: not the scenario of this result; give the folder as `isthmus run` wrote "
         "it, or the result without a scenario"

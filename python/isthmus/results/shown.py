@@ -47,7 +47,7 @@ def compared_point(view: View, series: Series) -> PointResult | None:
 
 
 def histogram_of(view: View, series: Series, name: str) -> Histogram | None:
-    """Return the distribution of a measure at the point at which pictures compare a series."""
+    """Return the distribution of a measure at the compared point of a series."""
     point = compared_point(view, series)
     return next((h for h in point.histograms if h.measure == name), None) if point else None
 
@@ -58,7 +58,7 @@ def histogram_unit(view: View, name: str) -> str:
 
 
 def has_bandwidth(view: View) -> bool:
-    """Whether any job has an accepted bandwidth."""
+    """Return whether any job has an accepted bandwidth."""
     return bool(rates(view))
 
 
@@ -68,7 +68,7 @@ def rates(view: View) -> list[str]:
 
 
 def at_work(point: PointResult, name: str) -> bool:
-    """Whether the subject of a measure was active: servers are, if a job with I/O was."""
+    """Return whether the subject of a measure was active: servers are, if a job with I/O was."""
     return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
 
 
@@ -79,20 +79,20 @@ def loaded_point(series: Series) -> PointResult | None:
 
 
 def has_nodes(view: View) -> bool:
-    """Whether any point has node data."""
+    """Return whether any point has node data."""
     return any(loaded_point(s) for s in view.series)
 
 
 def has_channels(view: View) -> bool:
-    """Whether any point has utilisations."""
+    """Return whether any point has utilisations."""
     return any(p.channels for p in view.run.points)
 
 
 def has_brackets(view: View) -> bool:
-    """Whether any series has a bracket."""
+    """Return whether any series has a bracket."""
     return any(bracket(view, s) for s in view.series)
 
 
 def has_bracket_curves(view: View) -> bool:
-    """Whether any series has brackets at several values of x."""
+    """Return whether any series has brackets at several values of x."""
     return view.x_axis is not None and any(len(s.searches) > 1 for s in view.series)

@@ -74,7 +74,7 @@ def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
             for axis, of in zip(axes, values, strict=True)
             if run.points and not settings[axis.key].load
         }
-        searches += [_moved(run, search, axes, fixed, places) for search in run.searches]
+        searches += [_on_combined_axes(run, search, axes, fixed, places) for search in run.searches]
     titles = dict.fromkeys(run.title for run in runs)
     loads = [i for i, axis in enumerate(axes) if axis.key in settings and settings[axis.key].load]
     whole = RunResult(
@@ -148,7 +148,7 @@ def _place(machines: list[MachineSummary], machine: MachineSummary) -> int:
     return machines.index(machine)
 
 
-def _moved(
+def _on_combined_axes(
     run: RunResult,
     search: SearchResult,
     axes: list[Axis],

@@ -106,7 +106,7 @@ def residuals(view: View) -> list[Curves]:
 
 
 def percentiles(view: View, measure: str | None = None) -> tuple[list[Curves], int]:
-    """Return panels of the percentiles of one measure, and how many values were left out.
+    """Return panels of the percentiles of one measure, and the number of values that were left out.
 
     Values with too few observations above them are biased low, so they are left out.
     """
@@ -140,10 +140,10 @@ def bandwidth(view: View) -> list[Curves]:
         shown.append(
             Curves(
                 view.label(name).partition(":")[0],
-                _while_at_work(name, mean_of(name)),
+                _if_at_work(name, mean_of(name)),
                 view.unit(name),
                 with_unit(f"accepted bandwidth per {per}", view.unit(name)),
-                _while_at_work(name, model_of(name)),
+                _if_at_work(name, model_of(name)),
                 log=False,
                 zero=True,
             )
@@ -151,7 +151,7 @@ def bandwidth(view: View) -> list[Curves]:
     return shown
 
 
-def _while_at_work(name: str, pick: Pick) -> Pick:
+def _if_at_work(name: str, pick: Pick) -> Pick:
     def picked(point: PointResult) -> Number:
         return pick(point) if at_work(point, name) else (None, None, None)
 
@@ -180,14 +180,14 @@ def tail(rows: Sequence[Row]) -> slice:
 
 
 def is_log(shown: Curves, drawn: Sequence[float]) -> bool:
-    """Whether the y axis is logarithmic: if values are above zero and have a large range."""
+    """Return whether the y axis is logarithmic: if values are above zero and have a large range."""
     if shown.log is False or not _above_zero(drawn):
         return False
     return bool(shown.log) or max(drawn) / min(drawn) > LOG_SPAN
 
 
 def from_zero(shown: Curves, drawn: Sequence[float]) -> bool:
-    """Whether the y axis begins at zero."""
+    """Return whether the y axis begins at zero."""
     if shown.zero is not None:
         return shown.zero
     return shown.log is None and _above_zero(drawn) and not is_log(shown, drawn)
@@ -198,7 +198,7 @@ def _above_zero(drawn: Sequence[float]) -> bool:
 
 
 def x_is_log(view: View) -> bool:
-    """Whether the x axis is logarithmic; the load begins at zero."""
+    """Return whether the x axis is logarithmic; the load begins at zero."""
     xs = [x for p in view.run.points if (x := view.x(p)) is not None]
     return not view.by_load and bool(xs) and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN
 

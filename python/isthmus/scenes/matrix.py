@@ -14,7 +14,7 @@ PALE = 0.35
 
 
 def is_clear(felt: Felt) -> bool:
-    """Whether a change can be distinguished from none."""
+    """Return whether a change can be distinguished from none."""
     return felt.piles_up or felt.mean.less or felt.mean.more
 
 

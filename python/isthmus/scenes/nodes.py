@@ -56,5 +56,5 @@ def jobs_that_ran(shown: Shown) -> list[str]:
 
 
 def any_offered(shown: Shown) -> bool:
-    """Whether the offered load of each node is known."""
+    """Return whether the offered load of each node is known."""
     return any(n.offered is not None for _, p in shown for n in p.nodes)

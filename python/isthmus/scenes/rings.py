@@ -45,7 +45,7 @@ def mean_link(point: PointResult) -> float:
 
 
 def is_drawn(described: SciSummary) -> bool:
-    """Whether a fabric is small enough to be drawn node by node."""
+    """Return whether a fabric is small enough to be drawn node by node."""
     return described.nodes <= DRAWN_NODES and bool(described.places)
 
 
@@ -128,7 +128,9 @@ class Layout:
         return sum(at[a][0] * at[b][1] - at[b][0] * at[a][1] for a, b in turns) / 2
 
     def around(self, a: int, b: int) -> bool:
-        """Whether the link from a to b wraps around: it is longer than a step in its direction."""
+        """Return whether the link from a to b wraps around: it is longer than a step in its
+        direction.
+        """
         one = self.steps[self._direction(a, b)]
         return self.grid and math.dist(self.places[a], self.places[b]) > 1.4 * one
 

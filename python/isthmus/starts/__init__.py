@@ -1,1 +1,1 @@
-"""Scenarios to start from, one for each kind of machine; `isthmus init` writes them."""
+"""Scenario templates, one for each kind of machine; `isthmus init` writes them."""

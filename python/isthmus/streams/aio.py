@@ -65,7 +65,7 @@ def ajoin(address: str, ticket: str, **settings: Any) -> _Entering:
 
 
 class _Entering:
-    """A session that is about to be made."""
+    """A session that has not been opened yet."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
         self._make = make
@@ -112,7 +112,7 @@ class AsyncNic:
         """Ticket with which further processes join the application."""
         return self.nic.ticket
 
-    def _here(self) -> None:
+    def _check_loop(self) -> None:
         """Refuse calls from another loop, or from a forked process."""
         ask(self._core.check_process)
         if asyncio.get_running_loop() is not self._loop:
@@ -156,7 +156,7 @@ class AsyncNic:
         self, request: dict[str, object], timeout: float | None = math.nan
     ) -> dict[str, Any]:
         """Send a request and wait for the reply; NaN selects the session's timeout."""
-        self._here()
+        self._check_loop()
         limit = self.nic._patience
         pending = ask(self._core.ask_noticed, as_json(request), limit)
         future: asyncio.Future[str | None] = self._loop.create_future()
@@ -202,7 +202,7 @@ class AsyncNic:
         self, connection: AsyncConnection, adu: int | str, **settings: Any
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
-        self._here()
+        self._check_loop()
         # `Nic.stream` reports any other type.
         of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
@@ -210,7 +210,7 @@ class AsyncNic:
 
     async def submit(self, specs: list[StreamSpec]) -> list[AsyncStream]:
         """Register streams, all or none; arguments and errors are those of `Nic.submit`."""
-        self._here()
+        self._check_loop()
         streams = await asyncio.to_thread(self.nic.submit, specs)
         return [AsyncStream(self, stream) for stream in streams]
 
@@ -227,7 +227,7 @@ class AsyncNic:
             StreamsError: the session does not watch, so that no event would arrive.
 
         """
-        self._here()
+        self._check_loop()
         self.nic.needs_watch()
         while True:
             while self._missed or self._events:
@@ -244,7 +244,7 @@ class AsyncNic:
     async def close(self) -> None:
         """End the session; calls that wait for it fail."""
         if not self._loop.is_closed() and self._process == os.getpid():
-            self._here()
+            self._check_loop()
         with suppress(RuntimeError):  # the loop is closed, and no call waits in it
             self._unwatch()
             self.nic.close()
@@ -292,7 +292,7 @@ class AsyncConnection:
             await self.close()
 
 
-def _moved(
+def _received_data(
     found: NDArray[Any] | None, out: Any, into: NDArray[np.uint8] | None
 ) -> NDArray[Any] | None:
     """Return received data in the caller's memory, if the caller passed any."""
@@ -315,10 +315,10 @@ class AsyncStream:
         self.number = stream.number
         """Number of the stream at the daemon."""
 
-    async def _settled(self, handle: Handle[R]) -> R:
+    async def _result_of(self, handle: Handle[R]) -> R:
         """Wait for a call on the stream's thread."""
         loop = self._nic._loop
-        self._nic._here()
+        self._nic._check_loop()
         future: asyncio.Future[None] = loop.create_future()
 
         def settle() -> None:
@@ -339,8 +339,8 @@ class AsyncStream:
 
         The array is read-only until this returns.
         """
-        self._nic._here()
-        return await self._settled(self.stream.send(adu, block=False, timeout=timeout))
+        self._nic._check_loop()
+        return await self._result_of(self.stream.send(adu, block=False, timeout=timeout))
 
     async def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
@@ -350,12 +350,12 @@ class AsyncStream:
         If this call is cancelled, the ADU still arrives in memory of the stream, and the next call
         returns it.
         """
-        self._nic._here()
+        self._nic._check_loop()
         stream = self.stream
         into = None if out is None else to_fill("out", out)
         while self._cancelled:
             try:
-                found = await self._settled(self._cancelled[0])
+                found = await self._result_of(self._cancelled[0])
             except TimedOutError:
                 # No data had arrived for this receive.
                 self._cancelled.popleft()
@@ -369,14 +369,14 @@ class AsyncStream:
                     f"which asked for {found.nbytes}"
                 )
             self._cancelled.popleft()
-            return _moved(found, out, into)
+            return _received_data(found, out, into)
         # Receive into private memory: a cancelled caller regains its own memory immediately.
         size = stream._adu_bytes(adu) if into is None else into.nbytes
         own = empty("adu", (size,), np.dtype(np.uint8))
         call = stream._work().call
         handle = call(None, None, None, lambda: stream.recv(own, adu=adu, timeout=timeout))
         try:
-            return _moved(await self._settled(handle), out, into)
+            return _received_data(await self._result_of(handle), out, into)
         except IncompleteError as error:
             error.data = own if into is None else out
             if into is not None:
@@ -443,12 +443,12 @@ class AsyncStream:
 
         ADUs of cancelled calls that are still being sent are awaited and counted.
         """
-        self._nic._here()
+        self._nic._check_loop()
         if adus is not None:
             whole("adus", adus, 0, COUNT_MAX)
         worker = self.stream._worker
         if worker is not None:
-            await self._settled(worker.call(None, None, None, lambda: None))
+            await self._result_of(worker.call(None, None, None, lambda: None))
             worker.drain()
         count = self.stream.sent if adus is None else adus
         await self._nic._ask({"ask": "finish", "stream": self.number, "adus": count})
@@ -458,6 +458,6 @@ class AsyncStream:
         await self._nic._ask({"ask": "cancel", "stream": self.number})
 
     async def status(self) -> StreamStatus:
-        """Return the status of the stream, and what it waits for."""
+        """Return the status of the stream, with the resources that it waits for."""
         answer = await self._nic._ask({"ask": "stream", "stream": self.number})
         return msgspec.convert(answer["stream"]["stream"], StreamStatus)

@@ -22,7 +22,7 @@ Bytes = NDArray[np.uint8]
 _core.crc32c(np.empty(0, np.uint8))
 
 
-def _flat(name: str, data: object) -> Bytes:
+def _as_bytes(name: str, data: object) -> Bytes:
     if isinstance(data, np.ndarray):
         array = array_of(name, data)
     else:
@@ -47,7 +47,7 @@ def to_send(name: str, data: object) -> Bytes:
         IsthmusError: the object has no buffer, or not a contiguous one.
 
     """
-    return _flat(name, data)
+    return _as_bytes(name, data)
 
 
 def to_fill(name: str, data: object) -> Bytes:
@@ -57,7 +57,7 @@ def to_fill(name: str, data: object) -> Bytes:
         IsthmusError: the object has no buffer, or it is not contiguous or not writable.
 
     """
-    flat = _flat(name, data)
+    flat = _as_bytes(name, data)
     if not flat.flags.writeable:
         raise StreamsError(f"{name}: the array is read-only; pass one that can be written to")
     return flat

@@ -41,7 +41,7 @@ class SessionOverError(StreamsError):
 
 
 class TimedOutError(StreamsError, TimeoutError):
-    """No progress within the timeout; the message explains what waits for what."""
+    """No progress within the timeout; the message names the awaited resources."""
 
 
 class LinkError(StreamsError):

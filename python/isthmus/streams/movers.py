@@ -29,7 +29,7 @@ class Threads:
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return all links, as those of one rank."""
+        """Return all links as the links of a single rank."""
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:

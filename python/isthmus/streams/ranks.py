@@ -58,19 +58,19 @@ def connect_ranks(
     def connect_first() -> Nic:
         return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)
 
-    first = _collective(comm, connect_first if comm.rank == 0 else None)
+    first = _call_on_ranks(comm, connect_first if comm.rank == 0 else None)
     ticket = comm.bcast(first.ticket if first is not None else None, 0)
 
     def join_first() -> Nic:
         return join(address, ticket, ca=ca, patience=patience)
 
-    other = _collective(comm, join_first if comm.rank != 0 else None)
+    other = _call_on_ranks(comm, join_first if comm.rank != 0 else None)
     made = first or other
     assert made is not None
     return RankNic(made, comm)
 
 
-def _collective(comm: Any, call: Callable[[], R] | None) -> R | None:
+def _call_on_ranks(comm: Any, call: Callable[[], R] | None) -> R | None:
     """Call a function on ranks that have one; raise an error of any rank on all ranks."""
     found: R | None = None
     problem: IsthmusError | None = None
@@ -101,7 +101,7 @@ class RankNic(Nic):
 
     def open(self, destination: str, **settings: Any) -> Connection:
         """Open a connection on rank 0 for all ranks; arguments are those of `Nic.open`."""
-        made = _collective(
+        made = _call_on_ranks(
             self.comm,
             (lambda: super(RankNic, self).open(destination, **settings))
             if self.comm.rank == 0
@@ -114,8 +114,8 @@ class RankNic(Nic):
     def submit(self, specs: Sequence[StreamSpec], *, links: bool = True) -> list[Stream]:
         """Register streams on rank 0 for all ranks; each rank makes its own links."""
         if links:
-            _collective(self.comm, lambda: self._link(specs))
-        made = _collective(
+            _call_on_ranks(self.comm, lambda: self._link(specs))
+        made = _call_on_ranks(
             self.comm,
             (lambda: super(RankNic, self).submit(specs, links=False))
             if self.comm.rank == 0
@@ -126,7 +126,7 @@ class RankNic(Nic):
         def adopt() -> list[Stream]:
             return [self.adopt(number, spec) for number, spec in zip(numbers, specs, strict=True)]
 
-        adopted = _collective(self.comm, adopt if made is None else None)
+        adopted = _call_on_ranks(self.comm, adopt if made is None else None)
         found = made if made is not None else adopted
         assert found is not None
         return found
@@ -173,4 +173,4 @@ class _RankConnection(Connection):
         """Close the connection on rank 0 after all ranks have called this."""
         session = self.session
         assert isinstance(session, RankNic)
-        _collective(session.comm, super().close if session.comm.rank == 0 else None)
+        _call_on_ranks(session.comm, super().close if session.comm.rank == 0 else None)

@@ -36,7 +36,7 @@ PROTOCOLS: dict[str, Any] = {
     "repaired": {"confirmed": {"repair": True}},
     "unconfirmed": {"unconfirmed": {}},
 }
-"""When a packet is done: at the peer's manager; the same with repair; or when it is sent."""
+"""When a packet counts as done: at the peer's manager; the same with repair; or when it is sent."""
 RING = "2 MiB"
 """Default size of a link's ring, in each direction."""
 NUMBER_MAX = (1 << 32) - 1

@@ -33,7 +33,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     retransmissions: int
     """Retransmitted packets."""
     waits: list[str] = []
-    """What the stream waits for, in words."""
+    """Resources that the stream waits for, in words."""
     adus: int | None = None
     """Number of its ADUs, if known."""
     reason: str | None = None
@@ -66,7 +66,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
 
 
 class Event:
-    """Something that happened: `what`, and its details as attributes."""
+    """An event: `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
         self.what = str(event["what"])

@@ -132,7 +132,7 @@ class Stream:
         """
         ask(self._core.check_process)
         flat = to_send("own", own)
-        with self._holding(flat, "a send", writes=False):
+        with self._hold_bytes(flat, "a send", writes=False):
             if self._worker is not None:
                 self._worker.drain()
             ask(self._core.send_run, flat, self._seconds(timeout))
@@ -146,14 +146,14 @@ class Stream:
         """
         ask(self._core.check_process)
         flat = to_fill("out", out)
-        with self._holding(flat, "a receive", writes=True):
+        with self._hold_bytes(flat, "a receive", writes=True):
             missing = ask(self._core.recv_run, flat, self._seconds(timeout))
         if missing:
             adu = missing[0][0]
             raise self._incomplete(adu, [each for at, each in missing if at == adu], out)
 
     @contextmanager
-    def _holding(self, flat: Bytes, what: str, *, writes: bool) -> Iterator[None]:
+    def _hold_bytes(self, flat: Bytes, what: str, *, writes: bool) -> Iterator[None]:
         held = HOLDS.hold(flat, f"{what} of stream {self.number}", writes=writes)
         try:
             yield
@@ -229,7 +229,7 @@ class Stream:
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
         ask(self._core.check_process)
         flat = to_fill("out", out)
-        with self._holding(flat, "a receive", writes=True):
+        with self._hold_bytes(flat, "a receive", writes=True):
             came = ask(self._core.recv, flat, adu_bytes, self._seconds(timeout))
         if came is None:
             return None
@@ -294,7 +294,7 @@ class Stream:
         ask(self._core.cancel, self._patience)
 
     def status(self) -> StreamStatus:
-        """Return the status of the stream, and what it waits for."""
+        """Return the status of the stream, with the resources that it waits for."""
         return stream_status(ask(self._core.status, self._patience))
 
     def close(self, timeout_s: float = 1.0) -> None:

@@ -61,7 +61,7 @@ class Handle(Generic[R]):
         notify()
 
     def done(self) -> bool:
-        """Whether the call has ended: the links have all of the data, or it failed."""
+        """Return whether the call has ended: the links have all of the data, or it failed."""
         return self._done.is_set()
 
     def wait(self, timeout: str | float | None = None) -> R:
@@ -125,7 +125,8 @@ class Worker:
         """Queue a call after all earlier ones; `data` is read-only until it has ended.
 
         Raises:
-            StreamsError: too many calls wait, or an earlier one failed without its caller knowing.
+            StreamsError: too many calls wait, or an earlier call failed and its caller has not seen
+                the error.
 
         """
         try:
@@ -149,7 +150,7 @@ class Worker:
         """Wait until all queued calls are done.
 
         Raises:
-            StreamsError: a call failed without its caller knowing.
+            StreamsError: a call failed and its caller has not seen the error.
 
         """
         with self._change:

@@ -1,4 +1,4 @@
-"""Estimates of how long a run will still take, from the times of finished points and searches."""
+"""Estimates of a run's remaining time, from the times of finished points and searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.workers import Timing
 
 SEARCH_POINTS = 20
-"""How many points a search counts for, if no search or no point has finished yet."""
+"""Number of points that a search counts as, if no search or no point has finished yet."""
 RECENT = 200
 """The maximum number of finished points, and of searches, in the mean."""
 LATE_S = 60.0
@@ -73,7 +73,7 @@ def _mean_s(timings: Sequence[Timing]) -> float | None:
 
 
 def _threads(timings: Iterable[Timing], now: float) -> float:
-    """Return how many threads were busy recently, from finished units.
+    """Return the mean number of threads that were busy recently, from finished units.
 
     Threads that do short points are often between two of them, so leases would undercount them.
     """

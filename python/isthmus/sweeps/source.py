@@ -1,4 +1,4 @@
-"""The source of a folder's run, kept so that all processes that do parts of it do the same."""
+"""The source of a folder's run, stored so that all processes that do parts of it do the same."""
 
 from __future__ import annotations
 

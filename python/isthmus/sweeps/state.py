@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from isthmus.sweeps.slurm.queued import Queued
 
 LOOKS, LOOK_S = 5, 0.02
-"""How often leases are read to find a busy process, and seconds between two reads."""
+"""Number of reads of the leases to find a busy process, and seconds between two reads."""
 HEADER = "journal"
 """The entry that identifies the journal's run."""
 
@@ -156,7 +156,7 @@ def state_of(folder: Path) -> State:
 
 def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
     """Check results and report for missing and changed files."""
-    state.lost, state.changed = _spoiled(folder, mark)
+    state.lost, state.changed = _missing_and_changed(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
     # The report is the last part that is always written; studies and papers have other parts.
@@ -223,7 +223,7 @@ def _flaws(journal: Path, mark: Mark, entries: set[str]) -> tuple[list[Flaw], li
     return damaged, unread
 
 
-def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
+def _missing_and_changed(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
     """Return owned files that are missing, and owned files that have changed.
 
     Files of a Slurm job are skipped: nothing depends on them. A large file is not read again if it

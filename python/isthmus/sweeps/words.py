@@ -49,10 +49,10 @@ def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
         yield f"{state.job}: {state.job.state}"
     if state.alone:
         return
-    yield from _of_results(state, folder, most)
+    yield from _result_lines(state, folder, most)
 
 
-def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
+def _result_lines(state: State, folder: Path, most: int) -> Iterator[str]:
     """Format the state of the results, and the command that completes them."""
     yield from _cut([f"  {name}: {_gone(name)}" for name in state.lost], most, "lost")
     rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
@@ -66,7 +66,7 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
         plots = f"{again[:-1]} --plots {forms}`" if state.known else f"{again} with --plots {forms}"
         yield f"{plots} draws anew what is not there"  # codespell:ignore anew
     if len(spoiled) > len(drawn):
-        first = _first(len(state.damaged) + len(state.changed))
+        first = _repair_condition(len(state.damaged) + len(state.changed))
         yield f"{first}{again} writes anew what is not there"  # codespell:ignore anew
     elif state.collected and missing:
         why = of_memory(state.short_of_memory, folder) if state.short_of_memory else ""
@@ -74,31 +74,31 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
     elif state.collected:
         yield "the results are there"
     elif missing and state.known and not (state.job or any(not r.lost for r in state.running)):
-        yield f"nobody is at it: {_what_does_it(state, folder)}"
+        yield f"nobody is at it: {_continue_command(state, folder)}"
     elif not missing and state.known:
         yield f"all is there: `isthmus collect {quoted}` writes the results"
 
 
-def _what_does_it(state: State, folder: Path) -> str:
+def _continue_command(state: State, folder: Path) -> str:
     """Return the command that does missing units while no process works on them."""
     from isthmus import __version__
 
     run = f"isthmus run {shlex.quote(str(folder))}"
     if state.version != __version__:
         return f"isthmus {state.version} began it and does what is missing; this is {__version__}"
-    first = _first(len(state.damaged))
+    first = _repair_condition(len(state.damaged))
     if _submitted(folder):
         return f"{first}`{run} --on slurm` does what is missing in a new job, `{run}` does so here"
     return f"{first}`{run}` does what is missing"
 
 
-def _first(count: int) -> str:
+def _repair_condition(count: int) -> str:
     """Return the condition on damaged files that must hold before a run can start."""
     return f"once {'that is' if count == 1 else 'these are'} out of the way, " if count else ""
 
 
 def _submitted(folder: Path) -> bool:
-    """Whether a Slurm job was submitted for a folder's run."""
+    """Return whether a Slurm job was submitted for a folder's run."""
     if not (folder / SUBMITTED).is_dir():
         return False
     from isthmus.sweeps.slurm.jobs import named_in
@@ -137,7 +137,7 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
     advice = _advice(state, quoted, lacks, submitted=submitted)
     # Damaged files block a run, but no other advice.
-    first = _first(len(state.damaged)) if advice.startswith("`") else ""
+    first = _repair_condition(len(state.damaged)) if advice.startswith("`") else ""
     return f"{line}; {first}{advice}"
 
 

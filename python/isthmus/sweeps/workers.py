@@ -82,7 +82,7 @@ def read_workers(journal: Path) -> Workers:
 
 
 def is_worker_file(name: str) -> bool:
-    """Whether a file of a journal belongs to a worker process."""
+    """Return whether a file of a journal belongs to a worker process."""
     return name.endswith(".jsonl") and is_worker(name.removesuffix(".jsonl"))
 
 

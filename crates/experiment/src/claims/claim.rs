@@ -1,6 +1,6 @@
-//! The claim on a unit of work.
+//! A worker's claim on a unit of work.
 
-use super::look::{Found, found, seen};
+use super::look::{Found, claim_state, read_claim};
 use super::name::Name;
 use super::plain::{TRIES, retry_stale};
 use super::worker::{Line, Own};
@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a claim that is not there is put back, and how many times.
+/// Interval and number of checks whether a claim that is missing has been put back.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// The result of taking a unit.
 #[derive(Debug)]
 pub enum Taken {
-    /// The unit is this worker's.
+    /// This worker has the unit.
     Granted(Claim),
-    /// Another worker has it: its name, empty while the claim is being written.
+    /// Name of the other worker that has the unit; empty while its claim is being written.
     HeldBy(String),
 }
 
-/// A unit of work that is this worker's; given back when it is dropped.
+/// A unit of work that this worker has claimed. Dropping it releases the unit.
 #[derive(Debug)]
 pub struct Claim {
     own: std::sync::Arc<Own>,
@@ -33,7 +33,7 @@ pub struct Claim {
 }
 
 impl Worker {
-    /// Take the unit of that name, unless a live worker has it.
+    /// Claim the unit `unit`, unless a live worker has it.
     ///
     /// # Errors
     /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or is no plain
@@ -43,7 +43,7 @@ impl Worker {
         let path = own.folder.join(format!("{unit}.claim"));
         let mut holder = String::new();
         for _ in 0..TRIES {
-            if made(&path, &own.name).map_err(at(&path))? {
+            if create_claim(&path, &own.name).map_err(at(&path))? {
                 return Ok(Taken::Granted(Claim {
                     own: std::sync::Arc::clone(own),
                     unit: unit.to_owned(),
@@ -51,23 +51,24 @@ impl Worker {
                     began: Instant::now(),
                 }));
             }
-            let Some(found) = now_or_gone(found(&path)).map_err(at_unit(&path))? else {
+            let Some(found) = unless_gone(read_claim(&path)).map_err(at_unit(&path))? else {
                 continue;
             };
-            let seen = seen(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
-            // The time is asked for only where it decides.
+            let seen =
+                claim_state(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
+            // Read the folder's time only if the decision depends on it.
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
             }
-            self.take_away(&path, &found).map_err(at_unit(&path))?;
+            self.remove_lost(&path, &found).map_err(at_unit(&path))?;
             holder = found.text;
         }
         Ok(Taken::HeldBy(holder))
     }
 
-    /// Removes a claim that is lost. Of several that do so at once, one removes it; another one may by
-    /// then hold the claim that was made in its place, and gives that back.
-    fn take_away(&self, path: &Path, lost: &Found) -> io::Result<()> {
+    /// Remove a lost claim. If several workers do so at once, one removes it. Another may hold the new claim
+    /// that was made in its place, and puts that back.
+    fn remove_lost(&self, path: &Path, lost: &Found) -> io::Result<()> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", self.name()));
         let aside = PathBuf::from(aside);
@@ -75,8 +76,8 @@ impl Worker {
             Err(error) if is_gone(&error) => return Ok(()),
             done => done?,
         }
-        if retry_stale(|| found(&aside))?.as_ref() != Some(lost) {
-            // If there is a third one by now, two do the same work.
+        if retry_stale(|| read_claim(&aside))?.as_ref() != Some(lost) {
+            // If a third worker has claimed the unit by now, two workers do the same work.
             let _ = fs::hard_link(&aside, path);
         }
         match fs::remove_file(&aside) {
@@ -87,10 +88,10 @@ impl Worker {
 }
 
 impl Claim {
-    /// The unit is done and its result is kept: says so in the worker's file.
+    /// Record in the worker's file that the unit is done and its result stored.
     ///
     /// # Errors
-    /// The file cannot be written; the unit is done all the same.
+    /// The file cannot be written. The unit is done nevertheless.
     pub fn done(self) -> Result<(), ClaimError> {
         self.own.add(&Line::Done {
             done: &self.unit,
@@ -99,7 +100,7 @@ impl Claim {
         })
     }
 
-    /// The unit cannot be done: says why in the worker's file.
+    /// Record in the worker's file why the unit cannot be done.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -115,13 +116,14 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         for _ in 0..BACK.1 {
-            match now_or_gone(retry_stale(|| found(&self.path))) {
+            match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
-                    // If it cannot be removed it is lost when this worker is.
+                    // A claim that cannot be removed is lost when this worker is lost.
                     let _ = fs::remove_file(&self.path);
                     return;
                 }
-                // Put aside by one who took it for a lost one, and may put it back; or taken away.
+                // Another worker took it for a lost claim and moved it: it either puts the claim back or
+                // removes it.
                 Ok(None) => thread::sleep(BACK.0),
                 Ok(Some(_)) | Err(_) => return,
             }
@@ -129,7 +131,8 @@ impl Drop for Claim {
     }
 }
 
-/// Whether a file is not there any more: network file systems say so of one that another machine has just removed.
+/// Return whether a file no longer exists. Network file systems report `ESTALE` for a file that another
+/// machine has just removed.
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -137,16 +140,16 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// What was found, if it is there still.
-fn now_or_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
+/// Return the claim that was found, or `None` if its file no longer exists.
+fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     match found {
         Err(error) if is_gone(&error) => Ok(None),
         found => found,
     }
 }
 
-/// Makes a claim; false if there is one.
-fn made(path: &Path, name: &Name) -> io::Result<bool> {
+/// Create a claim; return false if one exists.
+fn create_claim(path: &Path, name: &Name) -> io::Result<bool> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = match file {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),

@@ -1,37 +1,37 @@
-//! What a claim says, and when it is lost: the one rule, for who takes units and who only looks.
+//! The content of a claim, and the one rule for when it is lost, for workers and for observers.
 
 use super::name::Name;
-use super::plain::{head, plain, retry_stale};
-use super::worker::{Began, stamp};
+use super::plain::{open_plain, read_head, retry_stale};
+use super::worker::{Began, modified};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Most bytes of a claim that are read: a worker's name and a line's end.
+/// Largest number of bytes read from a claim: a worker's name and the end of the line.
 const CLAIM_MAX: u64 = 256;
-/// Most bytes of the first line of a worker's file.
+/// Largest number of bytes of the first line of a worker's file.
 const BEGAN_MAX: u64 = 1024;
 
-/// Taken by who only looks, where a worker has stated none.
+/// Expiry that an observer assumes if the worker has stated none.
 const UNSTATED: Duration = Duration::from_secs(60);
 
-/// What a claim in the folder says, and when it was made.
+/// Content of a claim file, and when the file was made.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub text: String,
     pub made: Duration,
 }
 
-/// A claim as one sees it who only looks.
+/// A claim as an observer sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Who has made it; none where that was cut short, or is just being written.
+    /// Name of the worker that made it; `None` if the file is incomplete.
     pub name: Option<Name>,
-    /// Whether that is a process of this host which is no more.
+    /// Whether that worker was a process of this host that has ended.
     pub dead: bool,
-    /// Its last heartbeat by the folder's time, since 1970.
+    /// Last heartbeat of the worker by the folder's time, since 1970.
     pub touched: Duration,
-    /// The time without a heartbeat after which it is lost.
+    /// Time without a heartbeat after which the claim is lost.
     pub expiry: Duration,
 }
 
@@ -42,18 +42,20 @@ impl Seen {
     }
 }
 
-/// What the claim on that unit says; none if there is none. It is lost after the time that its worker states.
+/// Return the claim on `unit`, or `None` if there is none. It is lost after the time that its worker states.
 ///
 /// # Errors
-/// It, or the file of its worker, cannot be read or is no plain file.
+/// The claim or the file of its worker cannot be read or is no plain file.
 pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
-    let claim = retry_stale(|| found(&folder.join(format!("{unit}.claim"))))?;
-    claim.map(|claim| seen(folder, &claim, None)).transpose()
+    let claim = retry_stale(|| read_claim(&folder.join(format!("{unit}.claim"))))?;
+    claim
+        .map(|claim| claim_state(folder, &claim, None))
+        .transpose()
 }
 
 /// Return the state of a claim and of its worker. The claim is lost after the time that the worker states; for a worker
 /// that wants the unit, after `own` if that is less.
-pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
+pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),
         dead: false,
@@ -63,12 +65,12 @@ pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::R
     if let Some(name) = &seen.name {
         seen.dead = name.is_dead();
         let path = folder.join(format!("{}.jsonl", name.text));
-        // Opened, since network file systems look again at a file that is opened.
+        // Open the file, because network file systems refresh the attributes of a file that is opened.
         let worker = retry_stale(|| {
-            let Some(file) = plain(&path)? else {
+            let Some(file) = open_plain(&path)? else {
                 return Ok(None);
             };
-            Ok(Some((stamp(&file)?, head(file, BEGAN_MAX)?)))
+            Ok(Some((modified(&file)?, read_head(file, BEGAN_MAX)?)))
         })?;
         if let Some((touched, began)) = worker {
             seen.touched = touched;
@@ -79,12 +81,12 @@ pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::R
     Ok(seen)
 }
 
-/// What a claim says; none if it is not there.
-pub(crate) fn found(path: &Path) -> io::Result<Option<Found>> {
-    let Some(file) = plain(path)? else {
+/// Read a claim; return `None` if it does not exist.
+pub(crate) fn read_claim(path: &Path) -> io::Result<Option<Found>> {
+    let Some(file) = open_plain(path)? else {
         return Ok(None);
     };
-    let made = stamp(&file)?;
-    let text = head(file, CLAIM_MAX)?;
+    let made = modified(&file)?;
+    let text = read_head(file, CLAIM_MAX)?;
     Ok(Some(Found { text, made }))
 }

@@ -1,17 +1,17 @@
 //! Claims on units of work in a folder that many processes and machines share.
 //!
-//! A [`Worker`] is a process that does units of work, each known by a name. It keeps a file of its
-//! own, which it touches again and again for as long as it lives, and to which it adds a line for
-//! each unit that it has done or given up. Before it starts a unit it [takes](Worker::take) it: a
-//! file `UNIT.claim` that names the worker, made by one process only. A claim is lost once its worker
-//! has not touched its file for a stated time: its own, or the shorter one of another worker that wants
-//! the unit. It is also lost if its worker was a process of this host that has ended. Another worker may
-//! take over a unit whose claim is lost.
+//! A [`Worker`] is a process that does units of work, each known by a name. The worker keeps a file of its
+//! own, touches it at a fixed interval while it lives, and adds a line for each unit that it has finished or
+//! given up. Before it starts a unit it [takes](Worker::take) it: it creates a file `UNIT.claim` that names
+//! the worker. Only one process can create that file. A claim is lost once its worker has not touched its
+//! file for a stated time: its own, or the shorter one of another worker that wants the unit. It is also lost
+//! if its worker was a process of this host that has ended. Another worker may take over a unit whose claim
+//! is lost.
 //!
-//! All times are those of the folder's file system, as it stamps files, so that clocks of machines
-//! may differ. A claim keeps work from being done twice and protects nothing: a worker that was cut
-//! off from the folder for long, and comes back, finds another one at its unit, or its unit
-//! done. What two workers write for a unit must therefore be the same.
+//! All times are file timestamps of the folder's file system, so that clocks of machines may differ. A claim
+//! only avoids duplicate work; it does not protect the result. A worker that was cut off from the folder for
+//! long may find that another worker has taken or finished its unit. Two workers must therefore write the
+//! same result for a unit.
 
 mod claim;
 mod look;
@@ -33,16 +33,16 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{path}: {error}; {}", remedy(error))]
 pub struct ClaimError {
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// What the system says.
+    /// Error of the operating system.
     #[source]
     pub error: io::Error,
-    /// Whether it is about one claim, so that all other units may be done.
+    /// Whether only one claim is affected, so that all other units can be done.
     pub of_one_unit: bool,
 }
 
-/// What may help.
+/// Return advice on how to fix the error.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -52,7 +52,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What may go wrong with `path`.
+/// Return a function that adds `path` to an I/O error.
 fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
     move |error| ClaimError {
@@ -62,12 +62,12 @@ fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     }
 }
 
-/// What may go wrong with `path`, which others have made there for one unit.
+/// Return a function that adds `path`, a file of one unit, to an I/O error.
 fn at_unit(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
     move |error| ClaimError {
         path,
-        // A folder without room, or that nobody may write, is so for all.
+        // A folder that is full or read-only affects all units.
         of_one_unit: !matches!(
             error.kind(),
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem

@@ -1,34 +1,34 @@
-//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two in one word: eight digits that tell in which
-//! boot and space of process numbers PID is a process, and eight that are random.
+//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word. SPACE is eight digits
+//! that identify the boot and the PID namespace of PID; RANDOM is eight random digits.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
-/// Most characters of a host's name in that of a worker.
+/// Largest number of characters of the host name in a worker's name.
 const HOST_MAX: usize = 64;
 
-/// The name of a worker, and what it says.
+/// The name of a worker and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The whole of it, that of its file without the ending.
+    /// The whole name, which is also its file's name without the extension.
     pub text: String,
-    /// The machine, as far as its name fits in here.
+    /// Host name, cut to 64 characters.
     pub host: String,
-    /// The process there.
+    /// Process ID on that host.
     pub process: u32,
-    /// Digits of the space in which that is its number.
+    /// Digits that identify the PID namespace of `process`.
     space: String,
 }
 
 impl Name {
-    /// A name for this process that no other worker has.
+    /// Return a unique name for a worker of this process.
     pub(crate) fn new() -> Self {
-        let host = here();
+        let host = host_name();
         let process = std::process::id();
-        // Where the space is not known, another random number is that of nobody else.
+        // If the namespace is unknown, use a second random number, which matches no other process.
         let random = || RandomState::new().build_hasher().finish() as u32;
-        let space = format!("{:08x}", space().unwrap_or_else(random));
+        let space = format!("{:08x}", pid_namespace().unwrap_or_else(random));
         Self {
             text: format!("worker-{host}-{process}-{space}{:08x}", random()),
             host,
@@ -37,7 +37,7 @@ impl Name {
         }
     }
 
-    /// What a claim says; none if it is no worker's name.
+    /// Parse the content of a claim; return `None` if it is no worker's name.
     pub fn parsed(text: &str) -> Option<Self> {
         let (rest, random) = text.strip_prefix("worker-")?.rsplit_once('-')?;
         let (host, process) = rest.rsplit_once('-')?;
@@ -58,8 +58,8 @@ impl Name {
         })
     }
 
-    /// Whether it is a process of this host that is no more. Containers may have the same host's name, and other
-    /// processes of the same numbers: a number says something only where it was given.
+    /// Return whether the worker was a process of this host that has ended. Containers may share a host name
+    /// and reuse process IDs, so an ID is compared only within its own namespace.
     pub fn is_dead(&self) -> bool {
         let Some(process) = i32::try_from(self.process).ok() else {
             return false;
@@ -67,30 +67,30 @@ impl Name {
         let Some(process) = rustix::process::Pid::from_raw(process) else {
             return false;
         };
-        self.host == here()
-            && space().is_some_and(|here| format!("{here:08x}") == self.space)
+        self.host == host_name()
+            && pid_namespace().is_some_and(|here| format!("{here:08x}") == self.space)
             && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
     }
 }
 
-/// Which boot of which kernel, and which space of process numbers in it, this process is in; none where the system
-/// has such spaces and does not say.
-fn space() -> Option<u32> {
+/// Return a text that identifies this boot of the kernel and the PID namespace of this process; `None` if the
+/// system has namespaces and does not report them.
+fn pid_namespace() -> Option<u32> {
     if !cfg!(target_os = "linux") {
         return Some(0);
     }
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
     let text = format!("{} {}", boot.trim(), numbers.display());
-    // FNV-1a: the same in every process and version.
+    // FNV-1a, because its value is the same in every process and version.
     let hash = (text.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
     Some(hash)
 }
 
-/// The name of this host as it is in names of workers.
-fn here() -> String {
+/// Return the name of this host as names of workers contain it.
+fn host_name() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();
     let fit = |c: char| if c.is_ascii_alphanumeric() { c } else { '.' };
@@ -104,14 +104,14 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn what_a_name_says_is_read_again() {
+    fn names_round_trip() {
         let name = Name::new();
         assert_eq!(Name::parsed(&name.text), Some(name.clone()));
         assert!(!name.is_dead());
     }
 
     #[test]
-    fn a_number_of_another_space_says_nothing() {
+    fn processes_of_another_namespace_are_not_dead() {
         let (mut child, name) = (Command::new("true").spawn().unwrap(), Name::new());
         child.wait().unwrap();
         let of = |space: &str| {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_none() {
+    fn invalid_names_are_rejected() {
         let random = "0123456789abcdef";
         for text in [
             String::new(),

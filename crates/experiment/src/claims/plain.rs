@@ -1,4 +1,4 @@
-//! Files that others write, which may be anything and may go while they are read.
+//! Reading of files that other processes write, replace or remove meanwhile.
 
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -6,14 +6,14 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How often something is looked at again that changed meanwhile.
+/// Largest number of attempts to read something that changes meanwhile.
 pub(crate) const TRIES: u32 = 8;
 
-/// Repeats a look at a file while a network file system reports `ESTALE`: another machine has replaced or
-/// removed the file since it was opened.
+/// Repeat `look` while a network file system reports `ESTALE`: another machine has replaced or removed the
+/// file since it was opened.
 ///
 /// # Errors
-/// Any other error, and `ESTALE` from the last of eight looks.
+/// Any other error, and `ESTALE` from the last of eight attempts.
 pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..TRIES {
         match look() {
@@ -24,8 +24,8 @@ pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> 
     look()
 }
 
-/// A plain file, no link followed and nobody waited for; none if nothing is there.
-pub(crate) fn plain(path: &Path) -> io::Result<Option<File>> {
+/// Open a plain file without following links or blocking; return `None` if it does not exist.
+pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();
     let opened = options.read(true).custom_flags(flags as i32).open(path);
@@ -39,8 +39,8 @@ pub(crate) fn plain(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// The beginning of a file, as text.
-pub(crate) fn head(file: File, most: u64) -> io::Result<String> {
+/// Return the first `most` bytes of a file as text.
+pub(crate) fn read_head(file: File, most: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! A process that does units of work, and the file by which others know that it lives.
+//! A process that does units of work, and the file whose timestamp is its heartbeat.
 
 use super::name::Name;
 use super::{ClaimError, at};
@@ -11,35 +11,35 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// Touches of a worker's file within the time after which its claims are lost.
+/// Heartbeats of a worker within the time after which its claims are lost.
 const BEATS: u32 = 8;
-/// The longest time between two.
+/// Longest interval between two heartbeats.
 const BEAT_MAX: Duration = Duration::from_secs(5);
 
-/// The time between two touches of a worker's file, where its claims are lost after `expiry` without one.
+/// Return the interval between two heartbeats, if claims are lost after `expiry` without one.
 #[must_use]
 pub fn beat(expiry: Duration) -> Duration {
     (expiry / BEATS).min(BEAT_MAX)
 }
 
-/// A process at work in a folder. Its file stays when it ends: it says what was done.
+/// A process at work in a folder. Its file stays after it ends and lists the units that it did.
 #[derive(Debug)]
 pub struct Worker {
     pub(crate) own: Arc<Own>,
-    /// Whether the heart must stop. The condition wakes it.
+    /// Whether the heartbeat thread must stop. The condition variable wakes it.
     stopped: Arc<(Mutex<bool>, Condvar)>,
     heart: Option<JoinHandle<()>>,
 }
 
-/// What a worker and its heart share.
+/// State that a worker shares with its heartbeat thread.
 #[derive(Debug)]
 pub(crate) struct Own {
     pub folder: PathBuf,
     pub name: Name,
-    /// After which time without a touch the claims of a worker are lost.
+    /// Time without a heartbeat after which a worker's claims are lost.
     pub expiry: Duration,
     file: Mutex<File>,
-    /// When it began by the folder's time, in seconds since 1970, and by its own clock.
+    /// When the worker began: by the folder's time in seconds since 1970, and by its own clock.
     began_s: f64,
     began: Instant,
 }
@@ -67,14 +67,14 @@ pub(crate) enum Line<'a> {
     },
 }
 
-/// What is used of the first line.
+/// The fields of the first line that are used.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Began {
     expiry_s: f64,
 }
 
 impl Began {
-    /// The time after which claims are lost, as the beginning of a worker's file states it.
+    /// Return the expiry of claims that the first line of a worker's file states.
     pub fn stated(file: &str) -> Option<Duration> {
         let began: Self = serde_json::from_str(file.lines().next()?).ok()?;
         Duration::try_from_secs_f64(began.expiry_s).ok()
@@ -82,11 +82,12 @@ impl Began {
 }
 
 impl Worker {
-    /// Begins to work in `folder`. Claims of workers that have not touched their file for `expiry` are lost;
-    /// `version` is that of the program, and `threads` how many do units, for those who read the file.
+    /// Start to work in `folder`. Claims of workers without a heartbeat for `expiry` are lost. The worker's
+    /// file records `version`, the version of the program, and `threads`, the number of threads that do
+    /// units.
     ///
     /// # Errors
-    /// The folder cannot be written, or there is no thread to be had.
+    /// The folder cannot be written, or no thread can be started.
     pub fn new(
         folder: &Path,
         expiry: Duration,
@@ -99,7 +100,7 @@ impl Worker {
         let file = options.append(true).create_new(true).open(&path);
         let file = file.map_err(at(&path))?;
         let began = Instant::now();
-        let stamped = touched(&file).map_err(at(&path))?;
+        let stamped = touch(&file).map_err(at(&path))?;
         let own = Arc::new(Own {
             folder: folder.to_owned(),
             name,
@@ -116,7 +117,7 @@ impl Worker {
             threads,
         })?;
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
-        let heart = heart(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
+        let heart = start_heartbeat(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
         Ok(Self {
             own,
             stopped,
@@ -124,7 +125,7 @@ impl Worker {
         })
     }
 
-    /// Its name: see the module `name`.
+    /// Return the worker's name; see the module `name`.
     pub fn name(&self) -> &str {
         &self.own.name.text
     }
@@ -136,14 +137,14 @@ impl Drop for Worker {
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         wake.notify_all();
         if let Some(heart) = self.heart.take() {
-            // A heart that has panicked has stopped.
+            // A heartbeat thread that has panicked has stopped.
             let _ = heart.join();
         }
     }
 }
 
 impl Own {
-    /// Adds a line to the worker's file.
+    /// Add a line to the worker's file.
     pub fn add(&self, line: &Line<'_>) -> Result<(), ClaimError> {
         let mut text = serde_json::to_string(line).expect("strings and numbers are JSON");
         text.push('\n');
@@ -151,25 +152,25 @@ impl Own {
         (file.write_all(text.as_bytes())).map_err(at(self.path(&self.name)))
     }
 
-    /// The folder's time now, since 1970.
+    /// Return the folder's time now, since 1970.
     pub fn now(&self) -> Result<Duration, ClaimError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        touched(&file).map_err(at(self.path(&self.name)))
+        touch(&file).map_err(at(self.path(&self.name)))
     }
 
-    /// The same in seconds by this process' clock, which costs nothing.
+    /// Return the folder's time in seconds as this process' clock estimates it, without file access.
     pub fn about_now_s(&self) -> f64 {
         self.began_s + self.began.elapsed().as_secs_f64()
     }
 
-    /// The file of a worker.
+    /// Return the path of a worker's file.
     pub fn path(&self, worker: &Name) -> PathBuf {
         self.folder.join(format!("{}.jsonl", worker.text))
     }
 }
 
-/// Touches a file; the time that it then bears.
-fn touched(file: &File) -> io::Result<Duration> {
+/// Touch a file and return its new timestamp.
+fn touch(file: &File) -> io::Result<Duration> {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: UTIME_NOW,
@@ -181,17 +182,20 @@ fn touched(file: &File) -> io::Result<Duration> {
             last_modification: now,
         },
     )?;
-    stamp(file)
+    modified(file)
 }
 
-/// When a file was last written or touched, since 1970.
-pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
+/// Return when a file was last written or touched, since 1970.
+pub(crate) fn modified(file: &File) -> io::Result<Duration> {
     let modified = file.metadata()?.modified()?;
     Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
 /// Start a thread that touches the worker's file again and again until `stopped` is set.
-fn heart(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
+fn start_heartbeat(
+    own: Arc<Own>,
+    stopped: Arc<(Mutex<bool>, Condvar)>,
+) -> io::Result<JoinHandle<()>> {
     let pause = beat(own.expiry);
     thread::Builder::new().name("claims".into()).spawn(move || {
         let (stop, wake) = &*stopped;
@@ -199,7 +203,7 @@ fn heart(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<Join
         while !*stop {
             let waited = wake.wait_timeout_while(stop, pause, |stop| !*stop);
             (stop, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            // A folder that cannot be reached now may be reached at the next beat.
+            // A folder that cannot be reached now may be reachable at the next heartbeat.
             let _ = own.now();
         }
     })

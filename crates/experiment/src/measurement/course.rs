@@ -1,7 +1,7 @@
-//! One replication of a run that is looked at again and again.
+//! One replication of a run that has several looks.
 //!
-//! The state of a machine cannot be kept, what was recorded up to a look can. Where a further look is
-//! needed, a replication that was kept is run from its beginning, from look to look as it was before.
+//! The state of a machine cannot be stored, but the recorders at a look can. If a further look is needed, a
+//! stored replication is run again from its beginning, from look to look as before.
 
 use super::Plan;
 use crate::kept::stopwatch;
@@ -12,10 +12,10 @@ use isthmus_kernel::Cycles;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A replication, and how far it is.
+/// A replication and its position in the sequence of looks.
 pub(super) struct Course {
     number: u64,
-    /// Looks that it has come to.
+    /// Number of looks that it has reached.
     looks: usize,
     state: State,
 }
@@ -25,16 +25,16 @@ enum State {
     Kept(Finished),
 }
 
-/// What is kept of a replication at a look.
+/// State of a replication stored at a look.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Messages of all looks up to this one.
+    /// Message counts of all looks up to this one.
     looks: Vec<u64>,
     finished: Finished,
 }
 
 impl Course {
-    /// What it has seen up to the last look.
+    /// Return the recorders as of the last look.
     pub fn recorders(&self) -> &Recorders {
         match &self.state {
             State::Running(replication) => replication.recorders(),
@@ -65,8 +65,8 @@ impl Course {
 }
 
 impl Plan<'_> {
-    /// The looks up to the last one of which something is kept, or the first one, and the
-    /// replications: those that are kept are as long as that look wants them.
+    /// Return the looks up to the last one for which a replication was stored, or the first look, and the
+    /// replications. A stored replication is at the length of that look.
     pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();

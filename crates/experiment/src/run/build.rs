@@ -1,4 +1,4 @@
-//! A scenario's points and searches, with what is built for them.
+//! Construction of a scenario's points, searches and machines.
 
 use super::jobs::{Job, SearchJob, built};
 use super::places::{search_values, values};
@@ -20,16 +20,15 @@ use isthmus_units::Bytes;
 use std::sync::{Arc, Mutex};
 
 impl Experiment {
-    /// Builds all machines of `scenario`, which is of one of `kinds`, and opens the journal.
+    /// Build all machines of `scenario`, whose kind must be one of `kinds`, and open the journal.
     ///
     /// # Errors
-    /// What is wrong with a machine or the journal; nothing has been changed then.
+    /// A machine or the journal is invalid; nothing has been changed.
     pub fn new(kinds: &Kinds, scenario: Scenario, options: Options) -> Result<Self, SetupError> {
         Self::build(kinds, scenario, options, Arc::default())
     }
 
-    /// As [`Experiment::new`], heeding `progress`: once it is cancelled, no further machine is
-    /// built.
+    /// Do the same as [`Experiment::new`] with `progress`: once it is cancelled, no further machine is built.
     ///
     /// # Errors
     /// As [`Experiment::new`], and [`SetupError::Cancelled`].
@@ -159,8 +158,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Looks once at every finished entry, and at what is finished of the others, so that a damaged one is found before
-    /// any work. Where all are there, they have been read.
+    /// Check every finished entry and the finished parts of the others once, to find a damaged file before
+    /// any work. If all entries exist, they have been read already.
     fn check_journal(&mut self) -> Result<(), JournalError> {
         if (self.finished.get_mut()).is_ok_and(|json| json.is_some()) {
             return Ok(());
@@ -176,7 +175,8 @@ impl Experiment {
     }
 }
 
-/// Whether no point can be run before all are built: a quick run of a fixed time keeps the longest period of all.
+/// Return whether all points must be built before one can run: a quick run of a fixed time keeps the longest
+/// period of all points.
 fn needs_all(scenario: &Scenario, options: &Options) -> bool {
     options.quick && matches!(scenario.stop.rule, StopRule::FixedTime { .. })
 }

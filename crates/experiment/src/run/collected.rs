@@ -1,4 +1,4 @@
-//! A result as JSON; that of a run of which nothing is left to do is put together from what the journal holds.
+//! The result as JSON. For a complete journal it is assembled from the journal's bytes.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -7,13 +7,13 @@ use crate::journal::JournalError;
 use rayon::prelude::*;
 use std::sync::PoisonError;
 
-/// Entries that are in memory twice for a moment.
+/// Number of entries that are in memory twice for a short time.
 const TOGETHER: usize = 256;
-/// How a result ends that has no points and no searches.
+/// End of the JSON of a result without points and searches.
 const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
 
 impl Experiment {
-    /// Runs, and gives the result as JSON. Where the journal has all of it, these are the bytes that were written there.
+    /// Run and return the result as JSON. If the journal is complete, it consists of the bytes written there.
     ///
     /// # Errors
     /// As [`Experiment::run`].
@@ -21,7 +21,7 @@ impl Experiment {
         let known = (self.finished.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Others may have done the rest since, and given it to this journal.
+        // Other processes may have added the missing entries to the journal since.
         let known = match known {
             Some(json) => Some(json),
             None => self.collected()?,
@@ -34,7 +34,7 @@ impl Experiment {
         Ok(serde_json::to_vec(&result).expect("results are JSON"))
     }
 
-    /// The result from the journal's bytes; `None` if an entry is missing.
+    /// Return the result assembled from the journal's bytes; `None` if an entry is missing.
     pub(super) fn collected(&self) -> Result<Option<Vec<u8>>, JournalError> {
         if !self.missing()?.is_empty() {
             return Ok(None);
@@ -53,7 +53,7 @@ impl Experiment {
             let begin = json.len();
             for some in entries.chunks(TOGETHER) {
                 for content in self.contents(some)? {
-                    // Removed since it was looked for.
+                    // The entry was removed after the check that it exists.
                     let Some(content) = content else {
                         return Ok(None);
                     };
@@ -69,7 +69,8 @@ impl Experiment {
         Ok(Some(json))
     }
 
-    /// What the journal holds of these, read on all threads. The error is that of the first that is damaged.
+    /// Return the contents of these entries, read on all threads. An error is that of the first damaged
+    /// entry.
     fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
         let read = |entry: &&Entry| self.journal.written(entry);
         match self.pool() {

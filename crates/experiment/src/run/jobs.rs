@@ -16,13 +16,13 @@ pub(super) struct Job {
     pub values: Vec<AxisValue>,
     pub machine: usize,
     pub workload: Described,
-    /// None in a process that does parts of a run.
+    /// `None` in a process that does parts of a run.
     pub subject: Option<Arc<dyn Subject>>,
     pub entry: Entry,
 }
 
 impl Job {
-    /// What was built with the whole.
+    /// Return the subject that was built with the whole run.
     pub fn built(&self) -> &Arc<dyn Subject> {
         let subject = self.subject.as_ref();
         subject.expect("all points are built with the whole")
@@ -40,7 +40,7 @@ pub(super) struct SearchJob {
 }
 
 impl SearchJob {
-    /// The point at this load.
+    /// Return the subject at this load.
     pub fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
         let (_, workload) = self
             .line
@@ -50,7 +50,7 @@ impl SearchJob {
     }
 }
 
-/// What a point or a search is run with.
+/// Build the subject of a point or a search.
 pub(super) fn built(
     scenario: &Scenario,
     machines: &Machines,

@@ -1,4 +1,4 @@
-//! What the journal keeps of a point or search: its result, and before that its finished parts.
+//! Storage of a point or search in the journal: first its finished parts, then its result.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -8,8 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 impl Experiment {
-    /// The entry from the journal, or else what `compute` gives, which is then kept if it is
-    /// `whole`.
+    /// Return the entry from the journal. If it is missing, compute it, and store it if it is `whole`.
     pub(super) fn kept<T: Serialize + DeserializeOwned>(
         &self,
         entry: &Entry,

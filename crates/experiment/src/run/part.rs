@@ -1,4 +1,4 @@
-//! Parts of a run, each done by another process; the journal is where they meet.
+//! Parts of a run in separate processes, which share finished points through the journal.
 
 use super::jobs::{Job, SearchJob};
 use super::turn::in_turn;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::thread;
 use std::time::Duration;
 
-/// Between two looks at whether others have done what they are at.
+/// Interval between two checks whether other processes have finished their units.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Points and searches of a run, by their positions.
@@ -25,7 +25,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether it is none.
+    /// Return whether it selects nothing.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty() && self.searches.is_empty()
     }
@@ -34,9 +34,9 @@ impl Selection {
 /// The result of a part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// Points and searches that are in the journal now.
+    /// Number of points and searches that are in the journal now.
     pub done: usize,
-    /// Those that could not be done, by the name of their entry, and why.
+    /// Name of the entry and error of each point and search that could not be done.
     pub failed: Vec<(String, String)>,
 }
 
@@ -60,32 +60,32 @@ impl<'e> Unit<'e> {
 #[derive(Debug)]
 enum Outcome {
     Done,
-    /// Another process is at it.
+    /// Another process is computing it.
     Elsewhere,
     Failed(String),
 }
 
 impl Experiment {
-    /// Run these points and searches, except those that the journal has. Wait for those that other processes
-    /// are at, and take them over if those processes are lost. A point that fails is in the result and does not
-    /// stop the others.
+    /// Run these points and searches, except those that the journal has. Wait for units that other processes
+    /// compute, and take over units of lost processes. The result lists points that fail; they do not stop
+    /// the others.
     ///
     /// # Errors
-    /// Why it ended early: it was stopped, or the folder cannot be used.
+    /// The run ended early: it was stopped, or the folder cannot be used.
     pub fn run_part(&self, part: &Selection) -> Result<Part, RunError> {
         let points = part.points.iter().map(|&at| Unit::Point(&self.points[at]));
         let searches = (part.searches.iter()).map(|&at| Unit::Search(&self.searches[at]));
-        // Searches take longest: at the end all would wait for one.
+        // Start searches first: they take longest, and at the end all threads would wait for one.
         let mut left: Vec<Unit<'_>> = searches.chain(points).collect();
         self.progress.set_total(left.len() as u64);
         let pool = self.pool()?;
         let worker = self.worker(pool.current_num_threads())?;
         let mut result = Part::default();
-        // The first time nothing has been waited for.
+        // In the first round no unit has been waited for.
         let mut waited = false;
         loop {
             let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
-            self.failed()?;
+            self.check_failure()?;
             let mut elsewhere = Vec::new();
             for (unit, outcome) in left.into_iter().zip(all) {
                 match outcome.ok_or(RunError::Cancelled)? {
@@ -106,12 +106,12 @@ impl Experiment {
         }
     }
 
-    /// How many points and searches there are.
+    /// Return the number of points and of searches.
     pub fn counts(&self) -> (usize, usize) {
         (self.points.len(), self.searches.len())
     }
 
-    /// The points and searches that the journal does not have.
+    /// Return the points and searches that the journal lacks.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -131,8 +131,8 @@ impl Experiment {
         Ok(missing)
     }
 
-    /// What [`Experiment::run_part`] has done of these without a folder, by name, as files of a journal: for
-    /// the process that [admits](Experiment::admit) it. It is held no longer.
+    /// Return the entries that [`Experiment::run_part`] has finished without a folder, as names and bytes of
+    /// journal files, for the process that [admits](Experiment::admit) them. They are removed from memory.
     pub fn give_away(&self, part: &Selection) -> Vec<(String, Vec<u8>)> {
         let points = part.points.iter().map(|&at| &self.points[at].entry);
         let searches = part.searches.iter().map(|&at| &self.searches[at].entry);
@@ -143,10 +143,11 @@ impl Experiment {
         given.collect()
     }
 
-    /// Takes into the journal what another process has done and given away.
+    /// Add to the journal an entry that another process has finished and given away.
     ///
     /// # Errors
-    /// It is of another run or another version of isthmus, was damaged on the way, or cannot be kept.
+    /// The entry is of another run or another version of isthmus, was damaged on the way, or cannot be
+    /// stored.
     pub fn admit(&self, name: &str, bytes: Vec<u8>) -> Result<(), JournalError> {
         match self.unit(name) {
             Some(Unit::Point(job)) => (self.journal).admit(&job.entry, bytes, PointEnd::is_whole),
@@ -158,7 +159,7 @@ impl Experiment {
         }
     }
 
-    /// The point or search whose entry is of that name.
+    /// Return the point or search whose entry has this name.
     fn unit(&self, name: &str) -> Option<Unit<'_>> {
         let (kind, position) = name.split_once('-')?;
         let position: usize = position.parse().ok()?;
@@ -169,7 +170,7 @@ impl Experiment {
         (unit.entry().name == name).then_some(unit)
     }
 
-    /// This process among those at the journal's folder.
+    /// Register this process as a worker in the journal's folder.
     fn worker(&self, threads: usize) -> Result<Option<Worker>, JournalError> {
         let (Extent::Parts(expiry), Some(folder)) = (self.options.extent, self.journal.folder())
         else {
@@ -183,15 +184,16 @@ impl Experiment {
         )?))
     }
 
-    /// Tries all on all threads, then one by one those for which there was no memory beside others. None where the
-    /// run has ended. `waited` if all of them were elsewhere when they were tried before.
+    /// Try all units on all threads, then one by one those that did not fit into memory beside others. Return
+    /// `None` if the run has ended. `waited` says whether other processes had all of these units at the last
+    /// try.
     fn try_all(
         &self,
         units: &[Unit<'_>],
         worker: Option<&Worker>,
         waited: bool,
     ) -> Vec<Option<Outcome>> {
-        // An error that ends the run ends it at once, before other units start.
+        // An error that ends the run does so at once, before other units start.
         let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,
@@ -207,7 +209,7 @@ impl Experiment {
     }
 
     /// # Errors
-    /// What ends the run; unless it is alone also that there is no memory for it.
+    /// An error that ends the run. If `alone` is false, a lack of memory is not an error.
     fn try_unit(
         &self,
         unit: Unit<'_>,
@@ -224,7 +226,7 @@ impl Experiment {
             Some(worker) if !there => {
                 match worker.take(&entry.name).map_err(JournalError::from) {
                     Ok(Taken::HeldBy(_)) => return Ok(Outcome::Elsewhere),
-                    // Done and given back by another process meanwhile.
+                    // Another process has finished the unit and released its claim meanwhile.
                     Ok(Taken::Granted(_)) if self.journal.has(entry)? => None,
                     Ok(Taken::Granted(claim)) => Some(claim),
                     Err(error) if error.of_one_file() => {

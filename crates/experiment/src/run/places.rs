@@ -13,7 +13,7 @@ pub(super) fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
         .collect()
 }
 
-/// The values of a search in the order of the scenario's axes; none for those it leaves out.
+/// Return the values of a search in the order of the scenario's axes; `None` for the axes that it leaves out.
 pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Option<AxisValue>> {
     let searched = scenario.search_axes();
     scenario
@@ -30,7 +30,7 @@ pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Optio
         .collect()
 }
 
-/// Where in the sweep, in words: its values on the axes, none on that which is searched over.
+/// Return the position in the sweep in words: its values on the axes, without the load axis of a search.
 pub(super) fn place(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
     let pairs: Vec<String> = (scenario.axes.iter().zip(values))
         .filter_map(|(axis, value)| Some(format!("{} = {}", axis.key, value.as_ref()?.text)))

@@ -12,18 +12,18 @@ use isthmus_units::Time;
 use std::sync::Arc;
 
 impl Experiment {
-    /// The machines of the sweep, in figures.
+    /// Return the figures of the machines of the sweep.
     pub fn machines(&self) -> Vec<MachineSummary> {
         self.machines.summaries()
     }
 
-    /// The machines of the sweep, in the order of [`Experiment::machines`], if they are of this kind.
+    /// Return the machines of the sweep, in the order of [`Experiment::machines`], if they are of kind `K`.
     pub fn built<K: Kind>(&self) -> impl Iterator<Item = &K::Built> {
         self.machines.all().filter_map(|built| built.as_::<K>())
     }
 
-    /// Demand and supply of the parts of each variant, at the highest load of its points; of a search
-    /// without points, at its highest load.
+    /// Return demand and supply of the parts of each variant, at the highest load of its points, or at the
+    /// highest load of a search without points.
     pub fn capacity(&self) -> Vec<Capacity> {
         let load_axis =
             (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
@@ -58,7 +58,7 @@ impl Experiment {
         variants.into_iter().map(capacity).collect()
     }
 
-    /// What may mislead in a run of this length: one line each.
+    /// Return warnings about misleading results of a run of this length, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &**job.built()).collect();
         let period = longest_period(&subjects);
@@ -96,7 +96,7 @@ impl Experiment {
         warnings
     }
 
-    /// The machine and the work of every point with the values of its axes, if they are of this kind.
+    /// Return the values of the axes, the machine and the work of every point, if they are of kind `K`.
     pub fn cases<K: Kind>(&self) -> impl Iterator<Item = (&[AxisValue], &K::Built, &K::Work)> {
         self.points.iter().filter_map(|job| {
             let built = self.machines.get(job.machine).as_::<K>()?;

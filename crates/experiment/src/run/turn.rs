@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Run all of these on all threads and return their results in order. They start in order too, which halves of a
-/// list would not.
+/// Run all units on all threads and return their results in order. Units also start in order, unlike in a
+/// parallel iterator that splits the list in halves.
 pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_is_in_order() {
+    fn results_are_in_order() {
         assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
         assert!(in_turn(0, |at| at).is_empty());
     }

@@ -1,13 +1,13 @@
-//! Whether messages can wait for one another in a circle.
+//! Check whether messages can wait for one another in a cycle.
 
 use isthmus_topology::deadlock::DependencyCycle;
 use isthmus_topology::{CubeFaults, FaultyCube, RoutingScheme};
 use serde::Serialize;
 
-/// Largest cube without faults whose dependencies are all walked.
+/// Largest cube without faults for which all dependencies are walked.
 const WALKED_MAX: u32 = 1 << 16;
-/// Largest cube with faults all of whose pairs are walked, and the same with up*/down* routing,
-/// which searches for every route.
+/// Largest cube with faults for which all pairs are walked. It also applies to up*/down* routing, which
+/// searches for every route.
 const ROUTED_MAX: u32 = 1 << 12;
 const SEARCHED_MAX: u32 = 1 << 10;
 
@@ -17,26 +17,26 @@ pub(super) struct Deadlock {
     pub routing: String,
     pub channels: usize,
     pub dependencies: Option<u64>,
-    /// Layers of virtual channels that the routes of a graph take.
+    /// Layers of virtual channels that the routes of a graph use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u16>,
     pub proof: String,
-    /// The channels of a cycle; of a graph those of one that a single layer would have.
+    /// Channels of a cycle; for a graph, of the cycle that a single layer would have.
     pub cycle: Vec<String>,
     pub alternative: Option<Alternative>,
 }
 
-/// A routing to use where links have fewer virtual channels than another has layers.
+/// A routing to use if links have fewer virtual channels than another routing has layers.
 #[derive(Serialize)]
 pub(super) struct Alternative {
     pub routing: String,
     pub free: bool,
     pub proof: String,
-    /// Ordered pairs by hops of their route.
+    /// Number of ordered pairs by hops of their route.
     pub hops: Vec<u64>,
 }
 
-/// The proof that follows from a numbering of the channels.
+/// The proof by a numbering of the channels.
 const NUMBERED: &str = "the channels are numbered so that every route rises";
 /// The proof of up*/down* routing.
 const UP_DOWN: &str = "no route goes up again after it went down, so no circle can close";
@@ -45,9 +45,9 @@ const UP_DOWN: &str = "no route goes up again after it went down, so no circle c
 pub(super) struct CubeNetwork<'a> {
     pub name: &'static str,
     pub faults: &'a CubeFaults,
-    /// Links in one direction that work.
+    /// Number of working links, counted once per direction.
     pub channels: usize,
-    /// Ordered pairs two hops apart if nothing has failed.
+    /// Number of ordered pairs two hops apart without faults.
     pub pairs_at_two: u64,
 }
 
@@ -57,8 +57,8 @@ struct Verdict {
     proof: Result<&'static str, DependencyCycle>,
 }
 
-/// The verdict on all networks of a machine. No circle spans two of them: a message passes from the
-/// I/O network to the PEs' and never back, and end channels lead nowhere else.
+/// Return the verdict on all networks of a machine. No cycle spans two of them: a message passes from the I/O
+/// network to the PEs' network and never back, and end channels lead nowhere else.
 pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
     let verdicts: Vec<Verdict> = networks.iter().map(judge).collect();
     let cycle = networks
@@ -84,7 +84,7 @@ pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
     }
 }
 
-/// One text for all networks if it is the same, else one for each.
+/// Join the texts of all networks into one if they are equal, else list one for each network.
 fn joined<'a>(networks: &[CubeNetwork<'_>], texts: impl Iterator<Item = &'a str>) -> String {
     let texts: Vec<&str> = texts.collect();
     if texts.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -120,7 +120,7 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
     let walked = cube.node_count() <= WALKED_MAX;
     Verdict {
         routing: "e-cube, highest dimension first".to_owned(),
-        // A link is asked for by a message that holds another exactly if the two make a route.
+        // A message that holds one link requests another exactly if the two links form a route.
         dependencies: Some(network.pairs_at_two),
         proof: match walked.then(|| cube.check_deadlock()) {
             None => Ok(by_order),

@@ -1,4 +1,4 @@
-//! A hypercube with its I/O nodes, their network and what has failed.
+//! A hypercube with its I/O nodes, their network and its faults.
 
 use super::deadlock::{self, CubeNetwork};
 use super::{Answer, Broadcast, IoNetwork, Kind, Question};
@@ -34,7 +34,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let pe_faults = question.faults.pe_network(cube)?;
     let silent = question.faults.silent_io_nodes(cube, &placement)?;
     let io_cube = faults::io_cube(&placement);
-    // The I/O router of a failed I/O node goes on working.
+    // The I/O router of a failed I/O node still works.
     let io_links = question.faults.io_network(io_cube, &[])?;
     let io_nodes = question.faults.io_network(io_cube, &silent)?;
     let serving = match question.faults.is_none() {
@@ -89,14 +89,13 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Who serves whom when something has failed.
+/// Assignment of PEs to I/O nodes when parts have failed.
 struct Serving {
-    /// The I/O node that does the work of each PE, none of a failed one; `None` if the machine
-    /// cannot run.
+    /// I/O node that serves each PE, `None` for a failed PE; the whole is `None` if the machine cannot run.
     by_pe: Option<Vec<Option<u32>>>,
-    /// The I/O node that does the work of each.
+    /// I/O node that does the work of each I/O node.
     by_io_node: Vec<u32>,
-    /// Why the machine cannot run.
+    /// Reason why the machine cannot run.
     problem: Option<MachineError>,
 }
 
@@ -128,8 +127,8 @@ impl Serving {
     }
 }
 
-/// Working PEs by distance from the PE of their I/O node, and the fewest and most that a working
-/// I/O node serves.
+/// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and largest
+/// number of PEs that a working I/O node serves.
 fn shared(
     cube: Hypercube,
     placement: &Placement,
@@ -165,7 +164,7 @@ fn shared(
     (by_distance, range)
 }
 
-/// The faults in words, with what becomes of the I/O nodes.
+/// Describe the faults, and their effect on the I/O nodes.
 fn faulted(
     faults: &FaultsQuestion,
     placement: &Placement,

@@ -10,8 +10,7 @@ use isthmus_kinds::graph::SWITCHES_MAX;
 use isthmus_topology::switches::{Form, Shortest, UpDown};
 use isthmus_topology::{Graph, distance};
 
-/// Elementary steps of walking a graph from every node up to which it is done, for distances and for each
-/// routing.
+/// Limit on elementary steps for walking a graph from every node, for distances and for each routing.
 const STEPS_MAX: u64 = 1 << 29;
 
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
@@ -72,7 +71,8 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// The verdict on all connected parts, by the routes of a network of switches with a node at each.
+/// Return the verdict on all connected components, by the routes of a network of switches with a node at
+/// each.
 fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     let neighbors = (0..graph.node_count()).map(|node| graph.neighbors(node).len());
     let up_down = format!("up*/down*: {}", UpDown::NAME);
@@ -111,7 +111,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     found
 }
 
-/// Ordered pairs by hops of their up*/down* route.
+/// Return the number of ordered pairs by hops of their up*/down* route.
 fn hops(parts: &[Form]) -> Vec<u64> {
     let mut pairs: Vec<u64> = Vec::new();
     for part in parts {
@@ -124,7 +124,7 @@ fn hops(parts: &[Form]) -> Vec<u64> {
     pairs
 }
 
-/// The channels between the switches of a circle, by the names of their ends.
+/// Return the channels between the switches of a cycle, by the names of their ends.
 fn circle(part: &Form, switches: &[u32]) -> Vec<String> {
     let next = switches.iter().cycle().skip(1);
     let ends = switches.iter().zip(next);

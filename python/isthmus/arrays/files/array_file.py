@@ -315,7 +315,9 @@ def open_array(
     try:
         access = team.on_all(check)
         refuse_differences(
-            team.allgather({"mode": mode, "aggregators": repr(aggregators), **_said(access)})
+            team.allgather(
+                {"mode": mode, "aggregators": repr(aggregators), **_agreed_settings(access)}
+            )
         )
         access = replace(access, aggregators=aggregators_of(team, aggregators))
         return ArrayFile(access, Source(access) if mode == "r" else None)
@@ -353,7 +355,7 @@ def _block(checksums: bool | str) -> int:
     return bytes_of("checksums", checksums, 1, BYTES_MAX)
 
 
-def _said(access: Access) -> dict[str, str]:
+def _agreed_settings(access: Access) -> dict[str, str]:
     """Return the settings that must agree between ranks; otherwise ranks would deadlock."""
     said = {
         "path": access.path,

@@ -33,8 +33,8 @@ SPARSE = 64
 faults of other ranks' data."""
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14. It maps many pages with one fault, and pages of a file in
-memory
-are then writable; MADV_POPULATE_WRITE takes one fault for each page."""
+memory are then writable. MADV_POPULATE_WRITE takes one fault for each page.
+"""
 MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -179,7 +179,7 @@ class Mapped:
 
 
 def is_in_memory(place: Path) -> bool:
-    """Whether a file is on a file system in memory."""
+    """Return whether a file is on a file system in memory."""
     try:
         device = place.stat().st_dev
         mounts = MOUNTS.read_text().splitlines()

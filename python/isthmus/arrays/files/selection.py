@@ -16,7 +16,7 @@ from isthmus.errors import IsthmusError
 
 
 class OutOfRangeError(IsthmusError, IndexError):
-    """An index that the array does not have; a loop over the array ends with it."""
+    """An index outside the array; a loop over the array ends with it."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ def selected(key: Any, shape: Sequence[int]) -> Selection:
     """Return the selection of a key of numpy's basic slicing.
 
     Raises:
-        IsthmusError: it is none: it has too many indices, a list, or an index out of range.
+        IsthmusError: it is not such a key: it has too many indices, a list, or an index out of
+            range.
 
     """
     words = key if isinstance(key, tuple) else (key,)

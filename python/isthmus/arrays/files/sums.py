@@ -38,7 +38,7 @@ def path_of(path: Path) -> Path:
 
 
 def has_valid_name(path: Path) -> bool:
-    """Whether the name of the checksum file is short enough."""
+    """Return whether the name of the checksum file is short enough."""
     return len(os.fsencode(path.name + SUFFIX)) <= BYTES_MAX
 
 

@@ -51,7 +51,7 @@ class Team:
         return function()
 
     def all_ready(self, ready: bool) -> bool:
-        """Whether all ranks are ready."""
+        """Return whether all ranks are ready."""
         return ready
 
     def allgather(self, value: T) -> list[T]:

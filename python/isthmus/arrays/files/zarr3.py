@@ -42,7 +42,7 @@ class Zarr(ChunkedFormat):
         import zarr
 
         store: dict[str, Any] = {}
-        with _quiet():
+        with _without_warnings():
             zarr.create_array(store=store, shape=(1,), dtype=dtype, zarr_format=3)
             found: np.dtype[Any] = zarr.open_array(store=store, mode="r").dtype
         return found
@@ -64,7 +64,7 @@ class Zarr(ChunkedFormat):
             keywords["chunks"] = given.chunks
         if given.shards is not None:
             keywords["shards"] = given.shards
-        with library_errors(path), _quiet():
+        with library_errors(path), _without_warnings():
             made = zarr.create_array(
                 store=place,
                 shape=array.shape,
@@ -111,12 +111,12 @@ def _opened(path: Path, mode: Any) -> Any:
     if not path.is_dir():
         with path.open("rb"):
             raise IsthmusError(f"{path}: a file; an array of zarr is a folder")
-    with library_errors(path), _quiet():
+    with library_errors(path), _without_warnings():
         return zarr.open_array(store=path, mode=mode)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """Suppress warnings about element types that only this library supports so far."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")

@@ -66,7 +66,7 @@ class Exchange(ClosedTogether):
         self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
             with self._ranks.watch:
-                self._share = self._agreed(dtype, order, form)
+                self._share = self._agreed_share(dtype, order, form)
                 self.dtype, self.order = self._share.dtype, self._share.order
                 self._transport = self._ranks.way(form, self._share)
                 self._transfer = self._transport.transfer(self._share)
@@ -78,7 +78,9 @@ class Exchange(ClosedTogether):
         self._shared: tuple[Part, ...] | None = None
         self._closed = False
 
-    def _agreed(self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None) -> Share:
+    def _agreed_share(
+        self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None
+    ) -> Share:
         """Return the share of this rank; refuse arguments that differ between ranks, as they would
         lead to wrong elements.
         """
@@ -155,7 +157,7 @@ class Exchange(ClosedTogether):
         return operands.parts
 
     def _is_shared(self, held: Any) -> bool:
-        """Whether these are the arrays of `allocate`."""
+        """Return whether these are the arrays of `allocate`."""
         if self._shared is None:
             return False
         given = [] if held is None else memory.parts_of(held, "held")

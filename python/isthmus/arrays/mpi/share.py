@@ -74,7 +74,7 @@ class Share:
             return Operands(error_text(error))
 
     def is_cached(self, operands: Operands) -> bool:
-        """Whether the check of these arrays is reused in the next exchange."""
+        """Return whether the check of these arrays is reused in the next exchange."""
         return self._checked is not None and operands is self._operands
 
     def _prepare(self, held: Any, out: Any) -> Operands:

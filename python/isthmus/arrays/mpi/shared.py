@@ -75,7 +75,7 @@ def _map_memory(process: int, file: int, size: int, mark: str) -> Bytes:
 
 
 def can_share(node: Any) -> bool:
-    """Whether the ranks of a node can share memory; a collective call."""
+    """Return whether the ranks of a node can share memory; a collective call."""
     if not sys.platform.startswith("linux"):
         return False
     try:

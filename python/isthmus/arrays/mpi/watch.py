@@ -31,7 +31,7 @@ class Watch:
         self._rank = comm.rank
         self._board = board
         self._patience_s = patience_s
-        self._tell = tell or _say
+        self._tell = tell or _write_to_stderr
         self._since: float | None = None
         self._depth = 0
         self._ended = threading.Event()
@@ -99,7 +99,7 @@ class Watch:
 def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) -> Iterator[None]:
     """Report a rank that waits for others to start, before they share memory."""
     words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not started yet"
-    timer = threading.Timer(patience_s, tell or _say, [words])
+    timer = threading.Timer(patience_s, tell or _write_to_stderr, [words])
     timer.daemon = True
     timer.start()
     try:
@@ -109,5 +109,5 @@ def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) ->
         timer.join()
 
 
-def _say(words: str) -> None:
+def _write_to_stderr(words: str) -> None:
     print(f"isthmus: {words}", file=sys.stderr, flush=True)

@@ -213,7 +213,7 @@ class Slurm:
             SlurmError: Slurm would refuse the job.
 
         """
-        done = self._asked(["sbatch", "--test-only", *options], script, tick)
+        done = self._run_changing(["sbatch", "--test-only", *options], script, tick)
         if done.returncode != 0:
             raise _refused(done)
 
@@ -235,7 +235,7 @@ class Slurm:
         """
         if self._unanswered is not None and self._unanswered.poll() is None:
             raise UnansweredError("sbatch: has not answered yet, and was left alone")
-        done = self._asked(["sbatch", "--parsable", *options], script, tick, kill=False)
+        done = self._run_changing(["sbatch", "--parsable", *options], script, tick, kill=False)
         if done.returncode != 0:
             raise _refused(done)
         return Array.parsed(done.stdout), _line(done.stderr)
@@ -257,7 +257,7 @@ class Slurm:
         if done.returncode != 0:
             if GONE in done.stderr:
                 return Queue()
-            raise SlurmError(f"squeue: {_said(done)}")
+            raise SlurmError(f"squeue: {_error_message(done)}")
         lines = [[*line.split("|", 2), ""][:3] for line in done.stdout.splitlines() if "|" in line]
         own = [(state.strip(), why) for state, why, job in lines if not job or job == (name or job)]
         waiting = [reason for state, reason in own if state in WAITING]
@@ -279,7 +279,7 @@ class Slurm:
         words = ["squeue", *([f"--clusters={clusters}"] if clusters else []), "--noheader"]
         done = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F|%T"])
         if done.returncode != 0:
-            raise SlurmError(f"squeue: {_said(done)}")
+            raise SlurmError(f"squeue: {_error_message(done)}")
         found, cluster = set(), ""
         for line in done.stdout.splitlines():
             if line.startswith(CLUSTER):
@@ -361,11 +361,11 @@ class Slurm:
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
-            raise self._silent(words) from None
+            raise self._timeout_error(words) from None
         except OSError as error:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
 
-    def _asked(
+    def _run_changing(
         self, words: Sequence[str], text: str, tick: Callable[[], None], *, kill: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run a command that may change state; an exception of `tick` leaves it running.
@@ -401,14 +401,14 @@ class Slurm:
                         )
                     process.kill()
                     process.wait()
-                    raise self._silent(words)
+                    raise self._timeout_error(words)
                 tick()
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(TICK_S)
             out, err = (_read(each) for each in said)
         return subprocess.CompletedProcess([*words], process.returncode, out, err)
 
-    def _silent(self, words: Sequence[str]) -> SlurmError:
+    def _timeout_error(self, words: Sequence[str]) -> SlurmError:
         return SlurmError(f"{words[0]}: no answer within {self.timeout_s:.0f} s")
 
 
@@ -418,7 +418,7 @@ def _read(file: IO[bytes]) -> str:
 
 
 def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
-    said = _said(done)
+    said = _error_message(done)
     plain = UNREACHABLE in said or done.returncode < 0
     return SlurmError(f"sbatch: {said}" if plain else f"sbatch refused the job: {said}")
 
@@ -436,7 +436,7 @@ def _without_overrides(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not OWN.fullmatch(name)}
 
 
-def _said(done: subprocess.CompletedProcess[str]) -> str:
+def _error_message(done: subprocess.CompletedProcess[str]) -> str:
     """Return a command's error message, in one line."""
     words = _line(done.stderr) or _line(done.stdout)
     if done.returncode < 0:

@@ -67,7 +67,7 @@ def jobs_of(folder: Path) -> list[Submission]:
     """Return the jobs that were submitted for a folder; none if the record is incomplete."""
     path = folder / JOBS
     try:
-        jobs = [_read(each) for each in json.loads(path.read_bytes())]
+        jobs = [_parse_submission(each) for each in json.loads(path.read_bytes())]
         if jobs and jobs[-1].array is None:
             # The record was written in the moment before `sbatch` was called.
             jobs[-1] = replace(jobs[-1], submitted_s=path.stat().st_mtime)
@@ -110,13 +110,13 @@ def keep_script(own: OwnedFolder, text: str) -> str:
     path = own.path / SCRIPT
     if path.is_file() and SCRIPT not in own.mark.files:
         return f"{path} is not isthmus's, and stays as it is; what is submitted is not this script"
-    if path.is_file() and not _as_written(path.read_bytes()):
+    if path.is_file() and not _is_unchanged(path.read_bytes()):
         return f"{path} was changed, and stays as it is; what is submitted is not this script"
     own.write_beside(SCRIPT, f"{text}{SEAL}{sha256(text.encode())}\n", SUBMITTED)
     return ""
 
 
-def _as_written(script: bytes) -> bool:
+def _is_unchanged(script: bytes) -> bool:
     text, _, seal = script.rpartition(SEAL.encode())
     return seal.decode(errors="replace") == f"{sha256(text)}\n"
 
@@ -134,6 +134,6 @@ def _as_json(job: Submission) -> dict[str, Any]:
     return {**(array or {"number": None, "cluster": ""}), **fields}
 
 
-def _read(fields: dict[str, Any]) -> Submission:
+def _parse_submission(fields: dict[str, Any]) -> Submission:
     number, cluster = fields.pop("number"), fields.pop("cluster")
     return Submission(**fields, array=Array(str(number), str(cluster)) if number else None)

@@ -39,7 +39,7 @@ def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
 
 
 def tasks_for(costs: Sequence[float], threads: int, limit_s: float | None) -> int:
-    """Choose the number of tasks.
+    """Return a suitable number of tasks.
 
     Each task should take at least `TASK_S` and must end within half of the time limit. The number
     never exceeds the number of units.

@@ -82,9 +82,9 @@ class Wanted:
     def __post_init__(self) -> None:
         for name, value in (("--partition", self.partition), ("--account", self.account)):
             if value is not None:
-                _plain(name, value)
+                _refuse_special(name, value)
         for word in self.words:
-            _plain("--sbatch", word)
+            _refuse_special("--sbatch", word)
             name = word.lstrip("-").partition("=")[0]
             if not word.startswith("-") or not name:
                 raise IsthmusError(
@@ -201,11 +201,11 @@ class Script:
 
 
 def _words(task: Selection) -> list[str]:
-    words = ["--points", _listed(task.points)] if task.points else []
-    return words + (["--searches", _listed(task.searches)] if task.searches else [])
+    words = ["--points", _position_list(task.points)] if task.points else []
+    return words + (["--searches", _position_list(task.searches)] if task.searches else [])
 
 
-def _listed(positions: Sequence[int]) -> str:
+def _position_list(positions: Sequence[int]) -> str:
     """Format positions as a list that fits into a command.
 
     A list that is too long becomes the range that covers it: tasks skip finished points, and share
@@ -250,7 +250,7 @@ def _span(seconds: float) -> str:
     return span(seconds)
 
 
-def _plain(name: str, value: str) -> None:
+def _refuse_special(name: str, value: str) -> None:
     """Refuse a value that cannot be part of a script line."""
     if not value or not value.isprintable():
         raise arguments.refuse(name, value, "a word in one line")

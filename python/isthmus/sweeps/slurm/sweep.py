@@ -322,7 +322,7 @@ class Sweep:
                 except BusyError as busy:
                     if time.monotonic() > give_up:
                         raise
-                    self.monitor.tick(f"{_waits(busy)}, which submits")
+                    self.monitor.tick(f"{_waiting_text(busy)}, which submits")
             yield
 
     def _submit_alone(self, script: Script) -> Array:
@@ -340,7 +340,9 @@ class Sweep:
         try:
             with deferred() as interrupted:
                 try:
-                    array, said = self.slurm.submit(text, script.options, self._asking(interrupted))
+                    array, said = self.slurm.submit(
+                        text, script.options, self._tick_function(interrupted)
+                    )
                 except UnansweredError:
                     said = ""
                     with suppress(SlurmError):
@@ -364,7 +366,7 @@ class Sweep:
             self.note(f"sbatch: {said}")
         return array
 
-    def _asking(self, interrupted: Deferred) -> Callable[[], None]:
+    def _tick_function(self, interrupted: Deferred) -> Callable[[], None]:
         """Return the function to call while `sbatch` runs; it shows the progress."""
         said = False
 
@@ -416,7 +418,7 @@ class Sweep:
                     return self._submit(todo)
                 except BusyError as error:
                     # The holder does the units, or ends.
-                    began, state = time.monotonic(), _waits(error)
+                    began, state = time.monotonic(), _waiting_text(error)
                 except SlurmError as error:
                     state = no_answer(str(error))
                     if time.monotonic() - began > SILENT_S:
@@ -512,9 +514,9 @@ class Sweep:
                 whole = error.holder is not None and error.holder.work
                 if not whole and time.monotonic() > give_up:
                     raise
-                self.monitor.tick(_waits(error))
+                self.monitor.tick(_waiting_text(error))
 
 
-def _waits(busy: BusyError) -> str:
+def _waiting_text(busy: BusyError) -> str:
     """Return a text about the process that is waited for."""
     return f"waits for {busy.holder or 'another process'}"

@@ -100,7 +100,7 @@ def names(selection: Selection) -> list[str]:
 
 
 def was_cancelled(ended: Sequence[Ended]) -> bool:
-    """Whether an array was cancelled as a whole.
+    """Return whether an array was cancelled as a whole.
 
     Every task that had not ended at the last cancellation was cancelled, and no other task was lost
     in the same second.

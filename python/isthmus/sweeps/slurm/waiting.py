@@ -14,9 +14,9 @@ from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.monitor import TICK_S, Monitor
 
 LOOK_S, LOOK_MAX_S = 1.0, 15.0
-"""Seconds between two looks at the queue: at first, and at most."""
+"""Seconds between two queries of the queue: at first, and at most."""
 SLOWER = 1.1
-"""Factor by which the time between two looks grows."""
+"""Factor by which the time between two queries grows."""
 SLOW_S = 2.0
 """Seconds after which a missing answer is shown; Slurm's commands take about twenty to report that
 a controller is silent.

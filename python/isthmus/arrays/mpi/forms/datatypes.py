@@ -84,14 +84,14 @@ class _DatatypeTransfer(Transfer):
             dimensions = list(zip(dims, strides, strict=True))
             # From the fastest dimension of messages to the slowest, on both sides.
             for families, stride in dimensions if columns else reversed(dimensions):
-                datatype = _over_families(datatype, families, stride)
+                datatype = _repeated_over_families(datatype, families, stride)
             sections.append((data.ctypes.data, datatype))
         message = _struct(sections).Commit()
         self.types.append(message)
         return message
 
 
-def _over_families(inner: Any, families: list[Any], stride: int) -> Any:
+def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any:
     """Return the type of `inner` repeated at all indices of the families of a dimension."""
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:

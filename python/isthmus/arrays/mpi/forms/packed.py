@@ -78,12 +78,12 @@ class _PackedTransfer(Transfer):
         transport.grow(half * transport.halves, pieces.memory(pieces.receives))
         for step in range(self.steps):
             begin = step % transport.halves * half
-            sends = _placed(transport.out[begin : begin + half], pieces.sent(step))
-            recvs = _placed(transport.back, pieces.received(step))
+            sends = _assign_memory(transport.out[begin : begin + half], pieces.sent(step))
+            recvs = _assign_memory(transport.back, pieces.received(step))
             local = [(piece, operands.read) for peer, piece, _ in recvs if peer == rank]
             sends = [one for one in sends if one[0] != rank]
             recvs = [one for one in recvs if one[0] != rank]
-            self._step(operands, sends, recvs, local)
+            self._move_step(operands, sends, recvs, local)
         self._wait_sends()
 
     def _move_in_place(self, operands: Operands) -> None:
@@ -92,8 +92,8 @@ class _PackedTransfer(Transfer):
         pieces = Pieces(share, self.whole)
         # These buffers may be as large as the arrays, so they are not kept.
         out, back = self._room(*map(pieces.memory, (pieces.sends, pieces.receives)))
-        sends = _placed(out, pieces.sent(0))
-        recvs = _placed(back, pieces.received(0))
+        sends = _assign_memory(out, pieces.sent(0))
+        recvs = _assign_memory(back, pieces.received(0))
         share.pack([(piece, memory) for _, piece, memory in sends], operands)
         requests = [
             *(comm.Irecv(slice_, peer) for peer, _, memory in recvs for slice_ in _slices(memory)),
@@ -113,7 +113,7 @@ class _PackedTransfer(Transfer):
         return made
 
     @abstractmethod
-    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+    def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         """Move one piece of each message."""
 
     def _wait_sends(self) -> None:
@@ -124,7 +124,7 @@ _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
 """Peer, piece, and its memory."""
 
 
-def _placed(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
+def _assign_memory(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
     """Assign consecutive memory to each piece."""
     placed: _Mail = []
     begin = 0
@@ -142,7 +142,7 @@ def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
 class _CollectiveTransfer(_PackedTransfer):
     """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
 
-    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+    def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         share, transport, comm = self.share, self.transport, self.ranks.comm
         share.pack([(piece, memory) for _, piece, memory in sends], operands)
         comm.Alltoallv(
@@ -168,7 +168,7 @@ class _PairwiseTransfer(_PackedTransfer):
         super().__init__(transport, share)
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 
-    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+    def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         share, comm = self.share, self.ranks.comm
         requests = [comm.Irecv(memory, peer) for peer, _, memory in recvs]
         # The send buffer is free once its previous sends have completed.
