@@ -26,7 +26,7 @@
 //! assert_eq!(placement.io_node_count(), 16);
 //! assert!(placement.coverage().is_perfect());
 //!
-//! PE 5 uses the I/O node at PE 7, and the I/O nodes form a 4-cube.
+//! // PE 5 uses the I/O node at PE 7, and the I/O nodes form a 4-cube.
 //! assert_eq!(placement.server_pe(5), 7);
 //! let io_cube = IncompleteHypercube::new(placement.io_node_count())?;
 //! let hops: Vec<_> = cube.route(5, 7).map(|hop| hop.dimension).collect();

@@ -27,7 +27,7 @@ pub const MAX_TABLE_NODES: u32 = 4_096;
 /// let torus = Fabric::new(&Shape::Torus { sizes: vec![4, 4] })?;
 /// let routes = Routes::new(&torus, Routing::DimensionOrder)?;
 /// let mut path = Vec::new();
-/// From (1, 0) three links along x to (0, 0), then one along y, without a random choice.
+/// // From (1, 0) three links along x to (0, 0), then one along y, without a random choice.
 /// routes.route(1, 4, &mut |_| unreachable!(), &mut path);
 /// assert_eq!(path, [Segment { ring: 0, hops: 3 }, Segment { ring: 4, hops: 1 }]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -21,7 +21,7 @@ use route::Route;
 /// use isthmus_topology::switches::{Form, Routes};
 ///
 /// let ring = Form::Ring { switches: 4 };
-/// Around the ring in one direction, in layer 1 until the link from 3 to 0.
+/// // Around the ring in one direction, in layer 1 until the link from 3 to 0.
 /// let text = "0 * 1\n1 0 2 1\n1 * 2\n2 0-1 3 layer=1\n2 3 3\n3 * 0 1\n";
 /// let routes = Routes::read(text, &ring)?;
 /// let ways = routes.ways(&ring, &ring.wiring(1))?;
