@@ -19,10 +19,11 @@ PLAIN := $(wildcard crates/* python/isthmus/*.py python/isthmus/*/ tools/*.py)
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
-.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage notices audit soak fuzz-formats clean help
+.PHONY: demo dev test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage notices audit soak fuzz-formats clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
+	@echo 'make dev          the package from a fast, incremental build, for work on the Rust core'
 	@echo 'make test         everything: Rust, Python, end to end, README, lints, docs'
 	@echo 'make lint         formatters and linters only'
 	@echo 'make fuzz         mutated files and arguments against the command, always the same'
@@ -56,6 +57,13 @@ $(VENV)/.test-tools: $(BIN)/python $(RUST) $(PACKAGE)
 
 demo: $(VENV)/.installed
 	$(BIN)/isthmus run examples/hypercube-128.toml --out out/hypercube-128 $(THREADS) --fresh $(DEMO)
+
+# The package with an incremental core of the development profile. `make demo` and `make test` build the release
+# core again.
+dev: $(BIN)/python
+	@test -x $(BIN)/maturin || $(BIN)/python -m pip install --quiet 'maturin>=1.9.4,<2'
+	@rm -f $(VENV)/.installed $(VENV)/.test-tools
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --locked --quiet
 
 test: lint test-rust test-python test-wheel fuzz docs
 

@@ -1,7 +1,7 @@
 """Print comments and names at random for readers to judge: ``python tools/sample.py SEED``.
 
 Two readers who do not know the code say which of the 20 comments and 20 names they understand at
-once. Comments are whole blocks; names are those of definitions, with the line that defines them.
+once. Comments are whole blocks. Names are those of definitions, with their documentation.
 """
 
 import random
@@ -16,8 +16,9 @@ BLOCK = {
     ".py": re.compile(r'(?:^[ \t]*#.*\n)+.*|^.*\n[ \t]*"""[^"]+"""', re.MULTILINE),
 }
 NAME = {
-    ".rs": r"^[ \t]*(?:pub(?:\(\w+\))? )?(?:const |async )?(?:fn|struct|enum|trait|mod|type) \w+.*",
-    ".py": r"^[ \t]*(?:async )?(?:def|class) \w+.*",
+    ".rs": r"(?:^[ \t]*//.*\n)*(?:^[ \t]*#\[.*\]\n)*^[ \t]*(?:pub(?:\(\w+\))? )?"
+    r"(?:const |async )?(?:fn|struct|enum|trait|mod|type) \w+.*",
+    ".py": r'^[ \t]*(?:async )?(?:def|class) \w+.*(?:\n[ \t]*"""[^"]+"""|)',
 }
 
 

@@ -33,7 +33,7 @@ use crate::summary::Report;
 use isthmus_scenario::{Scenario, ScenarioError};
 use isthmus_units::Bytes;
 use jobs::{Job, SearchJob, built};
-use places::place;
+use places::position_text;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -402,19 +402,19 @@ impl Experiment {
             // If parts could not be kept, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
-                place: place(&self.scenario, values),
+                place: position_text(&self.scenario, values),
                 messages,
             },
             Halt::Stuck { under_way } => RunError::Standstill {
-                place: place(&self.scenario, values),
+                place: position_text(&self.scenario, values),
                 under_way,
             },
             Halt::TooLong { cycle_us } => RunError::TooLong {
-                place: place(&self.scenario, values),
+                place: position_text(&self.scenario, values),
                 limit: limits::longest(cycle_us),
             },
             Halt::Memory => RunError::Memory {
-                place: place(&self.scenario, values),
+                place: position_text(&self.scenario, values),
                 bound: limits::amount(self.memory.bound),
             },
         }

@@ -1,4 +1,4 @@
-//! Counters of a manager. The caller prints them.
+//! Counters of a stream manager: bytes, packets and timeouts. The caller prints them.
 
 /// Counters of a manager since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -50,7 +50,7 @@ class Measured:
 
 
 @dataclass
-class Half:
+class CopyWork:
     """The work of a rank to pack, or to unpack, its messages."""
 
     kept: int = 0
@@ -70,8 +70,8 @@ class Half:
 class Work:
     """The work of a rank in an exchange."""
 
-    packing: Half = field(default_factory=Half)
-    unpacking: Half = field(default_factory=Half)
+    packing: CopyWork = field(default_factory=CopyWork)
+    unpacking: CopyWork = field(default_factory=CopyWork)
 
     @property
     def size(self) -> float:
@@ -315,13 +315,13 @@ class _Costs:
 
     def spent(self, one: Work) -> tuple[float, float]:
         """Return the seconds that a rank packs, and unpacks."""
-        return self._half_seconds(one.packing, self.packed), self._half_seconds(
+        return self._copy_seconds(one.packing, self.packed), self._copy_seconds(
             one.unpacking, self.unpacked
         )
 
-    def _half_seconds(self, half: Half, short: list[tuple[int, float]]) -> float:
-        more = sum(size * _interpolate(short, run) for run, size in half.runs.items())
-        return half.kept * self.kept + half.moved * self.moved + more
+    def _copy_seconds(self, work: CopyWork, short: list[tuple[int, float]]) -> float:
+        more = sum(size * _interpolate(short, run) for run, size in work.runs.items())
+        return work.kept * self.kept + work.moved * self.moved + more
 
 
 class _Table:

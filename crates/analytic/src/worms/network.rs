@@ -178,8 +178,8 @@ impl Network {
         Ok(network)
     }
 
-    /// Return the input of a channel with this slot.
-    pub(super) fn input_of(&self, channel: usize, slot: u32) -> usize {
+    /// Return the index among the inputs of a channel of the input with this slot.
+    pub(super) fn input_index(&self, channel: usize, slot: u32) -> usize {
         (slot - self.first_slot[channel]) as usize
     }
 

@@ -145,7 +145,7 @@ impl Network {
         for arrival in &self.arrivals[to] {
             let work = arrival.rate * self.service(arrival.step, solved).second;
             all += work;
-            let input = self.inputs[to][self.input_of(to, arrival.slot)];
+            let input = self.inputs[to][self.input_index(to, arrival.slot)];
             if input == Some(from as u32) {
                 own += work;
             }
@@ -207,7 +207,7 @@ impl Network {
         for arrival in &self.arrivals[channel] {
             let step = &self.steps[arrival.step as usize];
             let service = self.service(arrival.step, solved);
-            let (rate, moments, kinds) = &mut sums[self.input_of(channel, arrival.slot)];
+            let (rate, moments, kinds) = &mut sums[self.input_index(channel, arrival.slot)];
             *rate += arrival.rate;
             moments.mean += arrival.rate * service.mean;
             moments.second += arrival.rate * service.second;

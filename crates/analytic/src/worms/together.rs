@@ -83,12 +83,12 @@ impl Network {
             ];
             group.service = Moments::weighted(parts, rate);
             group.rate = rate;
-            group.by_input[self.input_of(channel, arrival.slot)] += arrival.answers;
+            group.by_input[self.input_index(channel, arrival.slot)] += arrival.answers;
         }
         let mut met: BTreeMap<u32, Vec<(f64, Moments)>> = BTreeMap::new();
         for arrival in answering {
             let group = &groups[&arrival.group];
-            let input = self.input_of(channel, arrival.slot);
+            let input = self.input_index(channel, arrival.slot);
             // Answers on the same lane before this channel follow one another.
             let own = inputs[input].map_or(0.0, |from| {
                 group.by_input[input] / f64::from(self.usable_lanes[from as usize])

@@ -100,7 +100,7 @@ impl Worker {
         let file = options.append(true).create_new(true).open(&path);
         let file = file.map_err(at(&path))?;
         let began = Instant::now();
-        let stamped = touch(&file).map_err(at(&path))?;
+        let stamped = renew_timestamp(&file).map_err(at(&path))?;
         let own = Arc::new(Own {
             folder: folder.to_owned(),
             name,
@@ -155,7 +155,7 @@ impl Own {
     /// Return the folder's time now, since 1970.
     pub fn now(&self) -> Result<Duration, ClaimError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        touch(&file).map_err(at(self.path(&self.name)))
+        renew_timestamp(&file).map_err(at(self.path(&self.name)))
     }
 
     /// Return the folder's time in seconds as this process' clock estimates it, without file access.
@@ -169,8 +169,8 @@ impl Own {
     }
 }
 
-/// Touch a file and return its new timestamp.
-fn touch(file: &File) -> io::Result<Duration> {
+/// Set the timestamps of a file to now, and return its modification time since the epoch.
+fn renew_timestamp(file: &File) -> io::Result<Duration> {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: UTIME_NOW,

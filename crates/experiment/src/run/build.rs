@@ -175,8 +175,8 @@ impl Experiment {
     }
 }
 
-/// Return whether all points must be built before one can run: a quick run of a fixed time keeps the longest
-/// period of all points.
+/// Return whether all points must be built before one can run. A quick run with the stop rule `time` must not be
+/// shorter than the longest checkpoint period of any point.
 fn needs_all(scenario: &Scenario, options: &Options) -> bool {
     options.quick && matches!(scenario.stop.rule, StopRule::FixedTime { .. })
 }

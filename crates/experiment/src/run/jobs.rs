@@ -1,6 +1,6 @@
 //! Points and searches, ready to run.
 
-use super::places::place;
+use super::places::position_text;
 use crate::envelope::Entry;
 use crate::kind::{Built, Flaw};
 use crate::machines::Machines;
@@ -59,7 +59,7 @@ pub(super) fn built(
     values: &[Option<&AxisValue>],
 ) -> Result<Arc<dyn Subject>, ScenarioError> {
     let refused = |flaw: Flaw| {
-        let problem = format!("{}{}", flaw.problem, place(scenario, values));
+        let problem = format!("{}{}", flaw.problem, position_text(scenario, values));
         scenario.error_below(flaw.field, flaw.line, problem, flaw.hint)
     };
     let machine = machines.build(machine).map_err(refused)?;

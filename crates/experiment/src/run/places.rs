@@ -31,7 +31,7 @@ pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Optio
 }
 
 /// Return the position in the sweep in words: its values on the axes, without the load axis of a search.
-pub(super) fn place(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
+pub(super) fn position_text(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
     let pairs: Vec<String> = (scenario.axes.iter().zip(values))
         .filter_map(|(axis, value)| Some(format!("{} = {}", axis.key, value.as_ref()?.text)))
         .collect();

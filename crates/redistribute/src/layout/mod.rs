@@ -37,7 +37,7 @@ enum Form {
     Boxes(Boxes),
 }
 
-/// Elements of a part: a comb for each dimension.
+/// Elements of one array of a rank: for each dimension a comb, the regularly spaced indices.
 pub type Part = Vec<Comb>;
 
 impl Layout {

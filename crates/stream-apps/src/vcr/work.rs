@@ -231,7 +231,7 @@ impl Store {
     }
 }
 
-/// Weaves what stores send to a band of each frame.
+/// Assemble this rank's band of rows of each frame from the sections that the storage ranks send.
 fn rebuild(
     plan: &Plan,
     packing: Packing,
