@@ -3,7 +3,7 @@
 use crate::result::AxisValue;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// Demand and supply of the parts of one variant.
+/// Demand on each kind of machine part and its maximum throughput, for one variant of the sweep.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
     /// Value of each axis except the load axis.
@@ -12,24 +12,25 @@ pub struct Capacity {
     pub load: Option<f64>,
     /// Part kinds, in the order in which data pass them.
     pub parts: Vec<PartKind>,
-    /// Full sentences about the limit of a node and about effects that the figures leave out.
+    /// Sentences for the user about the limit of a node and about effects that the figures leave out.
     pub remarks: Vec<String>,
 }
 
-/// A kind of part. The JSON form also contains its `share`.
+/// A kind of machine part, such as links, disks or servers, with the demand on it and its maximum throughput.
+/// The JSON form has the additional field `share`: demand divided by supply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartKind {
     /// Name, for example `interface of a node`.
     pub name: String,
     /// Demand on the busiest part of the kind, or on each part if all are alike; `None` if it is unknown.
     pub demand: Option<f64>,
-    /// Whether the demand is an upper bound for closed loops, not the expected demand.
+    /// Whether `demand` is an upper bound, as in closed loops, instead of the expected demand.
     pub at_most: bool,
     /// Maximum throughput; `None` if there is no limit.
     pub supply: Option<f64>,
     /// Unit of demand and supply.
     pub unit: &'static str,
-    /// How the supply follows from the scenario.
+    /// Explanation of how the supply is computed from the scenario.
     pub basis: String,
 }
 

@@ -1,7 +1,7 @@
-//! Bins and channels of many points as columns, from which tables are made.
+//! Histogram bins and channel use of many points as columns, from which tables are made.
 //!
-//! A result of ten thousand points has millions of them. A reader of the result keeps them as JSON text and
-//! calls this module to parse list after list.
+//! A result of ten thousand points has millions of bins and channels. A reader of the result keeps them as
+//! JSON text and calls this module to parse list after list.
 
 use crate::result::Bins;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 use thiserror::Error;
 
-/// A list that does not have the expected form.
+/// Error for a JSON list that does not contain valid bins or channels.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Misfit {
@@ -25,6 +25,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
+    /// Return the error `problem` for the list at position `at`.
     fn new(at: usize, problem: impl ToString) -> Self {
         Self {
             at,
@@ -47,10 +48,10 @@ pub struct BinColumns {
 }
 
 impl BinColumns {
-    /// Take out the lower and upper bounds, in the unit of each distribution's step.
+    /// Remove and return all lower and upper bounds, each multiplied by the step of its distribution.
     ///
     /// # Panics
-    /// The number of steps differs from the number of distributions.
+    /// Panics if the number of `steps` differs from the number of distributions.
     pub fn take_bounds(&mut self, steps: &[f64]) -> (Vec<f64>, Vec<f64>) {
         assert_eq!(steps.len(), self.lengths.len(), "a step for each");
         let each = || {
@@ -67,7 +68,7 @@ impl BinColumns {
     /// Add JSON lists of [`Bins`], parsed in parallel.
     ///
     /// # Errors
-    /// A list has no bins or invalid ones; then nothing is added.
+    /// A list has no bins or invalid ones. In that case nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
         let given: Vec<Bins> = parse_lists(lists)?;
         for (at, bins) in given.iter().enumerate() {
@@ -121,10 +122,10 @@ fn check(bins: &Bins) -> Result<(), String> {
     Ok(())
 }
 
-/// A [`ChannelUse`](crate::result::ChannelUse) in JSON, of which all fields must be present.
+/// The JSON form of a [`ChannelUse`](crate::result::ChannelUse), for parsing. All fields must be present.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
-    /// Copied only if it contains escapes.
+    /// Kind of channel. The text is copied only if it contains escapes.
     #[serde(borrow)]
     kind: Cow<'a, str>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -143,39 +144,41 @@ struct Use<'a> {
     analytic: Option<f64>,
 }
 
-/// Utilisation of channels, point after point. Missing numbers are NaN, missing endpoints negative.
+/// Utilisation of channels, point after point. Missing numbers are NaN, missing endpoints are negative.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelColumns {
     /// Number of channels of each point.
     pub lengths: Vec<i64>,
-    /// Names of kinds.
+    /// Distinct names of the kinds of channels.
     pub kinds: Vec<String>,
+    /// Position in `kinds` of each name.
     places: HashMap<String, u32>,
     /// Position of each channel's kind in `kinds`.
     pub kind: Vec<u32>,
     /// Number of the PE, node or I/O node at which the channel begins.
     pub from: Vec<i64>,
-    /// Number of the PE, node or I/O node at which it ends.
+    /// Number of the PE, node or I/O node at which the channel ends.
     pub to: Vec<i64>,
-    /// Utilisation, as in [`ChannelUse`](crate::result::ChannelUse); so are all fields below.
+    /// Utilisation of each channel. This field and those below have the same meaning as in
+    /// [`ChannelUse`](crate::result::ChannelUse).
     pub utilisation: Vec<f64>,
-    /// Highest utilisation within a kind.
+    /// For a row that is the mean of a kind: utilisation of the busiest channel.
     pub highest: Vec<f64>,
-    /// Share of the time for which it was occupied.
+    /// Share of the time for which the channel was occupied, 0 to 1.
     pub busy: Vec<f64>,
-    /// `busy` of the busiest channel of a kind.
+    /// For a row that is the mean of a kind: `busy` of the channel that was occupied longest.
     pub busiest: Vec<f64>,
-    /// Mean time for which one message occupied it, in us.
+    /// Mean time for which one message occupied the channel, in us.
     pub held_us: Vec<f64>,
     /// Utilisation according to the analytic model.
     pub analytic: Vec<f64>,
 }
 
 impl ChannelColumns {
-    /// Add JSON lists that hold a list of channels for each point. The outer lists are parsed in parallel.
+    /// Add JSON lists that contain a list of channels for each point. The outer lists are parsed in parallel.
     ///
     /// # Errors
-    /// An item is not a list of channels; then nothing is added.
+    /// An item is not a list of channels. In that case nothing is added.
     pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
         let given: Vec<Vec<Use<'_>>> = parse_lists(lists)?;
         for (at, uses) in given.iter().enumerate() {
@@ -205,6 +208,7 @@ impl ChannelColumns {
         Ok(())
     }
 
+    /// Return the position of `kind` in `kinds`. Add the name if it is new.
     fn kind_number(&mut self, kind: &str) -> u32 {
         if let Some(&place) = self.places.get(kind) {
             return place;
@@ -261,6 +265,7 @@ mod tests {
     use super::*;
     use crate::result::ChannelUse;
 
+    /// Return position and description of the error in an invalid list of distributions.
     fn refused(json: &str) -> (usize, String) {
         let mut columns = BinColumns::default();
         let misfit = columns.add(&[json.as_bytes()]).expect_err(json);

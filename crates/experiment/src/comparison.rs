@@ -1,25 +1,25 @@
-//! The only comparison of results: ratios, differences and means of several.
+//! Comparison of measured quantities: ratios, differences and means, with confidence intervals.
 
 use isthmus_statistics::{Error, Operation, Quantity, compare};
 use serde::{Deserialize, Serialize};
 
-/// A calculation with measured quantities.
+/// A request to compute a ratio, a difference or a mean of measured quantities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// Operation to compute.
     pub operation: Operation,
-    /// Its operands, in order.
+    /// Operands of the operation, in order.
     pub operands: Vec<Quantity>,
-    /// Confidence of all intervals.
+    /// Confidence level of the interval of the result and of all intervals in between.
     pub confidence: f64,
 }
 
 impl Question {
-    /// Return the answer; `None` if it has no value, such as a ratio to zero.
+    /// Compute the result. Return `None` if it is undefined, such as a ratio to zero.
     ///
     /// # Errors
-    /// As [`isthmus_statistics::compare`].
+    /// The same errors as [`isthmus_statistics::compare`].
     pub fn answer(&self) -> Result<Option<Quantity>, Error> {
         compare(&self.operation, &self.operands, self.confidence)
     }
@@ -29,29 +29,30 @@ impl Question {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pairs {
-    /// The pairs; each comparison is second minus first.
+    /// The pairs. Each comparison is the second quantity minus the first.
     pub pairs: Vec<[Quantity; 2]>,
-    /// Confidence of each interval, and of all judgements together.
+    /// Confidence level of each interval, and of the judgements on all pairs together.
     pub confidence: f64,
 }
 
 /// How the second quantity of a pair differs from the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// The second minus the first.
+    /// The second quantity minus the first.
     pub difference: Quantity,
-    /// The second divided by the first; `None` if that is undefined.
+    /// The second quantity divided by the first; `None` if the ratio is undefined.
     pub ratio: Option<Quantity>,
-    /// Whether they differ, at the joint confidence of all judgements.
+    /// Whether the two quantities differ, at the joint confidence level of all pairs.
     pub differs: bool,
 }
 
 impl Pairs {
-    /// Return the answer for each pair. If no pair differs, the probability that any is said to differ is at
-    /// most `1 - confidence`, because each is judged at `1 - (1 - confidence) / pairs` (Bonferroni).
+    /// Return the comparison of each pair. If in truth no pair differs, the probability that any pair is
+    /// reported to differ is at most `1 - confidence`: each pair is judged at `1 - (1 - confidence) / pairs`
+    /// (Bonferroni).
     ///
     /// # Errors
-    /// As [`isthmus_statistics::compare`].
+    /// The same errors as [`isthmus_statistics::compare`].
     pub fn answer(&self) -> Result<Vec<Compared>, Error> {
         let strict = 1.0 - (1.0 - self.confidence) / self.pairs.len().max(1) as f64;
         self.pairs
@@ -82,6 +83,7 @@ fn excludes_zero(difference: &Quantity) -> bool {
 mod tests {
     use super::*;
 
+    /// Return a quantity with these values of four replications and an interval around them.
     fn of(each: [f64; 4]) -> Quantity {
         Quantity {
             value: each.iter().sum::<f64>() / 4.0,

@@ -14,14 +14,14 @@ use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estim
 /// A duration longer than any observation.
 const ENDLESS: u64 = 1 << 62;
 
-/// The observations of one measure that were cut off.
+/// Observations of one measure that the end of the run cut off.
 pub(crate) struct CutOff<'a> {
     replications: &'a [Finished],
     measure: usize,
 }
 
 impl<'a> CutOff<'a> {
-    /// Return the observations that were cut off of the measure at position `measure`.
+    /// Return the cut-off observations of the measure at position `measure`.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
             replications: &measurement.replications,
@@ -29,6 +29,7 @@ impl<'a> CutOff<'a> {
         }
     }
 
+    /// Return the ages of the cut-off observations of one replication.
     fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
         let measure = self.measure;
         let of = replication.unended.iter();
@@ -36,29 +37,30 @@ impl<'a> CutOff<'a> {
             .map(|cut| cut.age)
     }
 
+    /// Return the ages of the cut-off observations of all replications.
     fn all_ages(&self) -> impl Iterator<Item = Cycles> {
         self.replications.iter().flat_map(|one| self.ages(one))
     }
 
-    /// Return the number of observations that were cut off, in all replications together.
+    /// Return the number of cut-off observations, in all replications together.
     pub fn count(&self) -> u64 {
         self.all_ages().count() as u64
     }
 
-    /// Return the sum of their ages at the end of the run, in cycles.
+    /// Return the sum of the ages of the cut-off observations at the end of the run, in cycles.
     pub fn total_age(&self) -> f64 {
         self.all_ages().map(|age| age as f64).sum()
     }
 
-    /// Return whether the ages of many of them exceed `mean`, the mean of the `used` others in cycles. Then
-    /// that mean is too low by an unknown amount.
+    /// Return whether many cut-off observations are older than `mean`, the mean in cycles of the `used`
+    /// completed observations. Such a mean is too low by an unknown amount.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
         unended::are_late(self.all_ages(), mean, used)
     }
 
-    /// Return the percentiles of a measure with `summary`, in cycles. The value and the lower end count
-    /// observations that were cut off as ended at that moment; the upper end counts them as longer than all
-    /// others.
+    /// Return the percentiles of the measure with this `summary`, in cycles. The value and the lower end of
+    /// an interval treat cut-off observations as completed at the end of the run. The upper end treats them
+    /// as longer than all others.
     pub fn percentiles(
         &self,
         summary: &Summary,
@@ -102,8 +104,8 @@ impl<'a> CutOff<'a> {
         .collect()
     }
 
-    /// Return a measure of which no observation has ended in some replication: it has a lower bound and no
-    /// mean. Return `None` if none was cut off either.
+    /// Return a measure that has no completed observation in some replication: it has a lower bound and no
+    /// mean. Return `None` if no observation was cut off either.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

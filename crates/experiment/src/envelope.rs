@@ -15,9 +15,9 @@ use std::fmt::{self, Debug, Write};
 const FORMAT: u32 = 2;
 /// Name of the entry that identifies the journal's run.
 pub(crate) const HEADER: &str = "journal";
-/// Suffix of the name of an entry that holds the finished parts of another, unfinished entry.
+/// Suffix of the names of entries that contain the finished parts of an unfinished point or search.
 pub(crate) const KEPT: &str = ".kept";
-/// Longest first line that is parsed to say what is wrong with it.
+/// Maximum length in bytes of a first line that is parsed to explain why it is invalid.
 const LINE_MAX: usize = 4096;
 
 /// The run to which a journal belongs.
@@ -25,9 +25,9 @@ const LINE_MAX: usize = 4096;
 pub(crate) struct Run {
     /// Digest of the scenario.
     pub digest: String,
-    /// Master seed in use.
+    /// Master seed of the run.
     pub seed: u64,
-    /// Whether this is the shortened form.
+    /// Whether the run is the shortened form (`--quick`).
     pub quick: bool,
     /// Version of isthmus.
     pub version: String,
@@ -36,17 +36,17 @@ pub(crate) struct Run {
 /// Identity of one file of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Name, which is also its file's name without the extension.
+    /// Name of the entry, and of its file without the extension.
     pub name: String,
     /// Digest of the machine's description.
     pub machine: String,
-    /// Digest of the rest: the workload's description, the values of the axes, the search.
+    /// Digest of the other inputs: the workload's description, the values of the axes, the search.
     pub work: String,
 }
 
 impl Entry {
-    /// Return the entry `name` for a machine with this digest under `workload` at these values of the axes.
-    /// `more` is any other input that decides its result.
+    /// Return the entry `name` for the machine with the digest `machine`, under `workload` at these axis
+    /// values. `more` is any other input that affects the result of the entry.
     pub fn new(
         name: String,
         machine: String,
@@ -61,7 +61,7 @@ impl Entry {
         }
     }
 
-    /// Return the entry that holds the finished parts of this one until it is complete.
+    /// Return the entry that contains the finished parts of this entry until this entry is complete.
     pub fn kept(&self) -> Self {
         Self {
             name: format!("{}{KEPT}", self.name),
@@ -74,7 +74,7 @@ impl Entry {
         Self::named(HEADER)
     }
 
-    /// Return the entry `name` without machine and workload.
+    /// Return the entry `name` with empty digests of machine and workload.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -101,6 +101,7 @@ struct Head {
 }
 
 impl Head {
+    /// Return the head of the file of `entry` in the journal of `run`.
     fn of(run: &Run, entry: &Entry) -> Self {
         Self {
             isthmus: "journal".to_owned(),
@@ -116,8 +117,8 @@ impl Head {
         }
     }
 
-    /// Return a mismatch if another version of isthmus wrote the file; its other fields may then have another
-    /// form.
+    /// Return a mismatch if another version of isthmus wrote the file with the head `found`. Its other fields
+    /// may then have another form.
     fn other_isthmus(&self, found: &Self) -> Option<Mismatch> {
         let what = if self.version != found.version {
             let (here, there) = (&self.version, &found.version);
@@ -130,7 +131,7 @@ impl Head {
         Some(Mismatch::Run(what))
     }
 
-    /// Return the part of the run or the entry that differs, in words.
+    /// Return a mismatch that names the field of the run or the entry in which the two heads differ.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
             (self.digest != found.digest, "the scenario"),
@@ -150,23 +151,23 @@ impl Head {
     }
 }
 
-/// Reason why the bytes of a file are not used.
+/// Reason why the content of a journal file is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// The file belongs to another run; the field says what differs.
+    /// The file belongs to another run; the text names the property that differs.
     Run(String),
-    /// The file belongs to another point of this run.
+    /// The file belongs to another entry of this run; the text says how the entry differs.
     Entry(&'static str),
-    /// The file was changed after it was written.
+    /// The file was changed after it was written; the text describes the damage.
     Changed(&'static str),
 }
 
-/// Text of the first line between the head and the seal, and after the seal.
+/// The first line of a file is its head, the first text, the digits of the seal, and the second text.
 const SEAL: (&[u8], &[u8]) = (b",\"sha256\":\"", b"\"}");
 /// Number of hexadecimal digits of a seal.
 const DIGITS: usize = 64;
 
-/// Return the bytes of a file with this content.
+/// Return the bytes of a journal file for this entry of the run, with this content.
 pub(crate) fn sealed(run: &Run, entry: &Entry, content: &[u8]) -> Vec<u8> {
     let mut bytes =
         serde_json::to_vec(&Head::of(run, entry)).expect("strings and numbers are JSON");
@@ -189,8 +190,8 @@ pub(crate) fn opened<'b>(run: &Run, entry: &Entry, bytes: &'b [u8]) -> Result<&'
     }
 }
 
-/// Check that every byte of the file is as [`sealed`] wrote it for this run and an entry of this name,
-/// whatever its machine and workload are.
+/// Check that every byte of the file is as [`sealed`] wrote it for this run and an entry with this name. The
+/// machine and the workload of the entry are not checked.
 pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch> {
     let mut expected = Head::of(run, &Entry::named(name));
     let (found, _) = unsealed(&expected, bytes)?;
@@ -199,7 +200,8 @@ pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch
     expected.differs(&found).map_or(Ok(()), Err)
 }
 
-/// Return head and content of a file whose seal is valid and that the isthmus of `expected` wrote.
+/// Return head and content of a file whose seal is valid and which was written by the isthmus version of
+/// `expected`.
 fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mismatch> {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (line, content) = match end {
@@ -260,6 +262,7 @@ pub(crate) fn described(description: &dyn Debug) -> String {
     hex(hashed.0.finalize().as_slice())
 }
 
+/// Return the bytes in hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -296,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Tests each flipped bit of a small file, and each position at which it can be truncated.
+    /// Test each flipped bit of a small file, and each position at which it can be truncated.
     #[test]
     fn no_change_goes_unseen() {
         let (run, entry) = (run(), entry("point-00001"));
@@ -320,7 +323,7 @@ mod tests {
         assert_eq!(of_run(&run, &entry.name, &bytes), Ok(()));
     }
 
-    /// [`of_run`] reports files of another run or another entry, whatever the entry is about.
+    /// [`of_run`] reports files of another run or another entry, for any machine and workload.
     #[test]
     fn of_run_reports_files_of_other_runs_and_entries() {
         let own = entry("point-00001");

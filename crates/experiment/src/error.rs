@@ -8,13 +8,13 @@ use thiserror::Error;
 /// Error that prevents the setup of an experiment.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// The scenario is wrong.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The caller asked for a stop while machines were built.
+    /// The caller requested a stop while machines were built.
     #[error("stopped")]
     Cancelled,
 }
@@ -22,7 +22,7 @@ pub enum SetupError {
 /// Error that ended a run early.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The caller asked for a stop.
+    /// The caller requested a stop.
     #[error("stopped; finished points are kept")]
     Cancelled,
     /// Messages block one another forever.
@@ -31,22 +31,22 @@ pub enum RunError {
          is an error of isthmus, please report it with the scenario"
     )]
     Standstill {
-        /// The point.
+        /// The position of the point in the sweep, in words.
         place: String,
-        /// Number of messages that wait.
+        /// Number of messages that wait for one another.
         under_way: u64,
     },
-    /// The point is invalid. A whole run reports this before any work, a part of a run when it reaches the
-    /// point.
+    /// The point is invalid. A run of the whole scenario reports this before it starts; a run of a part
+    /// reports it when it reaches the point.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A run of a fixed time ended before its warm-up did.
+    /// A run with a fixed time ended before the end of its warm-up.
     #[error(
         "stop.warmup_messages: the run is over before its warm-up of {messages} messages{place}; \
          give fewer, or a longer stop.time"
     )]
     AllWarmUp {
-        /// The point.
+        /// The position of the point in the sweep, in words.
         place: String,
         /// Number of warm-up messages to discard.
         messages: u64,
@@ -57,26 +57,26 @@ pub enum RunError {
          the load, or ask for fewer messages"
     )]
     TooLong {
-        /// The point.
+        /// The position of the point in the sweep, in words.
         place: String,
-        /// The longest time.
+        /// The longest time that can be simulated, as text.
         limit: String,
     },
-    /// A point alone needs more memory than the run may use.
+    /// A point needs more memory than the run may use, even if no other point runs.
     #[error(
         "the simulation takes more than {bound}, the memory that this run may use{place}; give \
          more by --memory (memory= in Python), or take fewer replications or a smaller machine"
     )]
     Memory {
-        /// The point.
+        /// The position of the point in the sweep, in words.
         place: String,
-        /// The memory limit of the run.
+        /// The memory limit of the run, as text.
         bound: String,
     },
     /// The simulation core panicked.
     #[error("{0}; this is an error of isthmus, please report it with this line and the scenario")]
     Panicked(Panicked),
-    /// A finished point could not be stored.
+    /// A finished point could not be written to the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The threads could not be started.
@@ -90,7 +90,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Return whether the error prevents all other points too.
+    /// Return whether the error also prevents all other points.
     pub(crate) fn ends_all(&self) -> bool {
         match self {
             Self::Cancelled | Self::Threads { .. } => true,

@@ -1,29 +1,29 @@
-//! Flows of demands and what becomes of demands.
+//! Flows of demands, and events in the life of a demand.
 
 use std::borrow::Cow;
 
-/// A flow of demands.
+/// A flow: demands for data transfer that are counted and judged together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowInfo {
-    /// Its name in verdicts.
+    /// Name of the flow in verdicts.
     pub name: Cow<'static, str>,
-    /// Number of demands between two samples of its backlog.
+    /// Number of demands between two samples of the flow's backlog.
     pub sample_every: u64,
-    /// Whether these are the demands of a period, such as a checkpoint. All demands of a period arrive at
-    /// once, and each sample is the backlog that earlier periods have left.
+    /// Whether the demands come from a periodic process, such as a checkpoint. All demands of a period then
+    /// arrive at once, and each sample is the backlog that earlier periods have left.
     pub periodic: bool,
 }
 
 /// An event in the life of a demand. Counts are in demands, except for `Carried`, which counts bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// Demand offered.
+    /// A demand was offered to the machine.
     Offered,
-    /// Demand completed.
+    /// A demand was completed.
     Done,
-    /// Demand given up before it began.
+    /// A demand was abandoned before it began.
     Dropped,
-    /// Demand sent again.
+    /// A demand was sent again.
     Retried,
     /// Bytes that arrived for demands.
     Carried,

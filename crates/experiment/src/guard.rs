@@ -26,19 +26,19 @@ impl std::fmt::Display for Panicked {
 }
 
 thread_local! {
-    /// Number of calls of [`catch`] that run on this thread or wait for it.
+    /// Number of active calls of [`catch`] on this thread, plus those that wait for this thread.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Panics that [`catch`] has not returned yet. Only the hook knows their locations, and the payload of a
-/// panic on a pool's thread is rethrown on another thread.
+/// Panics that the hook has recorded and [`catch`] has not returned yet. Only the hook knows their locations,
+/// and the payload of a panic on a pool's thread is rethrown on another thread.
 static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
-/// Run `work`. A panic on this thread, or on a pool's thread that `work` waits for, is caught and not
+/// Run `work` and catch a panic on this thread or on a pool's thread for which `work` waits. The panic is not
 /// printed; the caller must report it.
 ///
 /// # Errors
-/// Message and location of a panic.
+/// Message and location of the panic.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     install_hook();
     GUARDED.set(GUARDED.get() + 1);
@@ -53,6 +53,7 @@ pub fn cover_thread() {
     GUARDED.set(GUARDED.get() + 1);
 }
 
+/// Install, once, a panic hook that records the panics of guarded threads instead of printing them.
 fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -67,6 +68,7 @@ fn install_hook() {
     });
 }
 
+/// Store message and location of a panic for [`catch`].
 fn record_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |location| {
         format!("{}:{}", location.file(), location.line())
@@ -78,6 +80,7 @@ fn record_panic(info: &PanicHookInfo<'_>) {
     });
 }
 
+/// Remove and return the recorded panic with this payload. If none is recorded, the location is empty.
 fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     let message = payload_message(payload);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Finished points on disk, so that an interrupted run can resume, or in memory, until they are sent to the
+//! Finished points on disk, so that an interrupted run can resume; or in memory, until they are sent to the
 //! process that assembles the run.
 //!
 //! A journal is a folder with `journal.json`, which identifies the run, and one file per finished point or
@@ -26,18 +26,18 @@ pub enum JournalError {
     /// The folder cannot be read or written.
     #[error("{path}: {error}; {}", remedy(error))]
     Io {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
         /// Error of the operating system.
         error: io::Error,
     },
-    /// The content of a file is not as it was written.
+    /// The content of a file was changed after it was written.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
         describe_file(path).0, describe_file(path).1
     )]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Line of the first error.
         line: usize,
@@ -50,9 +50,9 @@ pub enum JournalError {
         describe_file(path).0, describe_file(path).1
     )]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What differs.
+        /// Property of the run that differs.
         what: String,
     },
     /// A worker's result does not belong to this run.
@@ -63,16 +63,16 @@ pub enum JournalError {
     Elsewhere {
         /// Name of the entry.
         name: String,
-        /// The mismatch.
+        /// Description of the mismatch.
         what: String,
     },
-    /// The folder does not allow claims, so that work cannot be shared.
+    /// Claims cannot be made in the folder, so that processes cannot share the work.
     #[error(transparent)]
     Claims(#[from] ClaimError),
     /// A path that should be a file or folder of the journal is of another type.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
-        /// The path.
+        /// The path that is of another type.
         path: PathBuf,
         /// Expected type: `folder` or `file`.
         wanted: &'static str,
@@ -80,7 +80,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Return whether the error affects one file only, so that all others can be used.
+    /// Return whether the error affects only one file, so that all other files can be used.
     pub(crate) fn of_one_file(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. } => true,
@@ -101,7 +101,7 @@ impl JournalError {
     }
 }
 
-/// Return the start of a sentence that names the kind of the file, and the reason to delete it.
+/// Return a phrase that names the kind of the file, and the reason to delete the file.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -131,7 +131,7 @@ pub struct Flaw {
     pub name: String,
     /// Description of the error.
     pub reason: String,
-    /// Whether the entry only could not be read now, and may be valid.
+    /// Whether the error is a failure to read the file. The entry itself may be valid.
     pub unread: bool,
 }
 
@@ -165,14 +165,14 @@ pub fn flaws(
     names.filter_map(flaw).collect()
 }
 
-/// A journal in use: in a folder or in memory.
+/// An open journal, in a folder or in memory.
 #[derive(Debug)]
 pub(crate) struct Journal {
     run: Run,
     folder: Option<PathBuf>,
-    /// Whether entries that are not written to a folder are held in memory.
+    /// Whether entries that are not written to a folder stay in memory.
     keeps_in_memory: bool,
-    /// Contents of the files held in memory, by entry name.
+    /// Contents of the files in memory, by entry name.
     in_memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
@@ -200,7 +200,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Return a journal without a folder. With `keeps_in_memory` it keeps entries until they are given away.
+    /// Return a journal without a folder. With `keeps_in_memory`, entries stay in memory until
+    /// [`Self::give_away`].
     pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
@@ -210,12 +211,12 @@ impl Journal {
         }
     }
 
-    /// Return the folder, if there is one.
+    /// Return the journal's folder; `None` if the journal has no folder.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Return whether an entry exists, without reading it.
+    /// Return whether the journal has the entry, without reading the entry.
     pub fn has(&self, entry: &Entry) -> Result<bool, JournalError> {
         if self.memory().contains_key(&entry.name) {
             return Ok(true);
@@ -277,7 +278,7 @@ impl Journal {
         self.content(entry, &path, &bytes).map(|_| true)
     }
 
-    /// Return path and bytes of an entry's file; `None` if there is none.
+    /// Return path and bytes of an entry's file; `None` if the file does not exist.
     fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
@@ -303,8 +304,8 @@ impl Journal {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| mismatch_error(path, mismatch))
     }
 
-    /// Check that the file of an entry, known only by its name, was written for it in this run. A missing
-    /// file is valid.
+    /// Check that the file of an entry, of which only the name is known, was written for this entry in this
+    /// run. A missing file is valid.
     fn check_file_of_run(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
@@ -313,7 +314,7 @@ impl Journal {
             .map_err(|mismatch| mismatch_error(&path, mismatch))
     }
 
-    /// Write an entry, as a whole or not at all; write it to the folder only if it is `lasting`.
+    /// Write an entry, as a whole or not at all. Only `lasting` entries are written to the folder.
     pub fn write<T: Serialize>(
         &self,
         entry: &Entry,
@@ -340,7 +341,7 @@ impl Journal {
         }
     }
 
-    /// Store the bytes of an entry that another process has computed.
+    /// Check and store the bytes of an entry that another process has computed.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -356,6 +357,7 @@ impl Journal {
         self.memory().remove(&entry.name)
     }
 
+    /// Lock and return the contents of the files in memory.
     fn memory(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
         self.in_memory
             .lock()
@@ -386,6 +388,7 @@ impl Journal {
         })
     }
 
+    /// Store the file of an entry: in the folder if the entry is `lasting`, or else in memory.
     fn store(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
         let (Some(path), Some(temporary), true) =
             (self.path(entry), self.temporary_path(entry), lasting)
@@ -410,6 +413,7 @@ impl Journal {
         })
     }
 
+    /// Return the path of an entry's file; `None` if the journal has no folder.
     fn path(&self, entry: &Entry) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
         Some(folder.join(format!("{}.json", entry.name)))
@@ -424,7 +428,7 @@ impl Journal {
     }
 }
 
-/// Return the error for bytes at `path` that are not used.
+/// Return the error for the file at `path`, whose content is not used because of `mismatch`.
 fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {

@@ -1,8 +1,8 @@
 //! Finished parts of an unfinished point or search: its replications, up to their last look, and its trials.
 //!
-//! They are in one file beside the entry, sealed like entries. The file is replaced as a whole once enough
-//! new work has been finished, and removed when the entry is complete. A part is read back bit for bit as it
-//! was computed, so the result is the same.
+//! These parts are in one file beside the entry, sealed like entries. The file is replaced as a whole after
+//! enough new work, and removed when the entry is complete. A part is read back bit for bit as it was
+//! computed, so the result is the same.
 
 use crate::envelope::Entry;
 use crate::journal::{Journal, JournalError};
@@ -14,19 +14,20 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Duration of new work after which the file is written.
+/// Computing time of new parts after which the file of finished parts is written.
 const AFTER: Duration = Duration::from_secs(5);
-/// A part that took less than 1/`SHARE` of that time is not kept, as there may be many such parts.
+/// Parts whose computation took less than `AFTER / SHARE` are not stored, as there may be many such parts.
 const SHARE: u32 = 64;
-/// Largest total size of all parts in bytes; later parts are not kept.
+/// Maximum total size of all stored parts in bytes; later parts are not stored.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Start to measure the duration of a part. It decides only whether the part is kept, never its result.
+/// Return the current time, from which to measure the duration of a part. The duration decides only whether
+/// the part is stored. It never affects a result.
 pub(crate) fn stopwatch() -> Instant {
     Instant::now()
 }
 
-/// The finished parts of one point or search.
+/// The finished parts of one point or search, stored in the journal.
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
     journal: &'a Journal,
@@ -35,20 +36,23 @@ pub(crate) struct Kept<'a> {
     state: Mutex<State>,
 }
 
+/// The stored parts, and the state of their file.
 #[derive(Debug, Default)]
 struct State {
     /// JSON of each part, by part number.
     parts: BTreeMap<u64, Box<RawValue>>,
+    /// Total size of `parts` in bytes.
     bytes: usize,
-    /// Duration of the work on parts that are not in the file yet.
+    /// Computing time of the parts that are not in the file yet.
     unkept: Duration,
-    /// Whether the file exists.
+    /// Whether the file of the parts exists.
     filed: bool,
+    /// First error that occurred when the file was written.
     error: Option<JournalError>,
 }
 
 impl<'a> Kept<'a> {
-    /// Read the kept parts of an entry; there are none if the journal has no folder.
+    /// Read the stored parts of an entry. There are none if the journal has no folder.
     pub fn open(
         journal: &'a Journal,
         of: &Entry,
@@ -75,15 +79,15 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// Return a part that was kept. A part that cannot be deserialised, such as one with an invalid number,
-    /// is computed again.
+    /// Return the stored part with this number. Return `None` if it cannot be deserialised, for example
+    /// because of an invalid number; the caller then computes it again.
     pub fn part<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
         let state = self.state();
         serde_json::from_str(state.parts.get(&number)?.get()).ok()
     }
 
-    /// Keep a part that took `work`, in place of an earlier part with this number. It is written now or
-    /// together with later parts.
+    /// Store a part whose computation took `took`, in place of an earlier part with this number. The file is
+    /// written now or together with later parts.
     pub fn keep<T: Serialize>(
         &self,
         number: u64,
@@ -115,7 +119,7 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// Write the parts that were finished after the last write, because the run stops.
+    /// Write the parts that are not in the file yet, because the run stops.
     pub fn flush(&self) -> Result<(), JournalError> {
         let mut state = self.state();
         if state.unkept.is_zero() {
@@ -124,6 +128,7 @@ impl<'a> Kept<'a> {
         self.write_file(&mut state)
     }
 
+    /// Write all parts to the file.
     fn write_file(&self, state: &mut State) -> Result<(), JournalError> {
         self.journal.write(&self.entry, &state.parts, true)?;
         state.unkept = Duration::ZERO;
@@ -131,7 +136,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// Return the error if a part could not be kept.
+    /// Remove and return the error that prevented the storage of a part, if any.
     pub fn error(&self) -> Option<JournalError> {
         self.state().error.take()
     }
@@ -144,6 +149,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
+    /// Lock and return the state.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

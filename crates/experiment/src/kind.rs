@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock};
 
 /// A kind of machine: its file format, how to build it, and how to measure it.
 pub trait Kind: Format {
-    /// A built machine.
+    /// Type of a machine that is ready to be simulated.
     type Built: Any + Debug + Send + Sync;
-    /// Figures about the machine, for tables and the picture.
+    /// Type of the figures about a machine, for tables and the picture.
     type Summary: Serialize;
 
     /// Build a machine, and check the conditions that only building can check.
@@ -25,36 +25,36 @@ pub trait Kind: Format {
     /// The machine cannot be built, for example because faults disconnect its network.
     fn build(machine: &Self::Machine) -> Result<Self::Built, Flaw>;
 
-    /// Return the machine under the work `work`.
+    /// Return the machine with the traffic of `work`: a point that can be measured.
     ///
     /// # Errors
     /// The machine cannot do that work.
     fn subject(built: &Self::Built, work: &Self::Work) -> Result<Shared, Flaw>;
 
-    /// Return figures about the machine.
+    /// Return the figures about the machine, for tables and the picture.
     fn summary(built: &Self::Built) -> Self::Summary;
 
-    /// Return the names of all latencies under work such as `work`.
+    /// Return the names of all latencies that are measured under `work`.
     fn measures(work: &Self::Work) -> Vec<String>;
 }
 
-/// A point, shared by the threads that measure it.
+/// A point that can be measured, shared by the threads that measure it.
 type Shared = Arc<dyn Subject>;
 
 /// An error in a machine or its work that only building it reveals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Name of the field that causes it.
+    /// Name of the field that causes the error.
     pub field: &'static str,
     /// Description of the error.
     pub problem: String,
-    /// How to correct it.
+    /// Advice on how to correct the error.
     pub hint: String,
-    /// Line number, from 1, if the value is a text of several lines.
+    /// Number of the wrong line, from 1, if the value of the field is a text of several lines.
     pub line: Option<u32>,
 }
 
-/// One kind of machine with its types erased.
+/// The functions of one kind of machine, with its types erased.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     format: format::Row,
@@ -65,7 +65,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of a kind.
+    /// Return the row of the kind `K`.
     pub const fn of<K: Kind>() -> Self {
         Self {
             format: format::Row::of::<K>(),
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// Builds a machine of this kind.
+    /// Build a machine of this kind.
     pub(crate) fn build(&'static self, machine: &Described) -> Result<Built, Flaw> {
         Ok(Built {
             row: self,
@@ -84,18 +84,19 @@ impl Row {
         })
     }
 
-    /// The names of all latencies under work such as `work`.
+    /// Return the names of all latencies that are measured under `work`.
     pub(crate) fn measures(&self, work: &Described) -> Vec<String> {
         (self.measures)(work)
     }
 }
 
+/// Return the built machine with its own type, which must be that of kind `K`.
 fn of_kind<K: Kind>(built: &dyn Any) -> &K::Built {
     let built = built.downcast_ref();
     built.unwrap_or_else(|| unreachable!("a row builds machines of its kind"))
 }
 
-/// A machine of any kind.
+/// A built machine of any kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
     row: &'static Row,
@@ -103,16 +104,17 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Return the machine under `work`.
+    /// Return the machine with the traffic of `work`: a point that can be measured.
     pub fn subject(&self, work: &Described) -> Result<Shared, Flaw> {
         (self.row.subject)(&*self.built, work)
     }
 
+    /// Return the figures about the machine, for tables and the picture.
     pub fn summary(&self) -> MachineSummary {
         (self.row.summary)(&*self.built)
     }
 
-    /// Return the machine with its type, if it is of kind `K`.
+    /// Return the built machine with its own type; `None` if it is not of kind `K`.
     pub fn as_<K: Kind>(&self) -> Option<&K::Built> {
         self.built.downcast_ref()
     }
@@ -126,7 +128,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Kinds of machine, in the order of the reference.
+    /// Return the table of these kinds, which must be in the order of the reference.
     pub const fn new(rows: &'static [Row]) -> Self {
         Self {
             rows,
@@ -153,7 +155,7 @@ impl Kinds {
         Scenario::parse(self.formats(), text, file_name, overrides)
     }
 
-    /// The kind of a scenario's machines.
+    /// Return the kind of a scenario's machines.
     pub(crate) fn of(&self, scenario: &Scenario) -> &'static Row {
         let mut rows = self.rows.iter();
         let row = rows.find(|row| row.format.form() == scenario.form());

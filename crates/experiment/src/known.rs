@@ -6,14 +6,15 @@ use crate::subject::Subject;
 use isthmus_scenario::Intervals;
 use isthmus_statistics::{Error, Estimate, ReplicationMeans, batch_means};
 
-/// Observations that a measure must have in each replication before a run may stop on it.
+/// Number of observations that a measure must have in each replication before a run may stop because the
+/// measure is known.
 const SAMPLES_MIN: u64 = 50;
 
-/// State of knowledge about a measure during a run.
+/// Current knowledge about a measure during a run.
 pub(crate) enum Known {
-    /// Mean and interval.
+    /// An estimate of the mean, with its interval.
     Estimate(Estimate),
-    /// The measure occurs, but has too few samples so far.
+    /// The measure occurs, but the run has too few samples so far.
     TooFew,
     /// This traffic cannot produce the measure.
     Absent,
@@ -51,8 +52,8 @@ pub(crate) fn estimate(
     }
 }
 
-/// Return whether the mean of each measure that occurs is known to this relative half-width. Means over few
-/// observations qualify only if these scatter little.
+/// Return whether the relative half-width of each mean is at most `relative`. Only measures that occur under
+/// this traffic count. Means over few observations qualify only if these scatter little.
 pub(crate) fn all_within(
     replications: &[&Recorders],
     rules: &Rules,
@@ -74,7 +75,8 @@ pub(crate) fn all_within(
         .all(|within: Result<bool, Error>| within.unwrap_or(false))
 }
 
-/// Return the interval of a measure, and whether its samples are independent enough to stop on.
+/// Return the interval of the measure at position `at`, and whether its samples are independent enough for
+/// the run to stop.
 pub(crate) fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],
@@ -91,7 +93,7 @@ pub(crate) fn interval(
     }
 }
 
-/// Return the number if it is finite.
+/// Return the number if it is finite, or else `None`.
 pub(crate) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

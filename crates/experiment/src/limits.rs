@@ -6,34 +6,36 @@ use crate::subject::Subject;
 use isthmus_kernel::Cycles;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Longest run, in cycles: engines keep times in 64 bits and use two of those bits for the order within a
-/// cycle. No gap is longer than four times this, so that no sum overflows.
+/// Maximum length of a run, in cycles. Engines store times in 64 bits and use two of those bits for the order
+/// within a cycle. The time between two events is at most four times this, so that no sum overflows.
 pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 
-/// Demands of one flow that may wait in one replication, on a machine of any size.
+/// Number of demands of one flow that may wait in one replication, on a machine of any size.
 const BACKLOG_MIN: u64 = 500_000;
-/// Additional limit on waiting demands of one flow, for each sender.
+/// Additional number of demands of one flow that may wait, for each sender.
 const BACKLOG_PER_SENDER: u64 = 1_000;
-/// Number of periods whose demands may wait.
+/// Number of periods of a periodic process whose demands may wait.
 const PERIODS: u64 = 2;
-/// Factor on the number of demands that the machine's delays can hold. Above twice that number, most demands
-/// wait for one another.
+/// Factor on the number of demands that fit into the delays of software and devices. Above the product, most
+/// demands wait for one another.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// A run is checked once its offered demands are this multiple of the messages that it should have delivered
-/// by then: the machine serves less than 1/`HOPELESS` of the offered load.
+/// A run is checked once the offered demands are this multiple of the messages that it should have delivered
+/// by then. The machine then serves less than 1/`HOPELESS` of the offered load.
 pub(crate) const HOPELESS: u64 = 4;
 
-/// Memory for one demand under way, and for one sender: streams, queues and its share of the channels.
-/// Measured as resident memory and rounded up.
+/// Memory in bytes for one demand under way, measured as resident memory and rounded up.
 const DEMAND_BYTES: u64 = 256;
+/// Memory in bytes for one sender: its streams, its queues and its share of the channels. Measured as
+/// resident memory and rounded up.
 const SENDER_BYTES: u64 = 8 << 10;
 
 /// Backlog of one flow at which a replication ends, because more waiting demands give no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
+    /// Number of demands that may wait.
     pub demands: u64,
-    /// Whether the run's memory sets the limit.
+    /// Whether the memory limit of the run determines `demands`.
     pub by_memory: bool,
 }
 
@@ -59,7 +61,7 @@ impl BacklogLimit {
         }
     }
 
-    /// Return whether this many demands of the flow must be waiting for one another.
+    /// Return whether a backlog of `demands` consists mostly of demands that wait for one another.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }
@@ -72,10 +74,12 @@ fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
     held.saturating_mul(BACKLOG_PER_DELAYS)
 }
 
-/// The memory that a run may use, and the part that its replications hold.
+/// The memory that a run may use, and the memory that its replications use.
 #[derive(Debug)]
 pub(crate) struct Memory {
+    /// Number of bytes that the run may use.
     pub bound: u64,
+    /// Number of bytes that all replications use now.
     held: AtomicU64,
 }
 
@@ -87,13 +91,14 @@ impl Memory {
         }
     }
 
-    /// Return the bytes of a simulation with this many senders and demands under way.
+    /// Return the estimated memory, in bytes, of a simulation with these numbers of senders and of demands
+    /// under way.
     pub fn estimate(senders: u64, under_way: u64) -> u64 {
         let senders = senders.saturating_mul(SENDER_BYTES);
         senders.saturating_add(under_way.saturating_mul(DEMAND_BYTES))
     }
 
-    /// Change the memory of a replication from `before` to `now` bytes. Return whether all replications
+    /// Replace the memory of one replication, `before` bytes, by `now` bytes. Return whether all replications
     /// together stay within the limit.
     pub fn change(&self, before: u64, now: u64) -> bool {
         let held = if now >= before {
@@ -107,7 +112,7 @@ impl Memory {
     }
 }
 
-/// Return the longest simulated time for this cycle time, as text.
+/// Return the longest time that can be simulated with cycles of this length, as text.
 pub(crate) fn longest(cycle_us: f64) -> String {
     let hours = CYCLES_MAX as f64 * cycle_us / 3.6e9;
     let years = hours / (24.0 * 365.25);
@@ -118,7 +123,7 @@ pub(crate) fn longest(cycle_us: f64) -> String {
     }
 }
 
-/// Format a number of bytes.
+/// Return a number of bytes as text with a unit.
 pub(crate) fn amount(bytes: u64) -> String {
     let units = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)];
     let amount = bytes as f64;

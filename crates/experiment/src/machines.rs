@@ -7,7 +7,7 @@ use isthmus_scenario::Described;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The machines in order of first use.
+/// The distinct machines of a sweep, in order of first use.
 #[derive(Debug)]
 pub(crate) struct Machines {
     kind: &'static Row,
@@ -16,6 +16,7 @@ pub(crate) struct Machines {
     machines: Vec<Machine>,
 }
 
+/// The description of a machine, and the machine itself once it is built.
 #[derive(Debug)]
 struct Machine {
     described: Described,
@@ -57,7 +58,7 @@ impl Machines {
         Ok(machine.built.get_or_init(|| built))
     }
 
-    /// Return a machine that was built before.
+    /// Return the machine at this position, which must have been built before.
     pub fn get(&self, position: usize) -> &Built {
         let built = self.machines[position].built.get();
         built.expect("machines are built before they are asked for")
@@ -68,7 +69,7 @@ impl Machines {
         (0..self.machines.len()).map(|position| self.get(position))
     }
 
-    /// Return the figures of all machines.
+    /// Return the figures about each machine, for tables and the picture.
     pub fn summaries(&self) -> Vec<MachineSummary> {
         self.all().map(Built::summary).collect()
     }

@@ -1,4 +1,4 @@
-//! Runs one point until its stopping rules are met.
+//! Measurement of one point: replications run until the stopping rules are met.
 
 mod course;
 
@@ -18,29 +18,32 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// Least growth factor of the run length between two looks.
+/// Minimum growth factor of the run length between two looks, the times at which the results are judged.
 const LENGTHEN_MIN: f64 = 1.5;
-/// Largest growth factor that is used only to make the last look coincide with the longest run.
+/// Maximum growth factor of the run length that is used only to make the last look coincide with the longest
+/// run.
 const LENGTHEN_MAX: f64 = 5.0;
-/// Growth of the backlog above which the machine serves less than half of the offered load.
+/// Growth of the backlog per offered demand above which the machine serves less than half of the offered
+/// load.
 const HOPELESS_GROWTH: f64 = 0.5;
 /// Relative half-width of the means at which a shortened run of fixed length may end.
 const QUICK_WIDTH: f64 = 0.3;
-/// Number of demands that a flow must have offered before it is judged.
+/// Number of demands that a flow must have offered before its backlog is judged.
 const DEMANDS_MIN: u64 = 200;
 
-/// The measurement of one point.
+/// The finished replications of one point, and the verdict on it.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
     pub judged: Judged,
+    /// Whether the stopping rules were met.
     pub converged: bool,
-    /// Reason why it ended before its stopping rules were met, if it did.
+    /// Reason why the measurement ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
 }
 
 impl Measurement {
-    /// Return how the first replication that collapsed did so, with the number of replications that
+    /// Return the collapse of the first replication that collapsed, with the number of replications that
     /// collapsed.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
@@ -51,7 +54,7 @@ impl Measurement {
         })
     }
 
-    /// Return the messages delivered in all replications together.
+    /// Return the number of messages delivered in all replications together.
     pub fn messages(&self) -> u64 {
         self.replications
             .iter()
@@ -60,7 +63,8 @@ impl Measurement {
     }
 }
 
-/// Run `subject` under `seed`. `test` gives the verdict; precision is required only if `precise`.
+/// Measure the point `subject` with `seed`. `test` decides the verdict. The means must reach the precision of
+/// the stopping rules only if `precise`.
 pub(crate) fn run(
     subject: &dyn Subject,
     seed: u64,
@@ -122,24 +126,26 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// Start the replication with this number.
     fn replication(&self, number: u64) -> Result<Replication, Halt> {
         Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
     }
 
+    /// Return the numbers of all replications.
     fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
         (0..self.rules.stop.replications)
             .into_par_iter()
             .map(u64::from)
     }
 
-    /// Return the whole cycles in `time`, at least one.
+    /// Return the number of whole cycles in `time`, at least one.
     fn cycles(&self, time: Time) -> Cycles {
         let cycles = time.us() / self.subject.cycle_us();
         (cycles.round() as Cycles).max(1)
     }
 
-    /// Return the cycles in `time`, rounded to whole periods if it holds several periods of a periodic
-    /// process.
+    /// Return the number of cycles in `time`, rounded to whole periods if it holds several periods of a
+    /// periodic process.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {
@@ -150,7 +156,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run the single replication of a subject without random numbers.
+    /// Run the single replication of a point without random numbers.
     fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
@@ -174,7 +180,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Run replications of fixed length, or of the first of several lengths at which the results suffice.
+    /// Run replications of fixed length. If there are several lengths, stop at the first at which the results
+    /// suffice.
     fn run_fixed(
         &self,
         lengths: impl ExactSizeIterator<Item = Length>,
@@ -189,7 +196,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications through these lengths while the verdict or a mean is unknown.
+    /// Run replications through these increasing lengths while the verdict or a mean is unknown.
     fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
@@ -210,8 +217,8 @@ impl Plan<'_> {
         Ok(self.judged(replications.collect()))
     }
 
-    /// Return whether a longer run would add nothing: the verdict and all means are known, or a collapse or
-    /// the backlog ends the point.
+    /// Return whether a longer run would add nothing: the verdict and all means are known, or the point ends
+    /// because of a collapse or the backlog.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())
@@ -235,7 +242,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications of this length. Only those that are running are held in memory.
+    /// Run replications of this length. Finished ones do not stay in memory with the state of their machine.
     fn run_fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
@@ -264,7 +271,7 @@ impl Plan<'_> {
         Ok(self.judged(replications))
     }
 
-    /// Judge the finished runs of fixed length.
+    /// Return the measurement for finished replications of fixed length.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -285,12 +292,12 @@ impl Plan<'_> {
         }
     }
 
-    /// Return the cycles that a run must last to be judged.
+    /// Return the number of cycles that a run should last before it is judged.
     fn cycles_wanted(&self) -> Cycles {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
 
-    /// Return why the point ends if one of its replications is overfull.
+    /// Return the reason why the point ends, if too many demands wait in one of its replications.
     fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
         let by = if self.backlog.by_memory {
             EndedBy::Memory
@@ -300,9 +307,9 @@ impl Plan<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// Return the verdict if too many demands wait. Before the minimum time of a run has passed, a backlog
-    /// may only be filling delays. It means saturation if it is larger than the delays can hold and gains
-    /// more than half of the offered load.
+    /// Return the verdict on a point with too many waiting demands. Before the minimum time of a run has
+    /// passed, a backlog may only be filling delays. It means saturation if it is larger than the demands
+    /// that fit into the delays, and grows by more than half of the offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement
@@ -315,7 +322,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Run ever longer until everything is known.
+    /// Run replications of `first` messages, then longer ones up to `max`, until the verdict and all means
+    /// are known.
     fn run_until_known(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
         let (mut looks, mut replications) = self.begin_looks(first.min(max))?;
         let mut looks_left = self.rules.looks() - (looks.len() as u32 - 1);
@@ -357,8 +365,9 @@ impl Plan<'_> {
         }
     }
 
-    /// Run up to the earliest point at which measuring may begin, in a run of `length`. MSER-5 finds the end
-    /// of the warm-up for each measure afterwards; channels leave out the first quarter of the first look.
+    /// Run a replication up to the earliest time at which measuring may begin, in a run of `length`. MSER-5
+    /// finds the end of the warm-up for each measure afterwards; channels leave out the first quarter of the
+    /// first look.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -402,9 +411,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Return how far to run before the next look; `None` if a longer run would add nothing. Measures may use
-    /// `max` messages, the verdict on a point [`Rules::messages_of_verdict`]. A search tries other loads
-    /// instead.
+    /// Return the number of messages at the next look; `None` if a longer run would add nothing. Measures may
+    /// use `max` messages, and the verdict on a point may use [`Rules::messages_of_verdict`]. A search tries
+    /// other loads instead of a longer run.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -419,8 +428,8 @@ impl Plan<'_> {
         next(wanted.measures, max).max(next(wanted.verdict, of_verdict))
     }
 
-    /// Return whether every requested measure is known, and how much longer a run must be for the missing
-    /// ones.
+    /// Return whether every requested measure is known, and the factors by which to lengthen the run for the
+    /// missing ones.
     fn progress_of(&self, replications: &[&Recorders], judged: &Judged) -> (bool, Wanted) {
         let mut wanted = Wanted::default();
         if judged.verdict == Verdict::Undecided {
@@ -457,24 +466,25 @@ struct Wanted {
     verdict: Option<f64>,
 }
 
-/// Return the least factor between this look and the next. It is large enough that the next look adds
-/// knowledge, and that the last look coincides with the longest run if all later steps are the largest.
+/// Return the minimum growth factor of the run length up to the next look. It is large enough that the next
+/// look adds knowledge, and that the last look coincides with the longest run if all later steps are the
+/// largest.
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
     LENGTHEN_MIN.max(left / LENGTHEN_MAX.powi(steps_after))
 }
 
-/// A verdict and its evidence.
+/// A verdict on saturation and its evidence.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Position of the flow that decides.
+    /// Position of the flow that decides the verdict.
     pub flow: usize,
     /// Judgement of that flow; `None` if there were too few demands to judge.
     pub judgement: Option<Judgement>,
     /// For flows with one period in the run, which have no steady state: whether all demands were served.
-    /// `None` if there are no such flows or another flow is saturated.
+    /// `None` if no such flow exists or another flow is saturated.
     pub served: Option<bool>,
 }
 

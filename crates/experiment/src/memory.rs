@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes assumed if the system does not report its memory.
+/// Memory in bytes that is assumed if the system does not report its memory.
 const UNKNOWN: u64 = 8_000_000_000;
 
 /// Return half of the memory that this process may use.
@@ -13,9 +13,9 @@ pub fn default_bound() -> u64 {
     available(Path::new("/"), |name| env::var(name).ok()).unwrap_or(UNKNOWN) / 2
 }
 
-/// Return the bytes of the machine, or the limit of the control groups (version 1 or 2) of this process
-/// or of its job of Slurm if that is less; none where no source states a number. `root` is the folder
-/// with `proc` and `sys`, `variable` the environment.
+/// Return the memory of the machine in bytes, or the limit of the control groups (version 1 or 2) of this
+/// process or of its Slurm job if that is less. Return `None` if no source states a number. `root` is the
+/// folder with `proc` and `sys`; `variable` looks up a variable of the environment.
 fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let machine = fs::read_to_string(root.join("proc/meminfo"));
     let machine = machine.ok().and_then(|text| total(&text));
@@ -25,7 +25,7 @@ fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u
     limits.chain(machine).chain(job).min()
 }
 
-/// Return the memory of this machine that a Slurm job may use, which Slurm may not enforce. It is the
+/// Return the memory of this machine that the current Slurm job may use; Slurm may not enforce it. It is the
 /// requested memory, or else the job's share of the machine by processors, because other jobs use the rest.
 fn of_job(
     root: &Path,
@@ -58,8 +58,8 @@ fn total(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Return the limits of a group of `/proc/self/cgroup` and of its ancestors. A line is `0::/path` for version
-/// 2 and `7:memory:/path` for version 1.
+/// Return the memory limits of the control group in a line of `/proc/self/cgroup`, and of its ancestors. The
+/// line is `0::/path` for version 2 and `7:memory:/path` for version 1.
 fn limits_of(root: &Path, line: &str) -> Vec<u64> {
     let mut parts = line.splitn(3, ':');
     let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
@@ -101,6 +101,7 @@ mod tests {
         root
     }
 
+    /// A meminfo file: its path and its content.
     const MEMINFO: (&str, &str) = (
         "proc/meminfo",
         "MemTotal:       16384000 kB\nMemFree: 1 kB\n",

@@ -6,23 +6,23 @@ use std::collections::BTreeMap;
 /// The analytic model's values for a point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlay {
-    /// Means by name of the measure: latencies in us, rates in their units.
+    /// Means of the measures, by name of the measure: latencies in us, rates in their units.
     pub measures: BTreeMap<String, f64>,
     /// Reason why a value of `measures` is outside the model's domain, by name of the measure. It is one
     /// phrase that names the limit. Results do not show such a value as `analytic`.
     pub outside: BTreeMap<String, String>,
-    /// Utilisation by kind of channel.
+    /// Utilisation of the channels of each kind, by name of the kind.
     pub utilisation: BTreeMap<String, f64>,
     /// The load at which the first channel is full, in the unit of [`Subject::load`](crate::subject::Subject::load).
     pub saturation: Option<f64>,
-    /// The first full channel, or its kind.
+    /// Name of the first full channel, or of its kind.
     pub bottleneck: Option<String>,
     /// Reason why there is no model, in one phrase, if known.
     pub absent: Option<String>,
 }
 
 impl Overlay {
-    /// Return an overlay without values, with this reason.
+    /// Return an overlay without values. `reason` says why there is no model.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
             absent: Some(reason.into()),
@@ -37,7 +37,8 @@ impl Overlay {
             .extend(of.map(|name| (name.clone(), reason.to_owned())));
     }
 
-    /// Return the value of a measure where the model holds, and the value with the reason where it does not.
+    /// Return two parts: the value of a measure if the model is valid there, or else the value with the
+    /// reason why not.
     pub(crate) fn split(&self, name: &str) -> (Option<f64>, Option<Outside>) {
         let value = self.measures.get(name).copied();
         match (value, self.outside.get(name)) {

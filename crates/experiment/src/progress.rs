@@ -3,22 +3,28 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The state that a run shares with the threads that watch it.
+/// Progress of a run, shared with the threads that display it or stop the run.
 #[derive(Debug, Default)]
 pub struct Progress {
+    /// Number of messages delivered so far.
     messages: AtomicU64,
+    /// Whether the first point or search has started.
     started: AtomicBool,
+    /// Number of finished points and searches.
     done: AtomicU64,
+    /// Number of all points and searches.
     total: AtomicU64,
+    /// Number of points and searches that other processes compute now.
     elsewhere: AtomicU64,
+    /// Whether a caller has requested a stop.
     cancelled: AtomicBool,
-    /// Whether all running work should end: the run is cancelled or has failed. It is separate from the
-    /// counts because it is read at every event.
+    /// Whether all running work should end, because the run is cancelled or has failed. This flag is separate
+    /// from the counts because every event reads it.
     stop: Arc<AtomicBool>,
 }
 
 impl Progress {
-    /// Return the messages delivered so far, all points together.
+    /// Return the number of messages delivered so far, all points together.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
@@ -36,18 +42,18 @@ impl Progress {
         )
     }
 
-    /// Return the number of points and searches that other processes are computing.
+    /// Return the number of points and searches that other processes compute now.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere.load(Ordering::Relaxed)
     }
 
-    /// Ask the run to stop soon. Finished points stay.
+    /// Request the run to stop soon. Finished points stay in the journal.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.stop();
     }
 
-    /// Return whether the run was asked to stop.
+    /// Return whether a caller has requested a stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -67,31 +73,38 @@ impl Progress {
         Arc::clone(&self.stop)
     }
 
+    /// Add to the number of delivered messages.
     pub(crate) fn add_messages(&self, count: u64) {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Report that the first point or search has started.
     pub(crate) fn set_started(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
+    /// Set the number of all points and searches.
     pub(crate) fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }
 
+    /// Set the number of points and searches that other processes compute now.
     pub(crate) fn set_elsewhere(&self, count: u64) {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
 
-    /// Count one point or search fewer that another process computes: it is done, or runs here.
+    /// Subtract one from the points and searches that other processes compute: it is finished, or this
+    /// process computes it.
     pub(crate) fn drop_elsewhere(&self) {
         self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Add one to the finished points and searches.
     pub(crate) fn add_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Report that all points and searches are finished.
     pub(crate) fn set_all_done(&self) {
         let total = self.total.load(Ordering::Relaxed);
         self.done.store(total, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use isthmus_statistics::{Estimate, Events, Verdict};
 
 /// Return the offered, accepted and other rates. Rates of a machine that has collapsed are meaningless,
 /// because the number of arrived messages depends on the time of the collapse. Rates of a run without a whole
-/// period are meaningless too, because they depend on where in the period the run ends.
+/// period are meaningless too, because they depend on the phase of the period in which the run ends.
 pub(crate) fn rates(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -53,7 +53,8 @@ pub(crate) fn rates(
     subject.rates().iter().filter_map(measure).collect()
 }
 
-/// Return the count of each replication and the cycles over which it was counted.
+/// Return, for each replication, the number of demands of `flows` with this `fate` and the cycles over which
+/// they were counted.
 fn counts(
     recorders: &[&Recorders],
     fate: Fate,
@@ -65,6 +66,7 @@ fn counts(
         .collect()
 }
 
+/// Return the number of events in all replications, and the rate of one event in all their cycles.
 fn events(counts: &[(u64, Cycles)]) -> Events {
     let one: f64 = counts.iter().map(|&(_, cycles)| cycles as f64).sum();
     Events {
@@ -104,7 +106,7 @@ fn unserved_share(
 mod tests {
     use super::*;
 
-    /// One event in all in replications of 400 and 600 cycles: 1 in 1000.
+    /// One event in replications of 400 and 600 cycles is a rate of 1 in 1000 cycles.
     #[test]
     fn one_event_is_one_in_all_cycles() {
         let events = events(&[(1, 400), (2, 600)]);
