@@ -7,22 +7,25 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Demands of a flow between two pauses, at which the memory use is checked; a power of two.
+/// Number of offered demands of a flow between two pauses, in which the memory use is checked; a power of
+/// two.
 const PAUSE_EVERY: u64 = 1 << 12;
 
-/// Number of initial stretches of a run that contain extra checkpoints.
+/// Number of initial stretches (chunks of simulation) of a run that contain extra checkpoints.
 const FIRST: usize = 4;
 
-/// Counts of the demands of one flow.
+/// Counts and backlog of the demands of one flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowCount {
+    /// Number of demands between two samples of the backlog.
     sample_every: u64,
+    /// Demands of the flow by outcome.
     totals: Totals,
-    /// Demands offered and not completed.
+    /// Samples of the number of demands that are offered and not completed.
     pub backlog: Backlog,
 }
 
-/// Demands by outcome, and the bytes carried for them.
+/// Number of demands by outcome, and of bytes carried for demands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
     offered: u64,
@@ -33,6 +36,7 @@ struct Totals {
 }
 
 impl Totals {
+    /// Return the number of demands with this `fate`, or of bytes for [`Fate::Carried`].
     fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::Offered => self.offered,
@@ -45,12 +49,12 @@ impl Totals {
 }
 
 impl FlowCount {
-    /// Return the demands offered.
+    /// Return the number of offered demands.
     pub fn offered(&self) -> u64 {
         self.totals.offered
     }
 
-    /// Return the demands offered and neither completed nor given up.
+    /// Return the number of demands that are offered and neither completed nor abandoned.
     pub fn waiting(&self) -> u64 {
         let Totals {
             offered,
@@ -77,7 +81,7 @@ impl FlowCount {
         self.totals.done += 1;
     }
 
-    /// Count a demand that was given up.
+    /// Count an abandoned demand.
     #[inline]
     pub fn drop_one(&mut self) {
         self.totals.dropped += 1;
@@ -96,47 +100,49 @@ impl FlowCount {
     }
 }
 
-/// Totals of all flows at one moment.
+/// Totals of all flows at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
     time: Cycles,
     flows: Vec<Totals>,
 }
 
-/// Receives all events of one replication.
+/// Latencies, counts and backlogs that one replication records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorders {
     /// Latencies in cycles, one recorder for each measure of the subject.
     pub latencies: Vec<Recorder>,
     /// Counts of each flow.
     pub flows: Vec<FlowCount>,
-    /// Messages delivered.
+    /// Number of delivered messages.
     pub delivered: u64,
-    /// Deliveries at which to stop.
+    /// Number of deliveries after which the replication stops.
     pub limit: u64,
-    /// Parts of messages that have arrived, for messages with many parts, and the number at which to stop.
+    /// Number of arrived parts of messages, for messages with many parts.
     parts: u64,
+    /// Number of parts after which the replication stops.
     parts_limit: u64,
-    /// Demands of a flow that may wait.
+    /// Number of waiting demands of one flow at which the replication stops.
     pub backlog_max: u64,
-    /// Whether more demands than that wait in some flow.
+    /// Whether `backlog_max` demands of some flow wait.
     overfull: bool,
     /// Whether a check of the memory use is due.
     paused: bool,
-    /// Whether the whole run should end.
+    /// Flag that another thread sets to end the whole run.
     #[serde(skip)]
     stop: Arc<AtomicBool>,
+    /// Totals of all flows at several times, in order.
     checkpoints: Vec<Checkpoint>,
-    /// Checkpoints within the first stretches of a run or after its warm-up, for runs with few other
-    /// checkpoints.
+    /// Additional checkpoints within the first stretches of a run or after its warm-up, for runs with few
+    /// other checkpoints.
     early: Vec<Checkpoint>,
     /// Whether the caller has marked the end of the warm-up.
     marked: bool,
 }
 
 impl Recorders {
-    /// Create recorders for `measures` measures and these flows. They are finished once `stop` is set, and
-    /// once `backlog_max` demands of a flow wait.
+    /// Create recorders for `measures` measures and these flows. The replication stops once `stop` is set,
+    /// and once `backlog_max` demands of a flow wait.
     pub fn new(
         measures: usize,
         flows: &[FlowInfo],
@@ -169,8 +175,8 @@ impl Recorders {
         recorders
     }
 
-    /// Return whether to stop here: enough messages are delivered, too many demands wait, a memory check is
-    /// due, or the whole run ends.
+    /// Return whether the replication must stop now: enough messages are delivered, too many demands wait, a
+    /// memory check is due, or the whole run ends.
     #[inline]
     pub fn finished(&self) -> bool {
         self.delivered >= self.limit
@@ -180,20 +186,20 @@ impl Recorders {
             || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Continue for `messages` more messages, or for `parts` parts of messages, the limit of a stretch.
+    /// Let the replication run until `messages` more messages or `parts` more parts of messages have arrived.
     pub fn go_on(&mut self, messages: u64, parts: u64) {
         self.limit = self.delivered + messages;
         self.parts_limit = self.parts + parts;
     }
 
-    /// Lower the limit so that the run stops after `messages` of the remaining messages; return the old
-    /// limit.
+    /// Lower the message limit so that the replication stops after at most `messages` more messages. Return
+    /// the old limit.
     pub fn hold(&mut self, messages: u64) -> u64 {
         let limit = self.limit.min(self.delivered + messages);
         std::mem::replace(&mut self.limit, limit)
     }
 
-    /// Restore the limit that [`hold`](Self::hold) returned.
+    /// Restore the message limit that [`hold`](Self::hold) returned.
     pub fn release(&mut self, limit: u64) {
         self.limit = limit;
     }
@@ -204,17 +210,17 @@ impl Recorders {
         self.parts += 1;
     }
 
-    /// Return whether too many demands of some flow wait to continue.
+    /// Return whether too many demands of some flow wait, so that the replication cannot continue.
     pub fn is_overfull(&self) -> bool {
         self.overfull
     }
 
-    /// Return whether the run stopped only for a memory check, and clear that state.
+    /// Return whether the replication stopped for a memory check, and clear that state.
     pub fn take_pause(&mut self) -> bool {
         std::mem::take(&mut self.paused)
     }
 
-    /// Count an offered demand of this flow.
+    /// Count an offered demand of the flow at this position.
     #[inline]
     pub fn offer(&mut self, flow: usize) {
         let flow = &mut self.flows[flow];
@@ -223,31 +229,32 @@ impl Recorders {
         self.overfull |= flow.waiting() >= self.backlog_max;
     }
 
-    /// Return the demands offered, all flows together.
+    /// Return the number of offered demands, all flows together.
     pub fn offered(&self) -> u64 {
         self.flows.iter().map(FlowCount::offered).sum()
     }
 
-    /// Return the demands that wait, all flows together.
+    /// Return the number of waiting demands, all flows together.
     pub fn waiting(&self) -> u64 {
         self.flows.iter().map(FlowCount::waiting).sum()
     }
 
-    /// Record the totals at this time.
+    /// Record the totals of all flows at this time.
     pub fn checkpoint(&mut self, time: Cycles) {
         self.checkpoints.push(self.totals(time));
     }
 
-    /// Record the totals at this time, within one of the first stretches.
+    /// Record the totals of all flows at this time, which is within one of the first stretches.
     pub fn early_checkpoint(&mut self, time: Cycles) {
         self.early.push(self.totals(time));
     }
 
-    /// Return whether there are only a few checkpoints yet.
+    /// Return whether the run has only a few checkpoints so far.
     pub fn are_first(&self) -> bool {
         self.checkpoints.len() <= FIRST
     }
 
+    /// Return the current totals of all flows, with this time.
     fn totals(&self, time: Cycles) -> Checkpoint {
         Checkpoint {
             time,
@@ -255,7 +262,7 @@ impl Recorders {
         }
     }
 
-    /// Mark the end of the warm-up here.
+    /// Mark this time as the end of the warm-up.
     pub fn mark(&mut self, time: Cycles) {
         for recorder in &mut self.latencies {
             recorder.mark();
@@ -279,7 +286,7 @@ impl Recorders {
         })
     }
 
-    /// Return the same counts between two checkpoints of this list.
+    /// Return the counts of [`Self::counted`] between two checkpoints of this list.
     fn counted_between(
         &self,
         checkpoints: &[Checkpoint],

@@ -11,39 +11,43 @@ use isthmus_kernel::Cycles;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Messages, or packets of long messages, between two checks of the clock and of the cancel flag.
+/// Number of messages, or of packets of long messages, between two checks of the clock and of the cancel
+/// flag.
 const CHUNK: u64 = 2_000;
 
-/// Parts of the first chunks, each with a checkpoint, because rates leave out the first quarter of a run.
+/// Number of parts of each of the first chunks. Each part ends with a checkpoint, because rates leave out the
+/// first quarter of a run.
 const PARTS: u64 = 4;
 
 /// Reason why a replication cannot continue.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Halt {
-    /// The run was cancelled.
+    /// A caller has cancelled the run.
     Cancelled,
-    /// No event is left, which should never happen on any machine.
+    /// No event is left in the simulation, which should never happen on any machine.
     Stuck { under_way: u64 },
-    /// The run ended before its warm-up did.
+    /// The run ended before the end of its warm-up.
     AllWarmUp { messages: u64 },
     /// The run would exceed the longest time that the simulation can represent.
     TooLong { cycle_us: f64 },
-    /// The replications that run at once would need more memory than the run may use.
+    /// The replications that run at the same time would need more memory than the run may use.
     Memory,
-    /// A finished part cannot be kept; [`Kept::error`] has the reason.
+    /// A finished part could not be stored; [`Kept::error`] returns the reason.
     Unkept,
 }
 
 /// Data that all replications of a point share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared<'a> {
+    /// Progress of the whole run.
     pub progress: &'a Progress,
+    /// Memory of the whole run.
     pub memory: &'a Arc<Memory>,
-    /// Finished parts of the point or search.
+    /// Finished parts of the point or search; `None` if parts are not stored.
     pub kept: Option<&'a Kept<'a>>,
 }
 
-/// Condition at which a run stops.
+/// Condition at which a replication stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     /// Until this many messages are delivered or demands offered, and this many cycles have passed.
@@ -51,7 +55,7 @@ pub(crate) enum Length {
         messages: u64,
         demands: u64,
         cycles: Cycles,
-        /// Also until these cycles have passed, unless this many messages are delivered before.
+        /// Also until these cycles have passed, unless this many messages are delivered earlier.
         wanted: (Cycles, u64),
     },
     /// Until exactly this cycle.
@@ -60,29 +64,32 @@ pub(crate) enum Length {
     Within { messages: u64, end: Cycles },
 }
 
-/// A simulation and its recorders.
+/// A running simulation and its recorders.
 pub(crate) struct Replication {
     simulation: Box<dyn Simulated>,
     recorders: Recorders,
     /// Cycle at which the counting of channel use began.
     counting_from: Option<Cycles>,
-    /// Set once the machine delivers no more messages.
+    /// How the machine stopped delivering messages, if it did.
     collapse: Option<Collapse>,
+    /// Memory that the replication uses.
     held: Held,
     cycle_us: f64,
     /// Period of the periodic process in cycles; 0 if there is none.
     period: Cycles,
+    /// Number of nodes that send.
     senders: u64,
 }
 
-/// Memory that one replication holds, released on drop.
+/// Memory that one replication uses, as part of the memory of the run. It is released on drop.
 struct Held {
     memory: Arc<Memory>,
     bytes: u64,
 }
 
 impl Held {
-    /// Set the bytes held; return whether all replications together stay within the limit.
+    /// Set the number of bytes that the replication uses. Return whether all replications together stay
+    /// within the limit.
     fn set(&mut self, bytes: u64) -> bool {
         let before = std::mem::replace(&mut self.bytes, bytes);
         self.memory.change(before, bytes)
@@ -95,17 +102,18 @@ impl Drop for Held {
     }
 }
 
-/// Results of a replication that will not continue. The state of its machine, which may be large, is dropped.
+/// Results of a replication that will not continue, without the state of its machine, which may be large.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub recorders: Recorders,
-    /// Simulated cycles.
+    /// Number of simulated cycles.
     pub cycles: Cycles,
+    /// Use of channels and other parts; `None` if it was not counted.
     pub counted: Option<Counted>,
     pub collapse: Option<Collapse>,
-    /// Whether it ended because too many demands waited.
+    /// Whether the replication ended because too many demands waited.
     pub overfull: bool,
-    /// Observations that the end of the run cut off.
+    /// Observations that the end of the replication cut off.
     pub unended: Vec<Unended>,
     /// Values of an exact run.
     #[serde(skip)]
@@ -113,14 +121,15 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Return whether it may be kept. An end by backlog may depend on the memory, and an exact run has no
-    /// other replication.
+    /// Return whether the results may be stored in the journal. An end by backlog may depend on the memory,
+    /// and an exact run has no other replication.
     pub fn is_worth_keeping(&self) -> bool {
         !self.overfull && self.figures.is_empty()
     }
 }
 
 impl Replication {
+    /// Start replication `number` of `subject` with `seed`.
     pub fn new(
         subject: &dyn Subject,
         (seed, number): (u64, u64),
@@ -150,7 +159,7 @@ impl Replication {
         })
     }
 
-    /// Run until `length`, until the machine has collapsed, or until too many demands wait.
+    /// Run until the condition `length`, until the machine has collapsed, or until too many demands wait.
     pub fn run_to(&mut self, length: Length, progress: &Progress) -> Result<(), Halt> {
         while let (false, Some((chunk, until))) = (self.has_ended(), self.next_chunk(length)) {
             if self.simulation.now() >= CYCLES_MAX {
@@ -220,7 +229,7 @@ impl Replication {
         }
     }
 
-    /// Return the end of the current period; the largest time if there is no periodic process.
+    /// Return the end of the current period in cycles; the largest time if there is no periodic process.
     fn period_end(&self) -> Cycles {
         let periods = self.simulation.now().checked_div(self.period);
         periods.map_or(Cycles::MAX, |passed| {
@@ -233,7 +242,8 @@ impl Replication {
         self.collapse.is_some() || self.recorders.is_overfull()
     }
 
-    /// Return the messages to deliver next and the cycle at which to stop in any case; `None` at the end.
+    /// Return the number of messages to deliver next and the cycle at which to stop in any case; `None` at
+    /// the end.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {
@@ -265,7 +275,7 @@ impl Replication {
         }
     }
 
-    /// Mark the end of the warm-up here.
+    /// Mark the current cycle as the end of the warm-up.
     pub fn mark(&mut self) {
         self.recorders.mark(self.simulation.now());
     }
@@ -294,12 +304,12 @@ impl Replication {
         self.simulation.now()
     }
 
-    /// Return the unended observations, if there are enough to count.
+    /// Return the observations that have not ended, if there are enough of them to affect a mean.
     pub fn unended(&self) -> Vec<Unended> {
         unended::counted(self.simulation.unended(), &self.recorders)
     }
 
-    /// Return the results so far.
+    /// Return the results up to the current cycle.
     pub fn so_far(&self) -> Finished {
         let cycles = self.simulation.now();
         let counted = self.counting_from.map(|from| cycles - from);

@@ -34,7 +34,7 @@ pub struct RunResult {
     pub quick: bool,
     /// Confidence of every interval, for example 0.95.
     pub confidence: f64,
-    /// Meaning and unit of all loads here.
+    /// Meaning and unit of all loads in this result.
     pub load: Load,
     /// The swept fields, in file order.
     pub axes: Vec<Axis>,
@@ -51,7 +51,7 @@ pub struct RunResult {
 /// A swept field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// Its key, for example `machine.lanes.io_link`.
+    /// Key of the field in the scenario, for example `machine.lanes.io_link`.
     pub key: String,
     /// A short name for plots, for example `I/O link lanes b`.
     pub label: String,
@@ -75,7 +75,7 @@ pub struct Load {
     pub key: String,
     /// Name in words, for axes: `offered load per PE`.
     pub label: String,
-    /// Its unit: `/ms`.
+    /// Unit of the load: `/ms`.
     pub unit: String,
 }
 
@@ -107,7 +107,7 @@ impl MachineSummary {
         Self(json.expect("a summary is a struct of plain values"))
     }
 
-    /// Return the JSON object.
+    /// Return the figures as a JSON object.
     pub fn json(&self) -> &str {
         self.0.get()
     }
@@ -119,29 +119,29 @@ impl PartialEq for MachineSummary {
     }
 }
 
-/// A job at one point.
+/// A parallel job of the workload at one point.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSummary {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// Whether it ran.
+    /// Whether the job ran at this point.
     pub active: bool,
-    /// Whether it moves data to or from the I/O servers.
+    /// Whether the job moves data to or from the I/O servers.
     pub io: bool,
-    /// Its nodes.
+    /// Numbers of the nodes of the job.
     pub nodes: Vec<u32>,
 }
 
 /// One point of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// Position in the product of the axes.
+    /// Position of the point in the product of the axes.
     pub index: usize,
     /// Value of each axis.
     pub values: Vec<AxisValue>,
-    /// Position in `machines`.
+    /// Position of the point's machine in [`RunResult::machines`].
     pub machine: usize,
-    /// Offered load, in the unit of `load`; `None` in a closed loop.
+    /// Offered load, in the unit of [`RunResult::load`]; `None` in a closed loop.
     pub load: Option<f64>,
     /// Verdict on stability, with its evidence.
     pub verdict: VerdictSummary,
@@ -159,16 +159,16 @@ pub struct PointResult {
     pub measures: Vec<Measure>,
     /// Distribution of each measure that has one.
     pub histograms: Vec<Histogram>,
-    /// Use of channels, devices, interfaces and servers: always a mean per kind, and each of them if
-    /// requested.
+    /// Use of channels, devices, interfaces and servers: always one row for the mean of each kind, and one
+    /// row for each of them if requested.
     pub channels: Vec<ChannelUse>,
     /// Channel, device, interface or server that limits the machine at this point.
     pub bottleneck: Option<Bottleneck>,
     /// Load of each node; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
-    /// The jobs, where there are any.
+    /// Jobs of the workload; empty if it has none.
     pub jobs: Vec<JobSummary>,
-    /// The I/O servers of the jobs.
+    /// Numbers of the I/O servers that the jobs use.
     pub servers: Vec<u32>,
     /// How the machine stopped delivering messages, if it did.
     pub collapse: Option<Collapse>,
@@ -187,7 +187,7 @@ pub struct Collapse {
     pub since_us: f64,
     /// Number of messages that wait.
     pub waiting: u64,
-    /// Nodes whose full queues wait for one another, ascending.
+    /// Numbers of the nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
     /// Number of replications that have collapsed; the other fields describe the first of them.
     pub replications: u32,
@@ -196,11 +196,12 @@ pub struct Collapse {
 /// Load of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
-    /// Its number.
+    /// Number of the node.
     pub node: u32,
-    /// Offered load of this node alone, in the unit of `load`; `None` if it depends on the accepted load.
+    /// Offered load of this node alone, in the unit of [`RunResult::load`]; `None` if it depends on the
+    /// accepted load.
     pub offered: Option<f64>,
-    /// Accepted load of this node, in the unit of `load`.
+    /// Accepted load of this node, in the unit of [`RunResult::load`].
     pub accepted: f64,
 }
 
@@ -246,9 +247,9 @@ impl From<Verdict> for State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndedBy {
-    /// More demands wait than a verdict needs.
+    /// More demands wait than the verdict needs.
     Backlog,
-    /// More demands wait than the memory of the run has room for.
+    /// More demands wait than fit into the memory of the run.
     Memory,
 }
 
@@ -262,20 +263,20 @@ pub enum Standstill {
     Deadlock,
 }
 
-/// The verdict on saturation.
+/// The verdict on saturation at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictSummary {
     /// Source of the verdict.
     pub origin: Origin,
-    /// State of the machine.
+    /// State of the machine at this load.
     pub verdict: State,
-    /// The flow that decides, for example `messages` or `io`.
+    /// Name of the flow that decides the verdict, for example `messages` or `io`.
     pub flow: String,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
-    /// Lower end of its interval.
+    /// Lower end of the interval of `growth`.
     pub growth_low: f64,
-    /// Upper end of its interval.
+    /// Upper end of the interval of `growth`.
     pub growth_high: f64,
     /// Growth above which a network counts as saturated.
     pub threshold: f64,
@@ -292,22 +293,22 @@ pub struct Measure {
     pub unit: String,
     /// Mean over replications.
     pub mean: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the interval of the mean.
     pub low: Option<f64>,
-    /// Upper end of its interval; `None` if the data give no bound.
+    /// Upper end of the interval of the mean; `None` if the data give no bound.
     pub high: Option<f64>,
     /// Mean of each replication, in order. Replication i of all points uses the same random numbers.
     pub each: Vec<f64>,
-    /// Observations after warm-up, all replications together.
+    /// Number of observations after warm-up, all replications together.
     pub samples: u64,
-    /// Observations that the end of the run cut off, such as unfinished phases. Percentiles count them as
-    /// longer than their age at that time; the mean leaves them out.
+    /// Number of observations that the end of the run cut off, such as unfinished phases. Percentiles count
+    /// them as longer than their age at that time; the mean leaves them out.
     pub unended: u64,
     /// Requested percentiles, with intervals from replications.
     pub percentiles: Vec<Percentile>,
     /// The analytic model's value; `None` if it has none, is saturated or is outside its domain.
     pub analytic: Option<f64>,
-    /// mean / analytic - 1.
+    /// Relative deviation of the mean from the model: mean / analytic - 1.
     pub residual: Option<f64>,
     /// The analytic model's value if the machine or its load is outside the model's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -318,7 +319,7 @@ pub struct Measure {
     pub warmup_share: f64,
 }
 
-/// A model's value that is not reliable.
+/// A value of the analytic model that is not reliable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
     /// The model's value, in the unit of the measure.
@@ -327,35 +328,35 @@ pub struct Outside {
     pub reason: String,
 }
 
-/// One percentile.
+/// A percentile of a measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Percentile {
-    /// 0 to 100.
+    /// Percentage of the observations that are at most the value, 0 to 100.
     pub percent: f64,
-    /// Value at which the mean distribution of the replications reaches it.
+    /// Value at which the mean distribution of the replications reaches the percentage.
     pub value: f64,
-    /// Lower end of its interval.
+    /// Lower end of the interval of the value.
     pub low: Option<f64>,
-    /// Upper end of its interval; `None` if too few observations are above it.
+    /// Upper end of the interval of the value; `None` if too few observations are above the value.
     pub high: Option<f64>,
-    /// Value in each replication, for comparisons of results. Their mean is `value`. They spread like its
-    /// interval without the width of its bins.
+    /// Value in each replication, for comparisons of results. Their mean is `value`. Their spread gives the
+    /// interval of `value`, except for the width of its bins.
     pub each: Vec<f64>,
-    /// Whether every replication has at least ten observations above it. If not, it depends on the few
-    /// largest values and is too low.
+    /// Whether every replication has at least ten observations above the percentile. If not, the percentile
+    /// depends on the few largest values and is too low.
     pub resolved: bool,
 }
 
-/// A distribution.
+/// Distribution of a measure, as a histogram.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Name of the measure.
     pub measure: String,
-    /// Unit of the step.
+    /// Unit of `step`.
     pub unit: String,
-    /// Unit step of the bounds: a cycle.
+    /// Length of one cycle. The bounds of the bins are multiples of it.
     pub step: f64,
-    /// Bins with observations.
+    /// Bins that contain observations.
     pub bins: Bins,
 }
 
@@ -364,59 +365,61 @@ pub struct Histogram {
 pub struct Bins {
     /// Lower bounds of the bins in steps, inclusive.
     pub lower: Vec<u64>,
-    /// Upper bounds in steps, exclusive.
+    /// Upper bounds of the bins in steps, exclusive.
     pub upper: Vec<u64>,
     /// Number of observations in each bin.
     pub count: Vec<u64>,
 }
 
-/// The part of a machine that fills first: among the parts that were occupied for about the longest time, the
-/// one that carried most. The others were occupied by messages that waited for it.
+/// The part of a machine that limits it: among the parts that were occupied for about the longest time, the
+/// one that carried most. The other parts were occupied by messages that waited for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
     /// Kind, as in [`ChannelUse`].
     pub kind: String,
-    /// Number of the PE, node or I/O node where it begins or is; above the nodes of a fat tree, of a switch.
+    /// Number of the PE, node or I/O node where the part is; for a link, of the one where the link begins. On
+    /// a fat tree, numbers above those of the nodes are switches.
     pub from: u32,
-    /// Number of the node where it ends, if it connects two.
+    /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
-    /// Share of the time for which it was occupied, 0 to 1.
+    /// Share of the time for which the part was occupied, 0 to 1.
     pub busy: f64,
-    /// Mean time for which one holder occupied it, in us.
+    /// Mean time for which one message, packet or request occupied the part, in us.
     pub held_us: Option<f64>,
-    /// Kind of its holders: `message`, `packet` or `request`.
+    /// Unit of data that occupied the part: `message`, `packet` or `request`.
     pub holder: String,
-    /// I/O server of jobs to which it belongs, if any.
+    /// Number of the I/O server to which the part belongs, if any.
     pub server: Option<u32>,
-    /// Share of its bandwidth that the buffer behind it allows, if less than all: packets wait for buffer
-    /// space while the link is idle.
+    /// Share of the part's bandwidth that the buffer behind it allows, if less than all: packets wait for
+    /// buffer space while the link is idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_through: Option<f64>,
 }
 
-/// Use of a channel, device, interface or server, or of the mean one of a kind.
+/// Use of a channel, device, interface or server, or the mean use of all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
-    /// Kind. On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`, `io_inject`,
-    /// `io_eject`, `io_link`, `io_to_pe`, and `disk` if misses queue for it. On rings `link` and, as means
-    /// only, `send` and `echo`. On fat trees `inject`, `up N`, `down N`, `eject`, `interface` (the DMA engine
-    /// of a node) and `server` (the busiest part of an I/O server). On graphs the same, and between switches
-    /// `switch_link`; on dragonflies `local_link` and `global_link`.
+    /// Kind of the part. On a hypercube `pe_inject`, `pe_eject`, `link`, `io_node_in`, `io_node_out`,
+    /// `io_inject`, `io_eject`, `io_link`, `io_to_pe`, and `disk` if misses queue for it. On rings `link`
+    /// and, as means only, `send` and `echo`. On fat trees `inject`, `up N`, `down N`, `eject`, `interface`
+    /// (the DMA engine of a node) and `server` (the busiest part of an I/O server). On graphs the same kinds,
+    /// and `switch_link` between switches; on dragonflies `local_link` and `global_link`.
     pub kind: String,
-    /// Number of the PE, node or I/O node where it begins or is; `None` for the mean of a kind.
+    /// Number of the PE, node or I/O node where the part is; for a link, of the one where the link begins.
+    /// `None` for the mean of a kind.
     pub from: Option<u32>,
-    /// Number of the node where it ends, if it connects two.
+    /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
-    /// Flits or symbols per cycle and lane, or the share of the time of a transmitter, disk or DMA
-    /// engine, 0 to 1; the mean over replications.
+    /// Flits or symbols per cycle and lane, or the share of the time for which a transmitter, disk or DMA
+    /// engine works, 0 to 1; the mean over replications.
     pub utilisation: f64,
-    /// For the mean of a kind: the utilisation of its busiest channel.
+    /// For the mean of a kind: utilisation of the busiest channel of that kind.
     pub highest: Option<f64>,
-    /// Share of the time for which its lanes were occupied, whether data moved or not, 0 to 1.
+    /// Share of the time for which the lanes of the part were occupied, whether data moved or not, 0 to 1.
     pub busy: f64,
-    /// For the mean of a kind: `busy` of the channel that was occupied longest.
+    /// For the mean of a kind: `busy` of the channel of that kind that was occupied longest.
     pub busiest: Option<f64>,
-    /// Mean time for which one message, packet or request occupied one of its lanes, in us.
+    /// Mean time for which one message, packet or request occupied one lane of the part, in us.
     pub held_us: Option<f64>,
     /// The analytic model's utilisation of a channel of this kind.
     pub analytic: Option<f64>,
@@ -437,30 +440,30 @@ pub(crate) struct PointEnd {
 }
 
 impl PointEnd {
-    /// As [`PointResult::is_whole`].
+    /// Return whether the result is complete, as [`PointResult::is_whole`].
     pub fn is_whole(&self) -> bool {
         self.ended_by != Some(EndedBy::Memory)
     }
 }
 
-/// The saturation load for one combination of the other axes.
+/// The saturation load for one combination of the other axes, found by a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// Value of each axis but the load axis, which is `None`.
+    /// Value of each axis; `None` for the load axis.
     pub values: Vec<Option<AxisValue>>,
-    /// Position in `machines`.
+    /// Position of the machine in [`RunResult::machines`].
     pub machine: usize,
-    /// The highest load found stable.
+    /// The highest load that was found stable.
     pub highest_stable: Option<f64>,
-    /// The lowest load found saturated.
+    /// The lowest load that was found saturated.
     pub lowest_saturated: Option<f64>,
-    /// The lowest and the highest undecided load in between.
+    /// The lowest and the highest undecided load between those two.
     pub undecided: Option<(f64, f64)>,
-    /// Requested width of the bracket, relative to its middle.
+    /// Requested width of the bracket between stable and saturated loads, relative to its middle.
     pub resolution: f64,
     /// Whether both ends are known and the bracket has the requested width.
     pub reached: bool,
-    /// All loads tried.
+    /// All loads that the search tried.
     pub trials: Vec<Trial>,
     /// The analytic model's saturation load.
     pub analytic: Option<f64>,
@@ -478,31 +481,31 @@ impl SearchResult {
     }
 }
 
-/// How the trials of a search ended, as [`PointEnd`].
+/// The ends of the trials of a search, as a [`PointEnd`] each.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct SearchEnd {
     trials: Vec<PointEnd>,
 }
 
 impl SearchEnd {
-    /// As [`SearchResult::is_whole`].
+    /// Return whether the result is complete, as [`SearchResult::is_whole`].
     pub fn is_whole(&self) -> bool {
         self.trials.iter().all(PointEnd::is_whole)
     }
 }
 
-/// One load tried by a search.
+/// Result at one load that a search tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// The load, in the search's unit.
+    /// The load, in the unit of [`RunResult::load`].
     pub load: f64,
-    /// Its verdict.
+    /// Verdict on saturation at this load.
     pub verdict: State,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
-    /// Messages simulated at this load.
+    /// Number of messages simulated at this load.
     pub messages: u64,
-    /// Reason why it ended early: see [`PointResult::ended_by`].
+    /// Reason why the trial ended early: see [`PointResult::ended_by`].
     pub ended_by: Option<EndedBy>,
 }
 
@@ -510,7 +513,7 @@ pub struct Trial {
 mod tests {
     use super::*;
 
-    /// Only the fields that decide whether an entry is complete are read from another process' entry.
+    /// Only the fields that decide whether an entry is complete are read from an entry of another process.
     #[test]
     fn only_the_end_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];

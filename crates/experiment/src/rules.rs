@@ -1,10 +1,11 @@
-//! How a point is measured and when it stops.
+//! Rules that decide how a point is measured and when its runs stop.
 
 use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Largest number of looks at ever longer runs; they share the error rate of a verdict.
+/// Maximum number of looks (judgements of the results so far) at ever longer runs. The looks share the error
+/// rate of a verdict.
 const LOOKS: u32 = 8;
 
 /// Rules that decide how a point is measured.
@@ -15,16 +16,16 @@ pub(crate) struct Rules {
     pub verdict: Verdict,
     /// Minimum number of periods of a periodic process in a run with a fixed number of messages.
     pub periods_min: u64,
-    /// Factor on the message limit of a point for the loads of a search, if the bracket is too wide without
-    /// it.
+    /// Factor on the message limit of a point for the loads of a search, if the bracket is too wide with the
+    /// limit alone.
     pub patience: u64,
-    /// Factor on the message limit of a point's measures for its verdict.
+    /// Factor on the message limit for the verdict on a point, relative to the limit for its measures.
     pub decisive: u64,
-    /// Full length of a run of fixed length that was shortened: messages, or a time in ps.
+    /// Full length of a run of fixed length that was shortened, as a number of messages or as a time in ps.
     pub in_full: Option<u64>,
 }
 
-/// Largest number of looks at a shortened run of fixed length; the last is at its full length.
+/// Maximum number of looks at a shortened run of fixed length. The last look is at the full length.
 const QUICK_LOOKS: u32 = 4;
 
 /// Value of [`Rules::patience`], except in quick runs.
@@ -69,8 +70,8 @@ impl Rules {
         self
     }
 
-    /// Return the form for loads that a search could not judge, with longer runs by the factor `patience`;
-    /// `None` if runs have a fixed length.
+    /// Return the rules for loads on which a search has no verdict yet: runs are longer by the factor
+    /// `patience`. Return `None` if runs have a fixed length.
     pub fn patient(&self) -> Option<Self> {
         let mut longer = self.clone();
         match &mut longer.stop.rule {
@@ -82,13 +83,13 @@ impl Rules {
         }
     }
 
-    /// Return the message limit for the verdict on a point whose measures may use `max` messages.
+    /// Return the message limit for the verdict on a point whose message limit for measures is `max`.
     pub fn messages_of_verdict(&self, max: u64) -> u64 {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the lengths of the looks at a run of the fixed length `first`: only that length, or, if it was
-    /// shortened, several in equal ratios.
+    /// Return the lengths of the run at each look, if its fixed length is `first`: only that length, or
+    /// several in equal ratios if the run was shortened.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -110,7 +111,8 @@ impl Rules {
         }
     }
 
-    /// Return the requested measures and their relative half-width; empty for fixed lengths.
+    /// Return the names of the requested measures and their relative half-width; no names for runs of fixed
+    /// length.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
             StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),
@@ -118,7 +120,7 @@ impl Rules {
         }
     }
 
-    /// Return the test behind the verdict on a point.
+    /// Return the statistical test that decides the verdict on a point.
     pub fn test(&self) -> SaturationTest {
         SaturationTest {
             threshold: self.verdict.growth,
@@ -127,7 +129,7 @@ impl Rules {
         }
     }
 
-    /// Return the rule for the warm-up of a series.
+    /// Return the rule that finds the end of the warm-up in a series of observations.
     pub fn warm_up(&self) -> WarmUp {
         match self.stop.warmup {
             Warmup::None | Warmup::Fixed { .. } => WarmUp::Marked,

@@ -42,24 +42,24 @@ use turn::in_turn;
 /// Options of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Master seed in place of the scenario's.
+    /// Master seed in place of the seed of the scenario.
     pub seed: Option<u64>,
     /// Number of threads, at most [`processors`](crate::processors); 0 means one per processor.
     pub jobs: usize,
-    /// The shortened form: shorter runs, wider intervals.
+    /// Whether to run the shortened form: shorter runs, wider intervals.
     pub quick: bool,
-    /// Folder for finished points, to resume from.
+    /// Folder in which finished points are stored, so that the run can resume.
     pub journal: Option<PathBuf>,
-    /// Duration of new work after which finished parts of a point or search are written to the journal's
+    /// Computing time of new parts of a point or search after which these parts are written to the journal's
     /// folder; by default some seconds.
     pub keep_after: Option<Duration>,
     /// Memory that simulations may use; by default half of the memory that this process may use.
     pub memory: Option<Bytes>,
-    /// Whether this process does the whole run.
+    /// Whether this process does the whole run or parts of it.
     pub extent: Extent,
 }
 
-/// Extent of the run that a process does.
+/// The part of a run that a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
     /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any
@@ -67,13 +67,13 @@ pub enum Extent {
     #[default]
     Whole,
     /// Parts of the run, by [`Experiment::run_part`]. Machines are built on first use, and checks of the
-    /// whole run are left out. Processes share finished points through the journal's folder, in which claims
-    /// of other processes are lost after this time. Without a folder the points are held until they are
-    /// [given away](Experiment::give_away).
+    /// whole run are left out. Processes share finished points through the journal's folder. There, a claim
+    /// of another process is lost after this time without a heartbeat. Without a folder, finished points stay
+    /// in memory until [`Experiment::give_away`].
     Parts(Duration),
 }
 
-/// A scenario with its machines built, ready to run.
+/// A scenario with its machines and points, ready to run.
 #[derive(Debug)]
 pub struct Experiment {
     scenario: Scenario,
@@ -86,9 +86,9 @@ pub struct Experiment {
     journal: Journal,
     progress: Arc<Progress>,
     memory: Arc<Memory>,
-    /// The first error.
+    /// The first error that ended the run.
     failure: Mutex<Option<RunError>>,
-    /// The result as JSON, if the journal was complete at the start.
+    /// The result as JSON, if all entries were in the journal before the run.
     finished: Mutex<Option<Vec<u8>>>,
 }
 
@@ -98,8 +98,9 @@ impl Experiment {
         Arc::clone(&self.progress)
     }
 
-    /// Run the points and searches that the journal lacks. The result depends only on the scenario, the seed
-    /// and `quick`, and on the memory if that ends a point. It never depends on the number of threads.
+    /// Run the points and searches that are missing from the journal. The result depends only on the
+    /// scenario, the seed and `quick`, and on the memory if that ends a point. It never depends on the number
+    /// of threads.
     ///
     /// # Errors
     /// The run ended early; finished points are in the journal.
@@ -107,7 +108,8 @@ impl Experiment {
         let pool = self.pool()?;
         let first = self.searches.len();
         let (points, searches) = pool.install(|| {
-            // Start searches first: they take longest, and at the end all threads would wait for one.
+            // Start searches first: they take longest. If a search started last, all other threads would wait
+            // for it.
             let mut all = in_turn(first + self.points.len(), |at| {
                 match at.checked_sub(first) {
                     None => (
@@ -144,14 +146,14 @@ impl Experiment {
             })
     }
 
-    /// Return the first error, if there is one.
+    /// Return the first error of the run as an error, if there is one.
     fn check_failure(&self) -> Result<(), RunError> {
         let failure = self.failure.lock();
         let failure = failure.unwrap_or_else(PoisonError::into_inner).take();
         failure.map_or(Ok(()), Err)
     }
 
-    /// Run a job beside others. Return `None` if it failed or needed more memory than is free.
+    /// Run a job while other jobs run. Return `None` if it failed or needed more memory than is free.
     fn run_beside_others<J, R>(
         &self,
         job: &J,
@@ -164,7 +166,7 @@ impl Experiment {
         }
     }
 
-    /// Run the unfinished jobs one after another. Return `None` if one fails.
+    /// Run the jobs without a result one after another, and return all results. Return `None` if a job fails.
     fn one_by_one<J, R>(
         &self,
         jobs: &[J],
@@ -178,7 +180,7 @@ impl Experiment {
         all.collect()
     }
 
-    /// Call `run`, unless the run has ended.
+    /// Call `run` and turn a panic into an error. If the run has ended, return an error without the call.
     fn attempt<R>(&self, run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
         if self.progress.is_stopped() {
             return Err(RunError::Cancelled);
@@ -186,7 +188,7 @@ impl Experiment {
         guard::catch(run).unwrap_or_else(|panic| Err(panic.into()))
     }
 
-    /// End the run with this error, unless an earlier error ended it.
+    /// End the run with this error, unless an earlier error ended it. Return `None`.
     fn fail<R>(&self, error: RunError) -> Option<R> {
         if !matches!(error, RunError::Cancelled) {
             let failure = self.failure.lock();
@@ -198,6 +200,7 @@ impl Experiment {
         None
     }
 
+    /// Return the data that the replications of a point or search with these finished parts share.
     fn shared<'a>(&'a self, kept: &'a Kept<'a>) -> Shared<'a> {
         Shared {
             progress: &self.progress,
@@ -215,6 +218,7 @@ impl Experiment {
         self.result(points, searches.collect())
     }
 
+    /// Return the result of the run with these points and searches.
     fn result(&self, points: Vec<PointResult>, searches: Vec<SearchResult>) -> RunResult {
         let scenario = &self.scenario;
         let axes: Vec<Axis> = scenario
@@ -246,6 +250,7 @@ impl Experiment {
         }
     }
 
+    /// Return the result of a point, from the journal or by simulation.
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         self.kept(&job.entry, PointResult::is_whole, |kept| {
             let subject = &*self.subject(job)?;
@@ -283,7 +288,7 @@ impl Experiment {
         })
     }
 
-    /// Return the subject of a point.
+    /// Return the machine with its traffic at a point.
     fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
         if let Some(subject) = &job.subject {
             return Ok(Arc::clone(subject));
@@ -297,6 +302,8 @@ impl Experiment {
         )
     }
 
+    /// Return the analytic model's values for a point, or an overlay without values if a model is not
+    /// requested.
     fn overlay(&self, subject: &dyn Subject) -> Overlay {
         if !self.rules.measure.analysis {
             return Overlay::default();
@@ -304,6 +311,7 @@ impl Experiment {
         subject.overlay()
     }
 
+    /// Return the result of a point with the analytic model's values only.
     fn analyzed(&self, job: &Job) -> PointResult {
         let subject = job.built().as_ref();
         let overlay = self.overlay(subject);
@@ -345,6 +353,7 @@ impl Experiment {
         }
     }
 
+    /// Return the result of a search, from the journal or by simulation.
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
         self.kept(&job.entry, SearchResult::is_whole, |kept| {
             let search = &job.search;
@@ -372,13 +381,13 @@ impl Experiment {
         })
     }
 
-    /// Return the requested width of the bracket, relative to its middle: twice that of the scenario in quick
-    /// runs.
+    /// Return the requested width of the bracket, relative to its middle. In quick runs it is twice the width
+    /// in the scenario.
     fn resolution(&self, job: &SearchJob) -> f64 {
         job.search.resolution * if self.options.quick { 2.0 } else { 1.0 }
     }
 
-    /// Return the result of a search, with the analytic model's values beside it.
+    /// Return the result of a search: the loads found, and the analytic model's values.
     fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
         let built = self.machines.get(job.machine);
         let overlay = self.overlay(job.subject(built, job.search.low).as_ref());
@@ -397,9 +406,10 @@ impl Experiment {
         }
     }
 
+    /// Return the error for a replication that could not continue at the point with these values.
     fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
-            // If parts could not be kept, `kept` returns that error instead.
+            // If parts could not be stored, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: position_text(&self.scenario, values),
@@ -421,7 +431,7 @@ impl Experiment {
     }
 }
 
-/// Return the measures for which the model has a value, without simulation.
+/// Return the measures for which the analytic model has a value, with these values only.
 fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
     let rates = subject.rates().into_iter();
     let rates = rates.map(|rate| (rate.name.into_owned(), rate.unit));

@@ -12,26 +12,30 @@ use std::sync::Arc;
 /// The interval of loads to search, in the unit of [`crate::result::Load`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Range {
+    /// Lowest load.
     pub from: f64,
+    /// Highest load.
     pub to: f64,
-    /// Requested width of the bracket, relative to its middle.
+    /// Requested width of the bracket between stable and saturated loads, relative to its middle.
     pub resolution: f64,
 }
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
+    /// The loads found stable, saturated and undecided.
     pub bracket: Bracket,
     /// Whether the bracket has the requested width.
     pub reached: bool,
+    /// Result at each load that the search tried.
     pub trials: Vec<Trial>,
 }
 
-/// Run the search; `subject_at` returns the point at a load.
+/// Run the search. `subject_at` returns the machine with its traffic at a load.
 ///
 /// The requested resolution is relative to the saturation load, which a first pass estimates with half of the
-/// error rate. A second pass, inside the bracket of the first, uses a quarter of it. If loads stay undecided
-/// at the longest run allowed, a last pass uses longer runs and the remaining quarter.
+/// error rate. A second pass, inside the bracket of the first, uses a quarter of the error rate. If loads
+/// stay undecided at the longest run allowed, a last pass uses longer runs and the remaining quarter.
 pub(crate) fn run(
     range: &Range,
     seed: u64,
@@ -95,8 +99,8 @@ impl Range {
     }
 }
 
-/// Narrow a bracket to the result of a search inside it. The search tests the ends again; an end that it
-/// found on the other side becomes unknown.
+/// Narrow a bracket to the result of a search inside it. The search tests both ends again. An end becomes
+/// unknown if the search contradicts it.
 fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
     let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
@@ -107,16 +111,19 @@ fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     }
 }
 
-/// One search with a fixed final width.
+/// One bisection with a fixed final width.
 struct Pass<'a> {
     seed: u64,
     rules: &'a Rules,
     shared: Shared<'a>,
+    /// Probability of a wrong verdict, for all loads of the pass together.
     error_rate: f64,
+    /// Results of this pass and of the passes before.
     trials: &'a mut Vec<Trial>,
 }
 
 impl Pass<'_> {
+    /// Bisect until the bracket has the width `resolution`, and return it.
     fn run(
         self,
         (low, high): (f64, f64),
@@ -149,7 +156,7 @@ impl Pass<'_> {
         Ok(search.bracket())
     }
 
-    /// Measure at a load and keep the result.
+    /// Measure the point at `load`, and store the result under `number` in the journal.
     fn trial(
         &self,
         load: f64,
@@ -158,7 +165,7 @@ impl Pass<'_> {
         subject: &dyn Subject,
     ) -> Result<Trial, Halt> {
         let began = stopwatch();
-        // The trial is kept as a whole, so its parts are not.
+        // The trial is stored as a whole, so its parts are not stored.
         let shared = Shared {
             kept: None,
             ..self.shared

@@ -13,19 +13,19 @@ use std::fmt::Debug;
 
 /// A machine with its traffic: one point of a sweep, or one load of a search.
 pub trait Subject: Debug + Send + Sync {
-    /// Return a simulation at cycle zero, with the random streams of this seed and replication.
+    /// Start a simulation at cycle zero, with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
     /// Return the length of one cycle in us.
     fn cycle_us(&self) -> f64;
 
-    /// Return the cycles that a run must last before it is judged: a backlog that only fills the delays of
-    /// software and devices would look like saturation.
+    /// Return the number of cycles that a run must last before it is judged. In a shorter run, a backlog that
+    /// only fills the delays of software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// Return the cycles, beyond [`cycles_min`](Self::cycles_min), that a run should last before it is
-    /// judged. A large store, such as a burst buffer, seems to carry any load until it is full. A run that
-    /// reaches its message limit earlier is undecided. 0 by default.
+    /// Return the total number of cycles that a run should last before it is judged, if more than
+    /// [`cycles_min`](Self::cycles_min). A large buffer, such as a burst buffer, seems to carry any load
+    /// until it is full. A run that reaches its message limit earlier is undecided. 0 by default.
     fn cycles_wanted(&self) -> Cycles {
         0
     }
@@ -33,48 +33,48 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the number of nodes that send.
     fn senders(&self) -> u64;
 
-    /// Return the demands of a flow that the delays of software and devices hold at once when every link is
-    /// fully used. 0 by default.
+    /// Return the number of demands of a flow that are within the delays of software and devices at once when
+    /// every link is fully used. 0 by default.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
 
     /// Return the longest period of any periodic process, such as a checkpoint, in cycles; 0 if nothing is
-    /// periodic. Rates of a run no longer than this hold only for its time.
+    /// periodic. Rates of a run that is not longer than one period hold only for the time of that run.
     fn period(&self) -> Cycles {
         0
     }
 
-    /// Return the least number of messages in such a period.
+    /// Return the minimum number of messages in one period of the periodic process.
     fn period_messages(&self) -> u64 {
         0
     }
 
-    /// Return demand and supply of the parts of the machine.
+    /// Return demand on and supply of each kind of part of the machine.
     fn capacity(&self) -> Capacity {
         Capacity::default()
     }
 
-    /// Return the names of all possible latencies; the position is that of the recorder.
+    /// Return the names of all possible latencies, in the order of their recorders.
     fn measures(&self) -> &[String];
 
-    /// Return whether this traffic can produce the measure at that position, however rarely.
+    /// Return whether this traffic can produce the measure at position `measure`, however rarely.
     fn occurs(&self, measure: usize) -> bool;
 
     /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo];
 
-    /// Return whether the offered load follows the accepted load, so that no backlog can grow and flows have
-    /// no offered demands.
+    /// Return whether the offered load follows the accepted load. In such a closed loop no backlog can grow
+    /// and flows have no offered demands.
     fn limits_itself(&self) -> bool {
         false
     }
 
-    /// Return the rates to report.
+    /// Return the definitions of the rates that results report.
     fn rates(&self) -> Vec<RateInfo>;
 
-    /// Return the number of messages of an exact run, if no random numbers are used. Then one replication
-    /// with that many messages is run, whatever the rules say. `None` by default.
+    /// Return the number of messages of an exact run; `None` by default. A point without random numbers has
+    /// an exact run: one replication with that many messages, for any stopping rules.
     fn exact(&self) -> Option<u64> {
         None
     }
@@ -82,21 +82,21 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the offered load in the unit of [`crate::result::Load`]; `None` in a closed loop.
     fn load(&self) -> Option<f64>;
 
-    /// Return the analytic model's values; empty if there are none.
+    /// Return the analytic model's values for this point; empty if there are none.
     fn overlay(&self) -> Overlay;
 
     /// Return the use of the machine's parts, and the part that limits it.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses;
 
-    /// Return the load of each node; empty for kinds that do not count it.
+    /// Return the load of each node; empty for kinds of machine that do not count it.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
 
-    /// Return the jobs, if there are any.
+    /// Return the jobs of the workload; empty if it has none.
     fn jobs(&self) -> Vec<JobSummary> {
         Vec::new()
     }
 
-    /// Return the I/O servers of the jobs.
+    /// Return the numbers of the I/O servers that the jobs use.
     fn servers(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -114,13 +114,13 @@ pub trait Simulated: Send {
     /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64;
 
-    /// Start to count the use of channels.
+    /// Start to count the use of channels and other parts.
     fn count_channels(&mut self);
 
     /// Return the totals since [`Simulated::count_channels`].
     fn counts(&self) -> Counts;
 
-    /// Return how the machine collapsed, if no message arrives any more.
+    /// Return how the machine collapsed; `None` while messages arrive.
     fn collapse(&self) -> Option<Collapse>;
 
     /// Return observations that have started and not ended, such as phases. None by default.
@@ -137,67 +137,70 @@ pub trait Simulated: Send {
 /// An observation that the end of the run cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unended {
-    /// Position of the measure.
+    /// Position of the measure in [`Subject::measures`].
     pub measure: usize,
-    /// Age in cycles.
+    /// Age of the observation in cycles.
     pub age: Cycles,
 }
 
 /// A value of an exact run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Name in results.
+    /// Name of the value in results.
     pub name: &'static str,
-    /// Unit.
+    /// Unit of the value.
     pub unit: &'static str,
     /// Value.
     pub value: f64,
 }
 
-/// Totals of one simulation.
+/// Totals of one simulation: the use of its parts, and the demands of its nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Cycles in which each channel was busy, in flits or symbols. Each kind chooses the order of channels.
+    /// Cycles in which each channel was busy, as a number of flits or symbols. Each kind of machine chooses
+    /// the order of channels.
     pub channels: Vec<u64>,
-    /// Occupancy of the lanes of each channel; empty for kinds that do not count it.
+    /// Occupancy of the lanes of each channel; empty for kinds of machine that do not count it.
     pub held: Vec<Taken>,
     /// Occupancy of each disk or network interface.
     pub devices: Vec<Taken>,
     /// Cycles over which `held` was counted, if they differ from those of the other totals.
     pub held_cycles: Option<Cycles>,
-    /// Demands offered by each node, and completed for it; empty for kinds that do not count them.
+    /// Number of demands that each node offered, and number of demands completed for it; empty for kinds of
+    /// machine that do not count them.
     pub nodes: Vec<(u64, u64)>,
 }
 
-/// Occupancy of a resource.
+/// Occupancy of a resource, such as a channel or a disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// Cycles of occupancy within the counted cycles.
     pub cycles: u64,
-    /// Number of holders.
+    /// Number of messages or requests that occupied the resource.
     pub times: u64,
-    /// Cycles that these holders need in all, including those after the end of the count.
+    /// Total number of cycles for which these messages or requests need the resource, including cycles after
+    /// the end of the count.
     pub asked: u64,
 }
 
-/// Totals and the cycles over which they were counted.
+/// Totals of one simulation, and the cycles over which they were counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// The totals.
+    /// Totals of the simulation.
     pub counts: Counts,
-    /// The cycles.
+    /// Number of cycles over which the totals were counted.
     pub cycles: Cycles,
 }
 
 impl Counted {
-    /// Return the cycles over which occupancy was counted.
+    /// Return the number of cycles over which occupancy was counted.
     pub fn held_cycles(&self) -> Cycles {
         self.counts.held_cycles.unwrap_or(self.cycles)
     }
 }
 
-/// Return the mean share of the time for which a resource with `lanes` lanes was occupied, and the occupancy
-/// in us with the number of holders.
+/// Return the mean share of the time for which a resource with `lanes` lanes was occupied. Also return the
+/// time for which messages or requests need it, in us, and their number.
 pub fn taken(
     counted: &[Counted],
     cycle_us: f64,
@@ -216,7 +219,7 @@ pub fn taken(
     (share / counted.len() as f64, (asked, times))
 }
 
-/// A rate to report.
+/// Definition of a rate that results report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
     /// Name in results.

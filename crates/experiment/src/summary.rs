@@ -11,7 +11,7 @@ use crate::subject::{Counted, Figure, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_statistics::{SaturationTest, Summary, Verdict};
 
-/// Least factor by which the upward scatter of an undecided point's means may exceed the observed one.
+/// Minimum factor by which the upper parts of intervals are widened at an undecided point.
 const STRETCH_UNDECIDED: f64 = 2.0;
 
 /// All results of a point's replications.
@@ -24,6 +24,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    /// Summarize the replications of a point.
     pub fn new(
         measurement: &Measurement,
         subject: &dyn Subject,
@@ -54,6 +55,7 @@ impl Report {
         report
     }
 
+    /// Add the results of the measure at position `at`.
     fn add(
         &mut self,
         (at, name): (usize, &String),
@@ -150,7 +152,7 @@ impl Report {
     }
 }
 
-/// Return a value without scatter; its interval is the value itself.
+/// Return the measure for a value without scatter. Both ends of its interval are the value.
 fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     let (analytic, outside) = overlay.split(figure.name);
     Measure {
@@ -168,6 +170,7 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     }
 }
 
+/// Return the verdict on a point with its evidence.
 fn verdict(
     measurement: &Measurement,
     subject: &dyn Subject,

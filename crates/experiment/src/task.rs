@@ -1,4 +1,4 @@
-//! Work in its own thread, watched from other threads.
+//! Work in its own thread; other threads can wait for it.
 
 use crate::error::RunError;
 use crate::guard;
@@ -13,17 +13,19 @@ enum State<T> {
     Idle,
     Running,
     Ended(Result<T, RunError>),
-    /// It has ended, and its result was taken.
+    /// The task has ended, and its result was returned.
     Taken,
 }
 
+/// State of a task, shared by its thread and the threads that wait for it.
 #[derive(Debug)]
 struct Shared<T> {
     state: Mutex<State<T>>,
+    /// Notified when the task ends.
     ended: Condvar,
 }
 
-/// Work that runs once, in its own thread. A panic in it ends it with an error.
+/// Work that runs once, in its own thread. A panic in the work ends the task with an error.
 #[derive(Debug)]
 pub struct Task<T> {
     shared: Arc<Shared<T>>,
@@ -41,6 +43,7 @@ impl<T> Default for Task<T> {
 }
 
 impl<T> Shared<T> {
+    /// Lock and return the state.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -71,12 +74,12 @@ impl<T: Send + 'static> Task<T> {
 }
 
 impl<T> Task<T> {
-    /// Return whether it has started and not ended.
+    /// Return whether the task has started and not ended.
     pub fn is_running(&self) -> bool {
         matches!(*self.shared.lock(), State::Running)
     }
 
-    /// Wait up to `limit`; return false if it is still running.
+    /// Wait up to `limit` for the end of the task. Return false if it is still running.
     pub fn wait(&self, limit: Duration) -> bool {
         let running = |state: &mut State<T>| matches!(state, State::Running);
         let state = self.shared.lock();
@@ -85,7 +88,8 @@ impl<T> Task<T> {
         !matches!(*state, State::Running)
     }
 
-    /// Take the result; return `None` if the task has not ended or the result was taken before.
+    /// Return the result of the task and remove it. Return `None` if the task has not ended or the result was
+    /// removed before.
     pub fn take(&self) -> Option<Result<T, RunError>> {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Ended(_)) {
@@ -102,6 +106,7 @@ impl<T> Task<T> {
 mod tests {
     use super::*;
 
+    /// Maximum time for which a test waits.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]

@@ -1,24 +1,25 @@
-//! Observations that have not ended when a replication ends: which of them count, and how they affect means.
+//! Observations that have not ended when a replication ends: which of them are significant, and how they
+//! affect means.
 
 use crate::recorders::Recorders;
 use crate::subject::Unended;
 use isthmus_kernel::Cycles;
 
-/// Share of observations that may be cut off at an age beyond the mean. Above it, the mean of the others has
-/// no upper end.
+/// Maximum share of observations that are cut off at an age above the mean. Above this share, the mean of the
+/// others has no upper end.
 const LATE_MAX: f64 = 0.05;
-/// Share of the observations of a replication above which unended ones count. A closed loop has messages under way at
-/// the end of every run.
+/// Share of the observations of a replication above which unended ones are significant. Fewer are normal: a
+/// closed loop has messages under way at the end of every run.
 const COUNTED_MIN: f64 = 0.01;
 
-/// Return whether so many of these ages exceed `mean`, the mean of the `used` others, that this mean is too
-/// low by an unknown amount.
+/// Return whether so large a share of the `ages` exceeds `mean`, the mean of the `used` completed
+/// observations, that this mean is too low by an unknown amount.
 pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64) -> bool {
     let late = ages.filter(|&age| age as f64 > mean).count();
     late as f64 > LATE_MAX * used as f64
 }
 
-/// Return the observations of measures that have enough unended ones to count.
+/// Return the unended observations of the measures that have a significant share of them.
 pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
     let mut counts = vec![0_u64; recorders.latencies.len()];
     unended.iter().for_each(|cut| counts[cut.measure] += 1);
@@ -27,7 +28,7 @@ pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<U
     unended
 }
 
-/// Return whether the unended observations leave the mean of any measure without an upper end.
+/// Return whether the unended observations leave the mean of some measure without an upper end.
 pub(crate) fn leaves_late(unended: &[Unended], recorders: &[&Recorders]) -> bool {
     let measures = recorders.first().map_or(0, |one| one.latencies.len());
     (0..measures).any(|at| {

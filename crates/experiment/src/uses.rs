@@ -3,38 +3,40 @@
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
 
-/// Parts occupied for at least this share of the longest occupancy count as equally full.
+/// Share of the longest occupancy of any part; parts that are occupied for at least this share count as
+/// equally full.
 const AS_FULL: f64 = 0.9;
 
 /// The use of the parts of a machine at a point.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Uses {
-    /// The mean part of each kind, then each part.
+    /// One row for the mean of each kind of part, then one row for each part.
     pub rows: Vec<ChannelUse>,
-    /// The part that fills first.
+    /// The part that limits the machine.
     pub bottleneck: Option<Bottleneck>,
 }
 
 /// Use of one part of a machine over all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Its kind, as results name it.
+    /// Kind of the part, as in [`ChannelUse::kind`].
     pub kind: String,
-    /// Number of the node where it begins or is.
+    /// Number of the node where the part is; for a link, of the node where the link begins.
     pub from: u32,
-    /// Number of the node where it ends, if it connects two.
+    /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
-    /// Share of its capacity that it carried, 0 to 1.
+    /// Share of the part's capacity that was used, 0 to 1.
     pub utilisation: f64,
-    /// Share of the time for which it was occupied, 0 to 1.
+    /// Share of the time for which the part was occupied, 0 to 1.
     pub busy: f64,
-    /// Total time for which it was occupied in us, and the number of holders.
+    /// Total time for which messages occupied the part, in us, and their number.
     pub held: Option<(f64, f64)>,
-    /// Share of its capacity that the buffer behind it allows, if less than all.
+    /// Share of the part's capacity that the buffer behind it allows, if less than all.
     pub let_through: Option<f64>,
 }
 
 impl Part {
+    /// Return the row of the result for this part.
     fn row(&self) -> ChannelUse {
         ChannelUse {
             kind: self.kind.clone(),
@@ -49,12 +51,12 @@ impl Part {
         }
     }
 
-    /// Return whether it is at a node: the node's interface, or a link to or from it.
+    /// Return whether the part is at a node: the node's interface, or a link to or from the node.
     pub fn is_at(&self, node: u32) -> bool {
         self.from == node || self.to == Some(node)
     }
 
-    /// Return it as the bottleneck of the machine.
+    /// Return the part as the bottleneck of the machine. `holder` is the unit of data that occupies it.
     pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
         Bottleneck {
             kind: self.kind.clone(),
@@ -69,7 +71,7 @@ impl Part {
     }
 }
 
-/// Return the mean time for which one holder occupies one of these parts.
+/// Return the mean time for which one message occupies one of these parts, in us.
 fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     let held = parts.into_iter().map(|part| part.held);
     let (time, times) = held.flatten().fold((0.0, 0.0), |sum, (time, times)| {
@@ -79,7 +81,7 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
 }
 
 /// Return the bottleneck: among the parts that are occupied for about the longest time, the one that carries
-/// most. The others are occupied by messages that wait for it.
+/// most. The other parts are occupied by messages that wait for it.
 pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
     let least = AS_FULL * busiest.fold(0.0, f64::max);
@@ -92,8 +94,8 @@ pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<
     })
 }
 
-/// Return the mean part of each kind, in the order in which the kinds first occur, then each part if
-/// `listed`.
+/// Return one row for the mean of each kind of part, in the order in which the kinds first occur. If
+/// `listed`, add one row for each part.
 pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> {
     let mut kinds: Vec<(&str, Vec<&Part>)> = Vec::new();
     for part in parts {
@@ -173,7 +175,7 @@ mod tests {
         let a = &rows[0];
         assert!((a.utilisation - 0.3).abs() < 1e-12 && (a.busy - 0.6).abs() < 1e-12);
         assert_eq!((a.highest, a.busiest), (Some(0.4), Some(0.8)));
-        // 40 and 80 us in 20 holdings each.
+        // The two parts of kind `a` were occupied for 40 and 80 us, each by 20 messages.
         assert_eq!(a.held_us, Some(3.0));
     }
 }
