@@ -19,7 +19,7 @@ pub(crate) enum Other {
 }
 
 impl Other {
-    /// Return an expression for the full key of the field, seen from a table at `path`.
+    /// Return an expression for the full key of the field, as code in a table at `path`.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
             Self::Sibling(name) => quote!(&::isthmus_scenario::format::at(path, #name)),
@@ -37,7 +37,7 @@ impl Parse for Other {
     }
 }
 
-/// Treatment of a field that the file leaves out.
+/// How a field gets its value if the file leaves the field out.
 #[derive(Default)]
 pub(crate) enum Missing {
     #[default]
@@ -61,11 +61,11 @@ pub(crate) enum Role {
     Table,
     Flatten,
     Choice,
-    /// A word of an enum without fields.
+    /// A value that is one word of an enum without fields.
     Words,
 }
 
-/// Attributes of a field or a variant, with its doc comment.
+/// Content of `#[describe(...)]` and of the doc comment of a field or a variant.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) role: Role,
@@ -96,6 +96,7 @@ impl Said {
         Ok(said)
     }
 
+    /// Parse one item of `#[describe(...)]`.
     fn parse_item(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let name = meta.path.require_ident()?.to_string();
         match name.as_str() {
@@ -136,6 +137,7 @@ impl Said {
     }
 }
 
+/// Parse `= "text"` and return the text.
 fn text(meta: &ParseNestedMeta<'_>) -> Result<String> {
     Ok(meta.value()?.parse::<LitStr>()?.value())
 }
@@ -181,7 +183,7 @@ fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     })
 }
 
-/// Return the tokens before the next comma.
+/// Return the tokens up to the next comma.
 fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {

@@ -27,7 +27,8 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
     })
 }
 
-/// Generated code for some fields: statements that add their rows, and initialisers that read them.
+/// Generated code for some fields of a table: statements that add their reference rows, and initialisers that
+/// read their values.
 pub(crate) struct Parts {
     pub(crate) rows: TokenStream,
     pub(crate) reads: TokenStream,
@@ -94,7 +95,7 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
     })
 }
 
-/// Return the statement that adds the row of a field. `words` are the allowed words of a choice.
+/// Return the statement that adds the reference row of a field. `words` are the allowed words of a choice.
 fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
     let value_type = optional(type_).unwrap_or(type_);
     let holds = match (&said.holds, words) {
@@ -110,7 +111,8 @@ fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> Tok
     quote!(rows.push(#row);)
 }
 
-/// Return the statement that adds a row for `table` itself: one value that sets fields of that table.
+/// Return the statement that adds a reference row for `table` itself: one value that sets fields of that
+/// table.
 fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     let names = &said.short_for;
     let Some(first) = names.first() else {
@@ -123,7 +125,7 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     }
 }
 
-/// Return the expression that makes the row of a field.
+/// Return the expression that constructs the reference row of a field.
 fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
     let default = default(&said.missing);
     let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
@@ -145,6 +147,7 @@ fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream
     }
 }
 
+/// Return the expression for the default of a field.
 fn default(missing: &Missing) -> TokenStream {
     let default = quote!(::isthmus_scenario::format::Default);
     match missing {
@@ -169,7 +172,7 @@ fn default(missing: &Missing) -> TokenStream {
     }
 }
 
-/// Return the expression that reads a field.
+/// Return the expression that reads the value of a field.
 fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
     let key_path = quote!(&::isthmus_scenario::format::at(path, #key));
     let is_optional = optional(type_).is_some();

@@ -71,9 +71,9 @@ pub struct AxisValue {
 /// Meaning and unit of loads on this kind of machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Field that sets the load: `workload.rate`, however the scenario gives it.
+    /// Field that sets the load: `workload.rate`, even if the scenario sets the load by another field.
     pub key: String,
-    /// Name in words, for axes: `offered load per PE`.
+    /// Label of the load for axes: `offered load per PE`.
     pub label: String,
     /// Unit of the load: `/ms`.
     pub unit: String,

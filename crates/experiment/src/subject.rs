@@ -222,13 +222,13 @@ pub fn taken(
 /// Definition of a rate that results report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
-    /// Name in results.
+    /// Name of the rate in results.
     pub name: Cow<'static, str>,
-    /// Unit.
+    /// Unit of the rate.
     pub unit: &'static str,
-    /// Event that is counted.
+    /// Event that the rate counts.
     pub fate: Fate,
-    /// Positions of the flows that are counted.
+    /// Positions of the flows whose events the rate counts.
     pub flows: Vec<usize>,
     /// Factor from one demand, or byte carried, per cycle to `unit`.
     pub scale: f64,

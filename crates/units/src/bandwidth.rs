@@ -1,4 +1,4 @@
-//! Data per time.
+//! Bandwidths: data per time.
 
 use crate::parse::{self, UnitError};
 use std::fmt;
@@ -10,6 +10,7 @@ pub struct Bandwidth {
     bits_per_s: u64,
 }
 
+/// Names of the units, each with the number of bits per second as numerator and denominator.
 const UNITS: &[(&str, u128, u128)] = &[
     ("B/s", 8, 1),
     ("kB/s", 8_000, 1),
@@ -27,19 +28,19 @@ const UNITS: &[(&str, u128, u128)] = &[
 ];
 
 impl Bandwidth {
-    /// A bandwidth of whole bits per second.
+    /// Return a bandwidth of whole bits per second.
     pub const fn from_bits_per_s(bits_per_s: u64) -> Self {
         Self { bits_per_s }
     }
 
-    /// A bandwidth of whole decimal megabytes per second.
+    /// Return a bandwidth of whole decimal megabytes per second.
     pub const fn from_mb_per_s(mb_per_s: u64) -> Self {
         Self {
             bits_per_s: mb_per_s * 8_000_000,
         }
     }
 
-    /// The bandwidth in bits per second.
+    /// Return the bandwidth in bits per second.
     pub const fn bits_per_s(self) -> u64 {
         self.bits_per_s
     }

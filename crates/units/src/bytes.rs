@@ -8,6 +8,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
+/// Names of the units, each with the number of bytes as numerator and denominator.
 const UNITS: &[(&str, u128, u128)] = &[
     ("B", 1, 1),
     ("kB", 1_000, 1),
@@ -21,12 +22,12 @@ const UNITS: &[(&str, u128, u128)] = &[
 ];
 
 impl Bytes {
-    /// An amount of whole bytes.
+    /// Return an amount of whole bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// The amount in bytes.
+    /// Return the amount in bytes.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -10,7 +10,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The clock of a lane of `bandwidth` that moves one `flit` each cycle. `None` if either is zero.
+    /// Return the clock of a lane of `bandwidth` that moves one `flit` each cycle. Return `None` if either is
+    /// zero.
     pub fn new(flit: Bytes, bandwidth: Bandwidth) -> Option<Self> {
         if flit.get() == 0 || bandwidth.bits_per_s() == 0 {
             return None;
@@ -19,28 +20,28 @@ impl Clock {
         Some(Self { cycle_ps, flit })
     }
 
-    /// Microseconds in one cycle.
+    /// Return the length of one cycle in microseconds.
     pub fn cycle_us(self) -> f64 {
         self.cycle_ps / 1e6
     }
 
-    /// A span in cycles, rounded to the nearest whole cycle.
+    /// Return a span of time in cycles, rounded to the nearest whole cycle.
     pub fn cycles(self, span: Time) -> u64 {
         self.cycles_exact(span).round() as u64
     }
 
-    /// A span in cycles, not rounded (for means of distributions).
+    /// Return a span of time in cycles, not rounded (for means of distributions).
     pub fn cycles_exact(self, span: Time) -> f64 {
         span.ps() as f64 / self.cycle_ps
     }
 
-    /// The length of a cycle, where it is a whole number of picoseconds.
+    /// Return the length of one cycle; `None` if it is not a whole number of picoseconds.
     pub fn cycle(self) -> Option<Time> {
         let whole = self.cycle_ps.fract() == 0.0;
         whole.then(|| Time::from_ps(self.cycle_ps as u64))
     }
 
-    /// The number of flits that carry `size`, at least one.
+    /// Return the number of flits that carry `size`, at least one.
     pub fn flits(self, size: Bytes) -> u32 {
         let flits = size.get().div_ceil(self.flit.get()).max(1);
         u32::try_from(flits).unwrap_or(u32::MAX)

@@ -1,8 +1,8 @@
-//! The common parser: a decimal number, optional white space, a unit from a table.
+//! The common parser of quantities: a decimal number, optional white space, a unit from a table.
 
 use std::fmt;
 
-/// Why a text is not a quantity; `Display` says what would be right.
+/// Reason why a text is not a quantity. `Display` also gives advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     text: String,
@@ -11,6 +11,7 @@ pub struct UnitError {
 }
 
 impl UnitError {
+    /// Return the error that `text` has this problem; `hint` is the advice.
     pub(crate) fn new(text: &str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             text: text.to_owned(),
@@ -19,12 +20,12 @@ impl UnitError {
         }
     }
 
-    /// What is wrong, without the advice.
+    /// Return the problem with the text, without the advice.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 
-    /// What would be right.
+    /// Return the advice how to write the quantity.
     pub fn hint(&self) -> &str {
         &self.hint
     }
@@ -46,7 +47,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// `self * numerator / denominator` as an integer, if it is one and fits.
+    /// Return `self * numerator / denominator` as an integer, if the value is an integer and fits.
     pub(crate) fn scaled(self, numerator: u128, denominator: u128) -> Result<u64, Inexact> {
         if self.digits == 0 {
             return Ok(0);
@@ -69,6 +70,7 @@ impl Decimal {
         u64::try_from(value / divisor).map_err(|_| Inexact::TooLarge)
     }
 
+    /// Return the nearest floating-point number.
     pub(crate) fn as_f64(self) -> f64 {
         format!("{}e{}", self.digits, self.exponent)
             .parse()
@@ -76,13 +78,14 @@ impl Decimal {
     }
 }
 
+/// Reason why a number is not an integer of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inexact {
     Fraction,
     TooLarge,
 }
 
-/// Splits `text` into its number and its unit.
+/// Split `text` into its number and its unit. `what` and `example` describe the quantity in errors.
 pub(crate) fn split<'a>(
     text: &'a str,
     what: &str,
@@ -111,13 +114,14 @@ pub(crate) fn split<'a>(
     Ok((decimal, unit))
 }
 
+/// Return the length of the number at the start of `text`, in bytes.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut end = 0;
     while end < bytes.len() && (bytes[end].is_ascii_digit() || bytes[end] == b'.') {
         end += 1;
     }
-    // An exponent only if digits follow it, so that "1 e.." or "3 /ms" keep their unit.
+    // An exponent counts only if digits follow the `e`, so that "1 e.." or "3 /ms" keep their unit.
     if end > 0 && end < bytes.len() && (bytes[end] | 32) == b'e' {
         let mut stop = end + 1;
         if stop < bytes.len() && (bytes[stop] == b'+' || bytes[stop] == b'-') {
@@ -134,6 +138,7 @@ fn number_length(text: &str) -> usize {
     end
 }
 
+/// Parse a decimal number with an optional exponent. Return `None` if it is invalid or too long.
 fn parse_decimal(number: &str) -> Option<Decimal> {
     let (mantissa, exponent) = match number.find(['e', 'E']) {
         Some(at) => (&number[..at], number[at + 1..].parse::<i32>().ok()?),
@@ -151,7 +156,7 @@ fn parse_decimal(number: &str) -> Option<Decimal> {
     Some(Decimal { digits, exponent })
 }
 
-/// Looks `unit` up in a table of `(name, numerator, denominator)`.
+/// Return numerator and denominator of `unit` from a table of `(name, numerator, denominator)`.
 pub(crate) fn scale(
     text: &str,
     unit: &str,
@@ -176,8 +181,8 @@ pub(crate) fn scale(
         })
 }
 
-/// The unit that is often written as `unit`, if there is just one: `Gb/s` and `Gbps` are
-/// `Gbit/s`, `GBps` is `GB/s`, `KB` is `kB`.
+/// Return the unit that is often written as `unit`, if there is just one: `Gb/s` and `Gbps` are `Gbit/s`,
+/// `GBps` is `GB/s`, `KB` is `kB`.
 fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
     let unit = unit
         .trim()
@@ -187,7 +192,7 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
         .replace("Bps", "B/s")
         .replace("/sec", "/s");
     let bits = match unit.find("b/") {
-        // A small b is a bit wherever a capital one could have been written.
+        // A small b means bit in a bandwidth.
         Some(at) => format!("{}bit/{}", &unit[..at], &unit[at + 2..]),
         None => unit.clone(),
     };
@@ -196,7 +201,7 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
             return Some(name);
         }
     }
-    // A wrong case: only where one unit alone could be meant.
+    // If only the case is wrong, return the unit only if it is the only candidate.
     let mut alike = names.iter().filter(|name| name.eq_ignore_ascii_case(&bits));
     match (alike.next(), alike.next()) {
         (Some(name), None) => Some(name),
@@ -204,7 +209,7 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Parses an exact integer quantity.
+/// Parse a quantity that must be an integer in its base unit.
 pub(crate) fn exact(
     text: &str,
     what: &str,
@@ -236,7 +241,7 @@ mod tests {
     use std::fmt::Debug;
     use std::str::FromStr;
 
-    /// The unit that the error suggests for `text`.
+    /// Return the unit that the error suggests for `text`.
     fn meant<T>(text: &str) -> Option<String>
     where
         T: FromStr<Err = super::UnitError> + Debug,

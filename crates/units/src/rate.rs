@@ -1,15 +1,16 @@
-//! Events per time.
+//! Rates: events per time.
 
 use crate::parse::{self, UnitError};
 use std::fmt;
 use std::str::FromStr;
 
-/// A mean rate of events, held per second.
+/// A mean rate of events, stored per second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate {
     per_s: f64,
 }
 
+/// Names of the units, each with the number of events per second as numerator and denominator.
 const UNITS: &[(&str, u128, u128)] = &[
     ("/s", 1, 1),
     ("/ms", 1_000, 1),
@@ -18,17 +19,17 @@ const UNITS: &[(&str, u128, u128)] = &[
 ];
 
 impl Rate {
-    /// A rate of `per_s` events per second; must be finite and not negative.
+    /// Return a rate of `per_s` events per second, which must be finite and not negative.
     pub const fn from_per_s(per_s: f64) -> Self {
         Self { per_s }
     }
 
-    /// The rate in events per second.
+    /// Return the rate in events per second.
     pub const fn per_s(self) -> f64 {
         self.per_s
     }
 
-    /// The rate in events per millisecond.
+    /// Return the rate in events per millisecond.
     pub fn per_ms(self) -> f64 {
         self.per_s / 1e3
     }

@@ -10,6 +10,7 @@ pub struct Time {
     ps: u64,
 }
 
+/// Names of the units, each with the number of picoseconds as numerator and denominator.
 const UNITS: &[(&str, u128, u128)] = &[
     ("ps", 1, 1),
     ("ns", 1_000, 1),
@@ -21,35 +22,35 @@ const UNITS: &[(&str, u128, u128)] = &[
 ];
 
 impl Time {
-    /// No time at all.
+    /// The span of length zero.
     pub const ZERO: Self = Self { ps: 0 };
 
-    /// A span of whole picoseconds.
+    /// Return a span of whole picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self { ps }
     }
 
-    /// A span of whole nanoseconds.
+    /// Return a span of whole nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Self { ps: ns * 1_000 }
     }
 
-    /// A span of whole microseconds.
+    /// Return a span of whole microseconds.
     pub const fn from_us(us: u64) -> Self {
         Self { ps: us * 1_000_000 }
     }
 
-    /// The span in picoseconds.
+    /// Return the span in picoseconds.
     pub const fn ps(self) -> u64 {
         self.ps
     }
 
-    /// The span in microseconds.
+    /// Return the span in microseconds.
     pub fn us(self) -> f64 {
         self.ps as f64 / 1e6
     }
 
-    /// The span in seconds.
+    /// Return the span in seconds.
     pub fn seconds(self) -> f64 {
         self.ps as f64 / 1e12
     }
@@ -64,7 +65,7 @@ impl FromStr for Time {
 }
 
 impl fmt::Display for Time {
-    /// The largest unit that gives a number of at least one.
+    /// Write the span in the largest unit that gives a number of at least one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, size) = [("s", 1e12), ("ms", 1e9), ("us", 1e6), ("ns", 1e3)]
             .into_iter()

@@ -11,33 +11,38 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval and number of checks whether a claim that is missing has been put back.
+/// Interval and number of checks for the return of a missing claim file, which another worker has moved
+/// aside.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
-/// The result of taking a unit.
+/// The result of an attempt to claim a unit of work.
 #[derive(Debug)]
 pub enum Taken {
-    /// This worker has the unit.
+    /// This worker has claimed the unit.
     Granted(Claim),
-    /// Name of the other worker that has the unit; empty while its claim is being written.
+    /// Another worker has claimed the unit: its name, which is empty while the claim is being written.
     HeldBy(String),
 }
 
 /// A unit of work that this worker has claimed. Dropping it releases the unit.
 #[derive(Debug)]
 pub struct Claim {
+    /// State of the worker that made the claim.
     own: std::sync::Arc<Own>,
+    /// Name of the unit.
     unit: String,
+    /// Path of the claim file.
     path: PathBuf,
+    /// Time at which the worker claimed the unit.
     began: Instant,
 }
 
 impl Worker {
-    /// Claim the unit `unit`, unless a live worker has it.
+    /// Claim the unit `unit`, unless a live worker has claimed it.
     ///
     /// # Errors
-    /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or is no plain
-    /// file.
+    /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or
+    /// is not a plain file.
     pub fn take(&self, unit: &str) -> Result<Taken, ClaimError> {
         let own = &self.own;
         let path = own.folder.join(format!("{unit}.claim"));
@@ -66,8 +71,8 @@ impl Worker {
         Ok(Taken::HeldBy(holder))
     }
 
-    /// Remove a lost claim. If several workers do so at once, one removes it. Another may hold the new claim
-    /// that was made in its place, and puts that back.
+    /// Remove a lost claim. If several workers do so at the same time, one of them removes it. Another worker
+    /// may instead move the new claim that replaced it, and then restores that claim.
     fn remove_lost(&self, path: &Path, lost: &Found) -> io::Result<()> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", self.name()));
@@ -118,12 +123,12 @@ impl Drop for Claim {
         for _ in 0..BACK.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
-                    // A claim that cannot be removed is lost when this worker is lost.
+                    // If the claim cannot be removed, it is lost once this worker is lost.
                     let _ = fs::remove_file(&self.path);
                     return;
                 }
-                // Another worker took it for a lost claim and moved it: it either puts the claim back or
-                // removes it.
+                // Another worker considered the claim lost and moved it: that worker either restores the
+                // claim or removes it.
                 Ok(None) => thread::sleep(BACK.0),
                 Ok(Some(_)) | Err(_) => return,
             }
@@ -131,8 +136,8 @@ impl Drop for Claim {
     }
 }
 
-/// Return whether a file no longer exists. Network file systems report `ESTALE` for a file that another
-/// machine has just removed.
+/// Return whether the error means that a file no longer exists. Network file systems report `ESTALE` for a
+/// file that another machine has just removed.
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -140,7 +145,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Return the claim that was found, or `None` if its file no longer exists.
+/// Return the result of reading a claim; `None` if the claim's file no longer exists.
 fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     match found {
         Err(error) if is_gone(&error) => Ok(None),
@@ -148,7 +153,7 @@ fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     }
 }
 
-/// Create a claim; return false if one exists.
+/// Create a claim file that names a worker. Return false if the file exists already.
 fn create_claim(path: &Path, name: &Name) -> io::Result<bool> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = match file {

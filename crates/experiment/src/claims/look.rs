@@ -1,4 +1,4 @@
-//! The content of a claim, and the one rule for when it is lost, for workers and for observers.
+//! Content of a claim, and the rule by which workers and observers decide that a claim is lost.
 
 use super::name::Name;
 use super::plain::{open_plain, read_head, retry_stale};
@@ -7,45 +7,46 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Largest number of bytes read from a claim: a worker's name and the end of the line.
+/// Maximum number of bytes that are read from a claim: a worker's name and the end of the line.
 const CLAIM_MAX: u64 = 256;
-/// Largest number of bytes of the first line of a worker's file.
+/// Maximum number of bytes that are read from a worker's file: its first line.
 const BEGAN_MAX: u64 = 1024;
 
-/// Expiry that an observer assumes if the worker has stated none.
+/// Time without a heartbeat after which an observer considers a claim lost, if the worker has stated none.
 const UNSTATED: Duration = Duration::from_secs(60);
 
-/// Content of a claim file, and when the file was made.
+/// Content of a claim file, and its modification time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub text: String,
     pub made: Duration,
 }
 
-/// A claim as an observer sees it.
+/// State of a claim and its worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Name of the worker that made it; `None` if the file is incomplete.
+    /// Name of the worker that made the claim; `None` if the file is incomplete.
     pub name: Option<Name>,
     /// Whether that worker was a process of this host that has ended.
     pub dead: bool,
-    /// Last heartbeat of the worker by the folder's time, since 1970.
+    /// Time of the worker's last heartbeat by the folder's clock, since 1970.
     pub touched: Duration,
     /// Time without a heartbeat after which the claim is lost.
     pub expiry: Duration,
 }
 
 impl Seen {
-    /// Return whether the worker that made it counts as lost at `now`, a time of the folder.
+    /// Return whether the worker that made the claim counts as lost at `now`, a time by the folder's clock.
     pub fn is_lost(&self, now: Duration) -> bool {
         self.dead || now.saturating_sub(self.touched) > self.expiry
     }
 }
 
-/// Return the claim on `unit`, or `None` if there is none. It is lost after the time that its worker states.
+/// Return the state of the claim on `unit`; `None` if there is no claim. A claim is lost after the time that
+/// its worker states.
 ///
 /// # Errors
-/// The claim or the file of its worker cannot be read or is no plain file.
+/// The claim or the file of its worker cannot be read or is not a plain file.
 pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
     let claim = retry_stale(|| read_claim(&folder.join(format!("{unit}.claim"))))?;
     claim
@@ -53,8 +54,8 @@ pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
         .transpose()
 }
 
-/// Return the state of a claim and of its worker. The claim is lost after the time that the worker states; for a worker
-/// that wants the unit, after `own` if that is less.
+/// Return the state of a claim and of its worker. The claim is lost after the time that its worker states.
+/// For a worker that wants to take over the unit, it is lost after `own` if that is less.
 pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),

@@ -1,17 +1,17 @@
 //! Claims on units of work in a folder that many processes and machines share.
 //!
-//! A [`Worker`] is a process that does units of work, each known by a name. The worker keeps a file of its
-//! own, touches it at a fixed interval while it lives, and adds a line for each unit that it has finished or
-//! given up. Before it starts a unit it [takes](Worker::take) it: it creates a file `UNIT.claim` that names
-//! the worker. Only one process can create that file. A claim is lost once its worker has not touched its
-//! file for a stated time: its own, or the shorter one of another worker that wants the unit. It is also lost
-//! if its worker was a process of this host that has ended. Another worker may take over a unit whose claim
-//! is lost.
+//! A [`Worker`] is a process that does units of work, each known by a name. The worker has a file of its own.
+//! It touches this file at a fixed interval while it lives, and adds a line for each unit that it has
+//! finished or abandoned. Before it starts a unit it [claims](Worker::take) the unit: it creates a file
+//! `UNIT.claim` that names the worker. Only one process can create that file. A claim is lost once its worker
+//! has not touched the worker's file for a stated time. This is the time stated by that worker, or the
+//! shorter one of another worker that wants the unit. A claim is also lost if its worker was a process of
+//! this host that has ended. Another worker may take over a unit whose claim is lost.
 //!
-//! All times are file timestamps of the folder's file system, so that clocks of machines may differ. A claim
-//! only avoids duplicate work; it does not protect the result. A worker that was cut off from the folder for
-//! long may find that another worker has taken or finished its unit. Two workers must therefore write the
-//! same result for a unit.
+//! All times are file timestamps of the folder's file system, so that the clocks of machines may differ. A
+//! claim only avoids duplicate work; it does not protect the result. A worker that could not reach the folder
+//! for a long time may find that another worker has claimed or finished its unit. Two workers must therefore
+//! write the same result for a unit.
 
 mod claim;
 mod look;
@@ -29,16 +29,16 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A file of the folder cannot be used.
+/// Error for a file of the folder that cannot be used.
 #[derive(Debug, Error)]
 #[error("{path}: {error}; {}", remedy(error))]
 pub struct ClaimError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
     /// Error of the operating system.
     #[source]
     pub error: io::Error,
-    /// Whether only one claim is affected, so that all other units can be done.
+    /// Whether the error affects only one claim, so that all other units can be done.
     pub of_one_unit: bool,
 }
 

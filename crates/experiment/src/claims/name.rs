@@ -11,11 +11,11 @@ const HOST_MAX: usize = 64;
 /// The name of a worker and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The whole name, which is also its file's name without the extension.
+    /// The whole name, which is also the name of the worker's file without the extension.
     pub text: String,
     /// Host name, cut to 64 characters.
     pub host: String,
-    /// Process ID on that host.
+    /// Process ID of the worker on that host.
     pub process: u32,
     /// Digits that identify the PID namespace of `process`.
     space: String,
@@ -37,7 +37,7 @@ impl Name {
         }
     }
 
-    /// Parse the content of a claim; return `None` if it is no worker's name.
+    /// Parse the content of a claim. Return `None` if it is not a worker's name.
     pub fn parsed(text: &str) -> Option<Self> {
         let (rest, random) = text.strip_prefix("worker-")?.rsplit_once('-')?;
         let (host, process) = rest.rsplit_once('-')?;
@@ -89,7 +89,7 @@ fn pid_namespace() -> Option<u32> {
     Some(hash)
 }
 
-/// Return the name of this host as names of workers contain it.
+/// Return the name of this host in the form that names of workers contain.
 fn host_name() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy();

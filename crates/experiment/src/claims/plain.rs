@@ -1,4 +1,4 @@
-//! Reading of files that other processes write, replace or remove meanwhile.
+//! Reading of files that other processes may write, replace or remove at the same time.
 
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
@@ -6,11 +6,11 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Largest number of attempts to read something that changes meanwhile.
+/// Maximum number of attempts to read a file that other processes change.
 pub(crate) const TRIES: u32 = 8;
 
-/// Repeat `look` while a network file system reports `ESTALE`: another machine has replaced or removed the
-/// file since it was opened.
+/// Call `look` again while a network file system reports `ESTALE`: another machine has replaced or removed
+/// the file since `look` opened it.
 ///
 /// # Errors
 /// Any other error, and `ESTALE` from the last of eight attempts.

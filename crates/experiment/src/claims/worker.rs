@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// Heartbeats of a worker within the time after which its claims are lost.
+/// Number of heartbeats of a worker within the time after which its claims are lost.
 const BEATS: u32 = 8;
 /// Longest interval between two heartbeats.
 const BEAT_MAX: Duration = Duration::from_secs(5);
@@ -22,25 +22,31 @@ pub fn beat(expiry: Duration) -> Duration {
     (expiry / BEATS).min(BEAT_MAX)
 }
 
-/// A process at work in a folder. Its file stays after it ends and lists the units that it did.
+/// A process that does units of work in a folder. Its file stays after the process ends and lists the units
+/// that it finished.
 #[derive(Debug)]
 pub struct Worker {
+    /// State that the worker shares with its heartbeat thread.
     pub(crate) own: Arc<Own>,
     /// Whether the heartbeat thread must stop. The condition variable wakes it.
     stopped: Arc<(Mutex<bool>, Condvar)>,
+    /// The heartbeat thread.
     heart: Option<JoinHandle<()>>,
 }
 
 /// State that a worker shares with its heartbeat thread.
 #[derive(Debug)]
 pub(crate) struct Own {
+    /// Folder with the claims and the files of the workers.
     pub folder: PathBuf,
     pub name: Name,
-    /// Time without a heartbeat after which a worker's claims are lost.
+    /// Time without a heartbeat after which the claims of a worker are lost.
     pub expiry: Duration,
+    /// The file of this worker.
     file: Mutex<File>,
-    /// When the worker began: by the folder's time in seconds since 1970, and by its own clock.
+    /// Time at which the worker started, by the folder's clock in seconds since 1970.
     began_s: f64,
+    /// Time at which the worker started, by its own clock.
     began: Instant,
 }
 
@@ -67,14 +73,14 @@ pub(crate) enum Line<'a> {
     },
 }
 
-/// The fields of the first line that are used.
+/// The fields of the first line of a worker's file that other processes read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Began {
     expiry_s: f64,
 }
 
 impl Began {
-    /// Return the expiry of claims that the first line of a worker's file states.
+    /// Return the expiry of claims that the first line of a worker's `file` states.
     pub fn stated(file: &str) -> Option<Duration> {
         let began: Self = serde_json::from_str(file.lines().next()?).ok()?;
         Duration::try_from_secs_f64(began.expiry_s).ok()
@@ -83,8 +89,8 @@ impl Began {
 
 impl Worker {
     /// Start to work in `folder`. Claims of workers without a heartbeat for `expiry` are lost. The worker's
-    /// file records `version`, the version of the program, and `threads`, the number of threads that do
-    /// units.
+    /// file records `version`, the version of the program, and `threads`, the number of threads that do units
+    /// of work.
     ///
     /// # Errors
     /// The folder cannot be written, or no thread can be started.
@@ -125,7 +131,7 @@ impl Worker {
         })
     }
 
-    /// Return the worker's name; see the module `name`.
+    /// Return the worker's name: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word.
     pub fn name(&self) -> &str {
         &self.own.name.text
     }
@@ -152,13 +158,13 @@ impl Own {
         (file.write_all(text.as_bytes())).map_err(at(self.path(&self.name)))
     }
 
-    /// Return the folder's time now, since 1970.
+    /// Touch the worker's file, and return the current time by the folder's clock, since 1970.
     pub fn now(&self) -> Result<Duration, ClaimError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         renew_timestamp(&file).map_err(at(self.path(&self.name)))
     }
 
-    /// Return the folder's time in seconds as this process' clock estimates it, without file access.
+    /// Return the estimated time by the folder's clock in seconds since 1970, without file access.
     pub fn about_now_s(&self) -> f64 {
         self.began_s + self.began.elapsed().as_secs_f64()
     }
@@ -185,13 +191,13 @@ fn renew_timestamp(file: &File) -> io::Result<Duration> {
     modified(file)
 }
 
-/// Return when a file was last written or touched, since 1970.
+/// Return the time at which a file was last written or touched, since 1970.
 pub(crate) fn modified(file: &File) -> io::Result<Duration> {
     let modified = file.metadata()?.modified()?;
     Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// Start a thread that touches the worker's file again and again until `stopped` is set.
+/// Start a thread that touches the worker's file repeatedly until `stopped` is set.
 fn start_heartbeat(
     own: Arc<Own>,
     stopped: Arc<(Mutex<bool>, Condvar)>,

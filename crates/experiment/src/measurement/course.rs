@@ -1,4 +1,4 @@
-//! One replication of a run that has several looks.
+//! One replication of a run that has several looks (judgements of the results so far).
 //!
 //! The state of a machine cannot be stored, but the recorders at a look can. If a further look is needed, a
 //! stored replication is run again from its beginning, from look to look as before.
@@ -14,18 +14,20 @@ use serde::{Deserialize, Serialize};
 
 /// A replication and its position in the sequence of looks.
 pub(super) struct Course {
+    /// Number of the replication.
     number: u64,
-    /// Number of looks that it has reached.
+    /// Number of looks that the replication has reached.
     looks: usize,
     state: State,
 }
 
+/// Whether the replication is running, or only its results at a look are known.
 enum State {
     Running(Replication),
     Kept(Finished),
 }
 
-/// State of a replication stored at a look.
+/// Results of a replication that are stored at a look.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     /// Message counts of all looks up to this one.
@@ -42,6 +44,7 @@ impl Course {
         }
     }
 
+    /// Return the number of simulated cycles as of the last look.
     pub fn cycles(&self) -> Cycles {
         match &self.state {
             State::Running(replication) => replication.cycles(),
@@ -49,6 +52,7 @@ impl Course {
         }
     }
 
+    /// Return whether the machine has collapsed as of the last look.
     pub fn has_collapsed(&self) -> bool {
         match &self.state {
             State::Running(replication) => replication.has_collapsed(),
@@ -56,6 +60,7 @@ impl Course {
         }
     }
 
+    /// Return the results of the replication as of the last look.
     pub fn finish(self) -> Finished {
         match self.state {
             State::Running(replication) => replication.finish(),
@@ -65,8 +70,8 @@ impl Course {
 }
 
 impl Plan<'_> {
-    /// Return the looks up to the last one for which a replication was stored, or the first look, and the
-    /// replications. A stored replication is at the length of that look.
+    /// Return the looks up to the last one for which a replication was stored, or the first look if none was
+    /// stored. Also return the replications. A stored replication is at the length of that look.
     pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();
@@ -85,6 +90,7 @@ impl Plan<'_> {
         Ok((looks, courses?))
     }
 
+    /// Start the replication with this number, before its first look.
     fn begin(&self, number: u64) -> Result<Course, Halt> {
         Ok(Course {
             number,
@@ -93,7 +99,7 @@ impl Plan<'_> {
         })
     }
 
-    /// Run a replication to the last look.
+    /// Run a replication to the last of these looks.
     pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
         if course.looks == looks.len() {
             return Ok(());

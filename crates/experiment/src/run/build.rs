@@ -28,10 +28,11 @@ impl Experiment {
         Self::build(kinds, scenario, options, Arc::default())
     }
 
-    /// Do the same as [`Experiment::new`] with `progress`: once it is cancelled, no further machine is built.
+    /// Build the experiment as [`Experiment::new`] does, with `progress`: once it is cancelled, no further
+    /// machine is built.
     ///
     /// # Errors
-    /// As [`Experiment::new`], and [`SetupError::Cancelled`].
+    /// The same errors as [`Experiment::new`], and [`SetupError::Cancelled`].
     pub fn build(
         kinds: &Kinds,
         scenario: Scenario,
@@ -158,8 +159,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Check every finished entry and the finished parts of the others once, to find a damaged file before
-    /// any work. If all entries exist, they have been read already.
+    /// Check every finished entry and the finished parts of the other entries once, to find a damaged file
+    /// before any work starts. If all entries exist, they have been read already.
     fn check_journal(&mut self) -> Result<(), JournalError> {
         if (self.finished.get_mut()).is_ok_and(|json| json.is_some()) {
             return Ok(());
@@ -175,8 +176,8 @@ impl Experiment {
     }
 }
 
-/// Return whether all points must be built before one can run. A quick run with the stop rule `time` must not be
-/// shorter than the longest checkpoint period of any point.
+/// Return whether all points must be built before one of them can run. A quick run with the stop rule `time`
+/// must not be shorter than the longest checkpoint period of any point.
 fn needs_all(scenario: &Scenario, options: &Options) -> bool {
     options.quick && matches!(scenario.stop.rule, StopRule::FixedTime { .. })
 }

@@ -1,4 +1,4 @@
-//! The result as JSON. For a complete journal it is assembled from the journal's bytes.
+//! The result of a run as JSON. For a complete journal it is assembled from the journal's bytes.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -7,21 +7,22 @@ use crate::journal::JournalError;
 use rayon::prelude::*;
 use std::sync::PoisonError;
 
-/// Number of entries that are in memory twice for a short time.
+/// Number of entries that are in memory twice at the same time, while the result is assembled.
 const TOGETHER: usize = 256;
 /// End of the JSON of a result without points and searches.
 const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
 
 impl Experiment {
-    /// Run and return the result as JSON. If the journal is complete, it consists of the bytes written there.
+    /// Run the experiment and return the result as JSON. If the journal is complete, the JSON consists of the
+    /// journal's bytes.
     ///
     /// # Errors
-    /// As [`Experiment::run`].
+    /// The same errors as [`Experiment::run`].
     pub fn run_to_json(&self) -> Result<Vec<u8>, RunError> {
         let known = (self.finished.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Other processes may have added the missing entries to the journal since.
+        // Other processes may have added the missing entries to the journal meanwhile.
         let known = match known {
             Some(json) => Some(json),
             None => self.collected()?,
@@ -53,7 +54,7 @@ impl Experiment {
             let begin = json.len();
             for some in entries.chunks(TOGETHER) {
                 for content in self.contents(some)? {
-                    // The entry was removed after the check that it exists.
+                    // Another process has removed the entry after the check that it exists.
                     let Some(content) = content else {
                         return Ok(None);
                     };
@@ -69,8 +70,8 @@ impl Experiment {
         Ok(Some(json))
     }
 
-    /// Return the contents of these entries, read on all threads. An error is that of the first damaged
-    /// entry.
+    /// Return the contents of these entries, which are read on all threads. The error is that of the first
+    /// damaged entry.
     fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
         let read = |entry: &&Entry| self.journal.written(entry);
         match self.pool() {

@@ -1,4 +1,4 @@
-//! Points and searches, ready to run.
+//! Points and searches of a run, ready to run.
 
 use super::places::position_text;
 use crate::envelope::Entry;
@@ -16,13 +16,13 @@ pub(super) struct Job {
     pub values: Vec<AxisValue>,
     pub machine: usize,
     pub workload: Described,
-    /// `None` in a process that does parts of a run.
+    /// The machine with its traffic; `None` in a process that does parts of a run.
     pub subject: Option<Arc<dyn Subject>>,
     pub entry: Entry,
 }
 
 impl Job {
-    /// Return the subject that was built with the whole run.
+    /// Return the machine with its traffic, which must have been built for a whole run.
     pub fn built(&self) -> &Arc<dyn Subject> {
         let subject = self.subject.as_ref();
         subject.expect("all points are built with the whole")
@@ -40,7 +40,7 @@ pub(super) struct SearchJob {
 }
 
 impl SearchJob {
-    /// Return the subject at this load.
+    /// Return the machine `built` with its traffic at this load.
     pub fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
         let (_, workload) = self
             .line
@@ -50,7 +50,7 @@ impl SearchJob {
     }
 }
 
-/// Build the subject of a point or a search.
+/// Build the machine with its traffic for a point or a search.
 pub(super) fn built(
     scenario: &Scenario,
     machines: &Machines,

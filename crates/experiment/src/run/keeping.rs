@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 impl Experiment {
-    /// Return the entry from the journal. If it is missing, compute it, and store it if it is `whole`.
+    /// Return the result of an entry from the journal. If the entry is missing, compute the result and store
+    /// it; write it to the journal's folder only if `whole` accepts it.
     pub(super) fn kept<T: Serialize + DeserializeOwned>(
         &self,
         entry: &Entry,

@@ -18,14 +18,14 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Points and searches of a run, by their positions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Points, in order.
+    /// Positions of the points, in order.
     pub points: Vec<usize>,
-    /// Searches, in order.
+    /// Positions of the searches, in order.
     pub searches: Vec<usize>,
 }
 
 impl Selection {
-    /// Return whether it selects nothing.
+    /// Return whether the selection is empty.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty() && self.searches.is_empty()
     }
@@ -34,13 +34,13 @@ impl Selection {
 /// The result of a part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// Number of points and searches that are in the journal now.
+    /// Number of the selected points and searches that are now in the journal.
     pub done: usize,
-    /// Name of the entry and error of each point and search that could not be done.
+    /// Name of the entry and error, for each point and search that could not be done.
     pub failed: Vec<(String, String)>,
 }
 
-/// A point or a search.
+/// A point or a search, the unit of work that a process claims.
 #[derive(Debug, Clone, Copy)]
 enum Unit<'e> {
     Point(&'e Job),
@@ -48,6 +48,7 @@ enum Unit<'e> {
 }
 
 impl<'e> Unit<'e> {
+    /// Return the journal entry of the unit.
     fn entry(self) -> &'e Entry {
         match self {
             Self::Point(job) => &job.entry,
@@ -56,19 +57,19 @@ impl<'e> Unit<'e> {
     }
 }
 
-/// The result of trying a unit.
+/// The result of an attempt to do a unit.
 #[derive(Debug)]
 enum Outcome {
     Done,
-    /// Another process is computing it.
+    /// Another process is computing the unit.
     Elsewhere,
     Failed(String),
 }
 
 impl Experiment {
-    /// Run these points and searches, except those that the journal has. Wait for units that other processes
-    /// compute, and take over units of lost processes. The result lists points that fail; they do not stop
-    /// the others.
+    /// Run these points and searches, except those that are in the journal. Wait for units that other
+    /// processes compute, and take over units of lost processes. The result lists the points that failed;
+    /// they do not stop the others.
     ///
     /// # Errors
     /// The run ended early: it was stopped, or the folder cannot be used.
@@ -81,7 +82,7 @@ impl Experiment {
         let pool = self.pool()?;
         let worker = self.worker(pool.current_num_threads())?;
         let mut result = Part::default();
-        // In the first round no unit has been waited for.
+        // In the first round this process has not waited for any unit.
         let mut waited = false;
         loop {
             let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
@@ -106,12 +107,12 @@ impl Experiment {
         }
     }
 
-    /// Return the number of points and of searches.
+    /// Return the number of points and the number of searches.
     pub fn counts(&self) -> (usize, usize) {
         (self.points.len(), self.searches.len())
     }
 
-    /// Return the points and searches that the journal lacks.
+    /// Return the points and searches that are missing from the journal.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -131,8 +132,8 @@ impl Experiment {
         Ok(missing)
     }
 
-    /// Return the entries that [`Experiment::run_part`] has finished without a folder, as names and bytes of
-    /// journal files, for the process that [admits](Experiment::admit) them. They are removed from memory.
+    /// Remove from memory and return the entries that [`Experiment::run_part`] has finished without a folder,
+    /// as names and bytes of journal files. Another process [admits](Experiment::admit) them.
     pub fn give_away(&self, part: &Selection) -> Vec<(String, Vec<u8>)> {
         let points = part.points.iter().map(|&at| &self.points[at].entry);
         let searches = part.searches.iter().map(|&at| &self.searches[at].entry);
@@ -143,10 +144,11 @@ impl Experiment {
         given.collect()
     }
 
-    /// Add to the journal an entry that another process has finished and given away.
+    /// Add to the journal an entry that another process has finished and that its [`Experiment::give_away`]
+    /// has returned.
     ///
     /// # Errors
-    /// The entry is of another run or another version of isthmus, was damaged on the way, or cannot be
+    /// The entry is of another run or another version of isthmus, was damaged in transit, or cannot be
     /// stored.
     pub fn admit(&self, name: &str, bytes: Vec<u8>) -> Result<(), JournalError> {
         match self.unit(name) {
@@ -170,7 +172,7 @@ impl Experiment {
         (unit.entry().name == name).then_some(unit)
     }
 
-    /// Register this process as a worker in the journal's folder.
+    /// Register this process as a worker in the journal's folder. Return `None` if the journal has no folder.
     fn worker(&self, threads: usize) -> Result<Option<Worker>, JournalError> {
         let (Extent::Parts(expiry), Some(folder)) = (self.options.extent, self.journal.folder())
         else {
@@ -184,16 +186,16 @@ impl Experiment {
         )?))
     }
 
-    /// Try all units on all threads, then one by one those that did not fit into memory beside others. Return
-    /// `None` if the run has ended. `waited` says whether other processes had all of these units at the last
-    /// try.
+    /// Try all units on all threads, then one by one those that did not fit into memory together with others.
+    /// Return `None` if the run has ended. `waited` says whether other processes were computing all of these
+    /// units at the last attempt.
     fn try_all(
         &self,
         units: &[Unit<'_>],
         worker: Option<&Worker>,
         waited: bool,
     ) -> Vec<Option<Outcome>> {
-        // An error that ends the run does so at once, before other units start.
+        // An error that ends the run ends it at once, before other units start.
         let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,

@@ -1,8 +1,9 @@
-//! Points and searches by the values of their axes.
+//! Axis values of points and searches, as results and messages show them.
 
 use crate::result::AxisValue;
 use isthmus_scenario::{Scenario, SearchLine};
 
+/// Convert axis values of the scenario to those of results.
 pub(super) fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
     values
         .iter()
@@ -13,7 +14,8 @@ pub(super) fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
         .collect()
 }
 
-/// Return the values of a search in the order of the scenario's axes; `None` for the axes that it leaves out.
+/// Return the axis values of a search in the order of the scenario's axes; `None` for the axes over loads,
+/// which the search leaves out.
 pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Option<AxisValue>> {
     let searched = scenario.search_axes();
     scenario
@@ -30,7 +32,8 @@ pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Optio
         .collect()
 }
 
-/// Return the position in the sweep in words: its values on the axes, without the load axis of a search.
+/// Return in words the position of a point or search in the sweep: its axis values, without the load axis for
+/// a search.
 pub(super) fn position_text(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
     let pairs: Vec<String> = (scenario.axes.iter().zip(values))
         .filter_map(|(axis, value)| Some(format!("{} = {}", axis.key, value.as_ref()?.text)))

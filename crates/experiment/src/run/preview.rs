@@ -12,18 +12,19 @@ use isthmus_units::Time;
 use std::sync::Arc;
 
 impl Experiment {
-    /// Return the figures of the machines of the sweep.
+    /// Return the figures about each machine of the sweep.
     pub fn machines(&self) -> Vec<MachineSummary> {
         self.machines.summaries()
     }
 
-    /// Return the machines of the sweep, in the order of [`Experiment::machines`], if they are of kind `K`.
+    /// Return the built machines of the sweep, in the order of [`Experiment::machines`], if they are of kind
+    /// `K`.
     pub fn built<K: Kind>(&self) -> impl Iterator<Item = &K::Built> {
         self.machines.all().filter_map(|built| built.as_::<K>())
     }
 
-    /// Return demand and supply of the parts of each variant, at the highest load of its points, or at the
-    /// highest load of a search without points.
+    /// Return demand and supply of the machine's parts for each variant, at the highest load of its points.
+    /// If a variant has only a search, use the highest load of the search.
     pub fn capacity(&self) -> Vec<Capacity> {
         let load_axis =
             (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
@@ -58,7 +59,7 @@ impl Experiment {
         variants.into_iter().map(capacity).collect()
     }
 
-    /// Return warnings about misleading results of a run of this length, one line each.
+    /// Return warnings, one line each, about results that may mislead because of the length of the run.
     pub fn warnings(&self) -> Vec<String> {
         let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &**job.built()).collect();
         let period = longest_period(&subjects);
@@ -96,7 +97,7 @@ impl Experiment {
         warnings
     }
 
-    /// Return the values of the axes, the machine and the work of every point, if they are of kind `K`.
+    /// Return the axis values, the machine and the work of every point, if the machines are of kind `K`.
     pub fn cases<K: Kind>(&self) -> impl Iterator<Item = (&[AxisValue], &K::Built, &K::Work)> {
         self.points.iter().filter_map(|job| {
             let built = self.machines.get(job.machine).as_::<K>()?;

@@ -1,10 +1,10 @@
-//! Units of a run on many threads, started in their order.
+//! Jobs of a run on many threads, started in order.
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Run all units on all threads and return their results in order. Units also start in order, unlike in a
-/// parallel iterator that splits the list in halves.
+/// Call `run` for the numbers below `count` on all threads and return the results in order. The calls also
+/// start in order, unlike in a parallel iterator, which splits the list in halves.
 pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
@@ -31,7 +31,7 @@ mod tests {
                 if at > 1 {
                     return true;
                 }
-                // Neither ends before the other has started.
+                // Neither call ends before the other has started.
                 let (count, wake) = &started;
                 let mut count = count.lock().unwrap();
                 *count += 1;
