@@ -192,7 +192,7 @@ fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
     Ok(tokens)
 }
 
-/// Return a literal, or a list of literals, as TOML.
+/// Parse a literal, or a list of literals, and return it as TOML.
 fn toml(input: ParseStream<'_>) -> Result<String> {
     if input.peek(Bracket) {
         let content;

@@ -1,4 +1,4 @@
-//! The versioned experiment file.
+//! The scenario file: a versioned description of an experiment.
 //!
 //! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, measurements
 //! and stopping rules. It checks every point, and returns the scenario or one [`ScenarioError`] with
@@ -113,9 +113,9 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
-//! This crate does not depend on any kind of machine or engine: descriptions are plain values.
+//! This crate does not depend on any kind of machine or any engine: descriptions are plain values.
 
-// The code from `#[derive(Describe)]` refers to this crate by name, also within the crate.
+// The code that `#[derive(Describe)]` generates refers to this crate by name, also within the crate.
 extern crate self as isthmus_scenario;
 
 mod fields;
@@ -141,7 +141,7 @@ pub use sweep::search::{Search, SearchLine};
 pub use sweep::variants::Variant;
 pub use value::described::Described;
 
-/// Items for the implementation of a kind of machine: its tables as types, and its file format.
+/// Items for the implementation of a kind of machine: its tables as Rust types, and its file format.
 pub mod format {
     pub use crate::fields::control::messages_most;
     pub use crate::fields::field::{Default, Field};

@@ -1,26 +1,27 @@
-//! Detection of given fields that have no effect because of the values of other fields.
+//! Detection of fields that a file sets and that have no effect because of the values of other fields.
 //!
-//! A field may have an effect at one point of a sweep and none at another. So it is refused only if it has no
-//! effect at any point at which it is given.
+//! A field may have an effect at one point of a sweep and none at another. Therefore it is an error only if
+//! the field has no effect at any point at which it is set.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::Layer;
 use crate::file::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Collector of the fields that may have no effect at one point.
+/// Collector of the fields that a file sets and that may have no effect at one point.
 pub struct Watch<'s> {
     settings: &'s Settings,
     found: Vec<Finding>,
 }
 
-/// A field that is given at a point.
+/// A field that is set at a point.
 #[derive(Debug, Clone)]
 struct Finding {
+    /// Key of the field.
     key: String,
-    /// The problem, if the field has no effect.
+    /// Description of the missing effect, if the field has no effect.
     no_effect: Option<Problem>,
-    /// Whether an override causes this, or the field is from a preset. Then it is no error.
+    /// Whether the missing effect is not an error: an override causes it, or the field comes from a preset.
     overruled: bool,
 }
 
@@ -30,7 +31,7 @@ pub struct Reason<'r> {
     pub problem: String,
     /// Hint for a correct value.
     pub hint: String,
-    /// The fields whose values are the cause.
+    /// Keys of the fields whose values are the cause.
     pub causes: &'r [&'r str],
 }
 
@@ -47,12 +48,13 @@ impl<'s> Watch<'s> {
         self.settings
     }
 
-    /// Record a field if it is given. `reason` is the reason why it has no effect, or `None` if it has one.
+    /// Record the field `key` if it is set. `reason` is the reason why the field has no effect, or `None` if
+    /// it has an effect.
     pub fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // A given value that equals the default is accepted if the field applies.
+        // A value that equals the default is accepted if the field applies.
         let default = self.settings.schema().default(key);
         let holds = default.is_some_and(|default| default.value == given.value)
             && self.settings.applies(&given.field);
@@ -75,12 +77,13 @@ impl<'s> Watch<'s> {
     }
 }
 
-/// Findings of all points so far, by field.
+/// Findings at all points so far, by key of the field.
 #[derive(Debug, Default)]
 pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Add the findings of one more point. `look` must record all fields that may have no effect there.
+    /// Add the findings at one more point. `look` must record all fields that may have no effect at that
+    /// point.
     pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);
@@ -94,10 +97,11 @@ impl Effects {
         }
     }
 
-    /// Return the fields without effect that an override causes or that are from a preset.
+    /// Return the fields whose missing effect is not an error: an override causes it, or the field comes from
+    /// a preset.
     ///
     /// # Errors
-    /// If another field has no effect; the error is about the first such field.
+    /// If any other field has no effect; the error is about the first such field.
     pub fn overruled(self) -> Result<Vec<String>, Problem> {
         let mut overruled = Vec::new();
         for finding in self.0.into_values() {

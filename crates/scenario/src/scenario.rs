@@ -1,4 +1,4 @@
-//! A whole experiment: parsed, checked and expanded into points.
+//! A whole experiment: a scenario file that is parsed, checked and expanded into points.
 
 use crate::fields::common::{ControlTable, HeadTable};
 use crate::fields::control::{self, Measure, Stop, StopRule, Verdict};
@@ -34,19 +34,21 @@ pub struct Scenario {
     pub title: String,
     /// Purpose of the experiment; may be empty.
     pub description: String,
-    /// Master seed.
+    /// Master seed of the random numbers.
     pub seed: u64,
-    /// The machine of the first point (without points: of the first line at its lowest load).
+    /// The machine of the first point. Without points: the machine of the first search line at its lowest
+    /// load.
     pub machine: Described,
-    /// The workload of the first point (without points: of the first line at its lowest load).
+    /// The workload of the first point. Without points: the workload of the first search line at its lowest
+    /// load.
     pub workload: Described,
-    /// The axes of the sweep, the slowest first; may be empty.
+    /// The axes of the sweep, the slowest one first; may be empty.
     pub axes: Vec<Axis>,
-    /// Measurements.
+    /// Quantities to measure.
     pub measure: Measure,
     /// Stopping rules.
     pub stop: Stop,
-    /// Test for saturation.
+    /// Parameters of the test for saturation.
     pub verdict: Verdict,
     /// The saturation search, if any.
     pub search: Option<Search>,
@@ -54,20 +56,21 @@ pub struct Scenario {
     pub(crate) base: Settings,
     points: Vec<Point>,
     changes: Vec<Change>,
+    /// Whether an axis is over failures of the machine.
     sweeps_faults: bool,
     pub(crate) source: Arc<Source>,
 }
 
-/// One combination of the values of all axes.
+/// One combination of the values of all axes, with its machine and workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Position among the points; the first axis varies slowest.
     pub index: usize,
     /// One value for each axis.
     pub values: Vec<AxisValue>,
-    /// The machine.
+    /// The machine at this point.
     pub machine: Described,
-    /// The workload.
+    /// The workload at this point.
     pub workload: Described,
 }
 
@@ -91,7 +94,8 @@ impl Scenario {
     /// replaces the axis by one value; `sweep.KEY=[...]` sets an axis.
     ///
     /// # Errors
-    /// If the file or an override is invalid; the error is the first one found. `file_name` is only used
+    /// If the file or an override is invalid; the error is the first one found. `file_name` is used only in
+    /// errors.
     /// in errors.
     pub fn parse(
         formats: &'static Formats,
@@ -107,10 +111,11 @@ impl Scenario {
         Self::read(formats, &source).map_err(|problem| source.error(problem))
     }
 
+    /// Read the scenario from its source. An error has an origin in the source, but no line number.
     fn read(formats: &'static Formats, source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
         let draft = Draft::read(formats, &root, &source.overrides)?;
-        // If the file is only valid with its overrides, no changes are reported.
+        // If the file is valid only with its overrides, no changes are reported.
         let changes = match source.overrides.is_empty() {
             true => Vec::new(),
             false => Draft::read(formats, &root, &[])
@@ -139,7 +144,7 @@ impl Scenario {
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
-            // Fields that an override has left without effect count as not given.
+            // A field without effect because of an override counts as not set.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
                 break built;
@@ -173,34 +178,35 @@ impl Scenario {
         })
     }
 
-    /// Return the changes of machine, workload and sweep by overrides. Because of these, title and
+    /// Return the changes that overrides make to machine, workload and sweep. Because of these, title and
     /// description may no longer be correct.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
     }
 
-    /// Return the product of all axes, the first one slowest: one point without axes, none if only the
-    /// search sets the load.
+    /// Return all points: the product of the axes, the first one slowest. Without axes there is one point;
+    /// there are none if only the search sets the load.
     pub fn points(&self) -> Vec<Point> {
         self.points.clone()
     }
 
-    /// Return the axes that a search keeps: all except those that only set the load.
+    /// Return the axes that a search uses: all except those that set only the load.
     pub fn search_axes(&self) -> Vec<Axis> {
         without_load(&self.base, &self.axes)
     }
 
-    /// Return the combinations of [`search_axes`](Self::search_axes), the first one slowest. The result is
-    /// empty without a search.
+    /// Return one search line for each combination of [`search_axes`](Self::search_axes), the first axis
+    /// slowest. The result is empty without a search.
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
-            // This succeeds, since the check of the file has built the same lines.
+            // The call cannot fail, since the check of the file has built the same lines.
             Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
     }
 
-    /// Return the settings of the first point (without points: of the first combination of the axes).
+    /// Return the settings of the first point. Without points: the settings of the first combination of the
+    /// axes.
     pub(crate) fn first_settings(&self) -> Settings {
         let values = self.axes.iter().filter_map(|axis| axis.values.first());
         let first = applied(&self.base, &values.cloned().collect::<Vec<_>>());
@@ -222,13 +228,13 @@ impl Scenario {
         self.kind.kind()
     }
 
-    /// Return the name of this form of file in the reference. It is the kind of machine, or another word
+    /// Return the name of the form of the file in the reference. It is the kind of machine, or another word
     /// for an additional form of that kind.
     pub fn form(&self) -> &'static str {
         self.kind.form()
     }
 
-    /// Return the fields that set the offered load of this kind of machine.
+    /// Return the description of the offered load of this kind of machine: its fields and its unit.
     pub fn loads(&self) -> Loads {
         *self.kind.loads()
     }
@@ -238,7 +244,7 @@ impl Scenario {
         self.loads().keys.0.contains(&key)
     }
 
-    /// Check that all measures of the stopping rule are among `known`.
+    /// Check that all measures that the stopping rule names are among `known`.
     ///
     /// # Errors
     /// If a measure is unknown; the error suggests a similar one.
@@ -259,15 +265,15 @@ impl Scenario {
             .error(self.base.problem("stop.of", problem, hint)))
     }
 
-    /// Return whether `field` has a given value that the user insists on. With overrides, this is so only for
-    /// a value from an override, since another value may be a remainder that overrides made useless.
+    /// Return whether the user has explicitly set `field`. If overrides exist, only a value from an override
+    /// counts, since an override may have made other values useless.
     pub fn insists_on(&self, field: &str) -> bool {
         let by_override = |setting: &Setting| matches!(setting.origin, Origin::Override(_));
         let given = self.base.given(field);
         given.is_some_and(|setting| by_override(setting) || self.source.overrides.is_empty())
     }
 
-    /// Return an error about `field`, with the place of the field or else of its table. Use it for problems
+    /// Return an error about `field`, with the place of the field, or else of its table. Use it for problems
     /// that only the construction of the machine detects, such as faults that disconnect a network.
     pub fn error_at(
         &self,
@@ -278,7 +284,7 @@ impl Scenario {
         self.error_below(field, None, problem, hint)
     }
 
-    /// Return an error about a line of the value of `field`, from 1.
+    /// Return an error about line `line`, from 1, of the value of `field`.
     pub fn error_below(
         &self,
         field: &str,
@@ -293,7 +299,7 @@ impl Scenario {
         })
     }
 
-    /// Return the canonical form of the file with overrides applied. Parsed again, it gives an equal
+    /// Return the canonical form of the file with overrides applied. Parsed again, this text gives an equal
     /// scenario.
     pub fn canonical(&self) -> String {
         canonical::write(&self.base, &self.axes, |_| true)
@@ -308,14 +314,14 @@ impl Scenario {
     }
 }
 
-/// Check that no given field outside of machine and workload is without effect on the kind of machine.
+/// Check that each set field outside of machine and workload has an effect on this kind of machine.
 fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     let mut effects = Effects::default();
     effects.note(base, kind.watch_rules);
     effects.overruled().map(drop)
 }
 
-/// Check that nothing is missing outside of machine and workload, before points are built.
+/// Check that no required field outside of machine and workload is missing, before points are built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()
@@ -332,7 +338,8 @@ fn check_head(base: &Settings) -> Result<(), Problem> {
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
 }
 
-/// Return whether the file sets the offered load, or the workload limits itself.
+/// Return whether the file sets the offered load, or the workload is a closed loop, which has no offered
+/// load.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
@@ -341,16 +348,17 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
+/// Return the axes without the fields that set the load. Axes that set only the load are left out.
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
     axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys.0));
     axes
 }
 
-/// All points, with machine and workload of the first point or else of the first line.
+/// All points; then machine and workload of the first point, or else of the first search line.
 type Expanded = (Vec<Point>, (Described, Described));
 
-/// Build all points and lines once and record which fields have an effect.
+/// Build all points and search lines once, and record which fields have an effect.
 fn build_all(
     kind: &'static Row,
     base: &Settings,
@@ -387,6 +395,7 @@ fn build_all(
     Ok((points, first))
 }
 
+/// Build all points, and record which fields have an effect.
 fn points(
     kind: &Row,
     base: &Settings,
@@ -413,6 +422,7 @@ fn points(
         .collect()
 }
 
+/// Return the search lines: the combinations of the axes that do not set the load.
 fn lines(
     kind: &'static Row,
     base: &Settings,

@@ -105,7 +105,7 @@ impl Claim {
         })
     }
 
-    /// Record in the worker's file why the unit cannot be done.
+    /// Record in the worker's file the reason why the unit cannot be done.
     ///
     /// # Errors
     /// The file cannot be written.

@@ -6,10 +6,10 @@ use crate::fields::rows::{Describe, Rows, at};
 use crate::file::settings::Settings;
 use crate::value::{Held, LINE_MAX, Share, Text, Value, Whole};
 
-/// Largest length of a description, in characters.
+/// Maximum length of a description, in characters.
 const DESCRIPTION_MAX: usize = 4_000;
 
-/// The top of the file.
+/// The fields at the top of a scenario file, outside of all tables.
 #[derive(Describe)]
 pub(crate) struct HeadTable {
     /// Version of the file format.
@@ -28,7 +28,7 @@ pub(crate) struct HeadTable {
     pub(crate) seed: u64,
 }
 
-/// What files of all kinds may say beside the machine and its work.
+/// The tables of a scenario file beside machine and workload, common to all kinds of machine.
 #[derive(Describe)]
 pub(crate) struct ControlTable {
     #[describe(table)]
@@ -41,7 +41,7 @@ pub(crate) struct ControlTable {
     pub(crate) search: Option<SearchTable>,
 }
 
-/// `[search]`.
+/// The table `[search]` of a scenario file.
 #[derive(Describe)]
 pub(crate) struct SearchTable {
     /// The load to vary until the machine saturates.
@@ -54,7 +54,7 @@ pub(crate) struct SearchTable {
     pub(crate) resolution: f64,
 }
 
-/// The ends of a search. The type of a load depends on the kind of machine.
+/// The lowest and the highest load of a search. The type of a load depends on the kind of machine.
 pub(crate) struct Ends {
     pub(crate) from: Value,
     pub(crate) to: Value,

@@ -7,7 +7,7 @@ use crate::value::{Share, Span, Whole};
 use isthmus_units::Time;
 use strum::{EnumString, VariantNames};
 
-/// What to observe.
+/// `[measure]`: quantities to measure and to report.
 #[derive(Debug, Clone, PartialEq, Describe)]
 pub struct Measure {
     /// Percentiles of latency to report.
@@ -24,7 +24,7 @@ pub struct Measure {
     pub analysis: bool,
 }
 
-/// `[stop]`: when to stop.
+/// `[stop]`: rules that decide when simulations stop.
 #[derive(Debug, Clone, PartialEq, Describe)]
 pub struct Stop {
     /// When a point ends: all measures known well enough, or after a fixed number of messages or a
@@ -76,7 +76,7 @@ pub enum StopRule {
     },
 }
 
-/// What to discard at the start of a run, by the word of `stop.warmup`.
+/// Part of a run to discard at its start, by the word of `stop.warmup`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Describe)]
 pub enum Warmup {
     /// The truncation point of MSER-5.
@@ -101,7 +101,7 @@ pub enum Intervals {
     BatchMeans,
 }
 
-/// When to call a run saturated.
+/// `[verdict]`: parameters of the test for saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Describe)]
 pub struct Verdict {
     /// Growth of the backlog per message offered above which a point is saturated.
@@ -112,10 +112,12 @@ pub struct Verdict {
     pub error_rate: f64,
 }
 
+/// Maximum number of messages that a field accepts.
 const MESSAGES_MAX: u64 = 1_000_000_000_000;
+/// Type of fields that hold a number of messages.
 const MESSAGES: Whole = Whole::new(1, MESSAGES_MAX);
 
-/// When a point ends, by the word of `stop.rule`.
+/// The condition that ends a point, by the word of `stop.rule`.
 #[derive(Describe)]
 enum RuleTable {
     Precision {
@@ -148,7 +150,7 @@ enum RuleTable {
     },
 }
 
-/// Reader of the rule from a file. If the file gives no measures, they follow from the named tables.
+/// Reader of the stopping rule from a file. If the file gives no measures, they follow from the named tables.
 impl Selector for StopRule {
     const WORDS: &'static [&'static str] = RuleTable::WORDS;
 
@@ -177,7 +179,7 @@ impl Selector for StopRule {
     }
 }
 
-/// Return the largest number of messages of a replication with the field that sets it, or `None` if
+/// Return the maximum number of messages of a replication, with the field that sets it. Return `None` if
 /// replications end at a fixed time.
 pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     match StopRule::read(settings, "stop", "stop.rule") {
@@ -187,7 +189,7 @@ pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     }
 }
 
-/// Return the default measures for the stopping rule: the same quantity of each named table.
+/// Return the default measures of the stopping rule: the same quantity of each named table.
 fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
     let measures = schema.named().into_iter().flat_map(|named| {
@@ -197,7 +199,7 @@ fn of_named_tables(settings: &Settings) -> Vec<String> {
     measures.collect()
 }
 
-/// Check that runs under these rules end and give confidence intervals.
+/// Check that runs under these stopping rules end and give confidence intervals.
 pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
     if stop.replications < 2 && stop.intervals == Intervals::Replications {
         return Err(settings.problem(

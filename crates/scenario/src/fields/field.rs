@@ -4,25 +4,27 @@ use crate::file::tree::is_in;
 use crate::value::AnyType;
 use std::sync::Arc;
 
-/// Value of a field that the file does not give.
+/// Value of a field that is not set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Default {
-    /// None: the field must be given.
+    /// No default: the field must be set.
     Required,
-    /// This TOML value.
+    /// A fixed value, as TOML.
     Value(&'static str),
-    /// A word that depends on other fields: on the presence of some, else on the word of one.
+    /// A word that follows from other fields: from the first one that is set, or else from the word of a
+    /// selector.
     Following(Following),
-    /// A value that depends on others, described in words.
+    /// A value that depends on other fields, described in words.
     Derived(&'static str),
-    /// No value; the words describe the effect.
+    /// No value; the text describes the effect of leaving the field out.
     Absent(&'static str),
     /// A default that each kind of machine defines, see [`Tables::own`](crate::format::Tables::own).
     OfKind,
 }
 
 impl Default {
-    /// Return a default that follows from the fields `given`, else from the word of `selector`.
+    /// Return a default that follows from the fields `given` if one is set, or else from the word of
+    /// `selector`.
     pub fn following(
         given: &[(&str, &'static str)],
         selector: &str,
@@ -40,48 +42,50 @@ impl Default {
 /// Rule by which a default word follows from other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Following {
-    /// Fields, each with the word that holds if the field is given. The first given field decides.
+    /// Fields, each with the word that follows if this field is set. The first field that is set decides.
     pub given: Vec<(String, &'static str)>,
-    /// The field whose word decides if none of these fields is given.
+    /// The field whose word decides if none of the fields in `given` is set.
     pub selector: String,
-    /// Pairs of a word of the selector and the word that follows from it.
+    /// Pairs of a word of the selector and the default word that follows from it.
     pub words: &'static [(&'static str, &'static str)],
 }
 
 /// Condition under which a field has an effect: `selector` holds one of the words `choices`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Only {
+    /// Key of the field whose word decides.
     pub selector: String,
+    /// Words with which the dependent field has an effect.
     pub choices: Vec<&'static str>,
 }
 
 /// One field of the scenario file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// The dotted key.
+    /// The dotted key, such as `machine.lanes.pe`.
     pub key: Arc<str>,
-    /// Type of its values.
+    /// Type of the field's values.
     pub holds: &'static dyn AnyType,
-    /// Value if the field is not given.
+    /// Value if the field is not set.
     pub default: Default,
     /// Short label for an axis or a table head.
     pub label: String,
-    /// Description, without a full stop.
+    /// Description of the field, without a full stop.
     pub meaning: &'static str,
     /// Condition under which the field has an effect, if any.
     pub only: Option<Only>,
-    /// Optional table around the field. A required field is required only if the table is present.
+    /// Optional table that contains the field. A required field is required only if this table is present.
     pub within: Option<String>,
-    /// Alternative fields for the same quantity. A value for one replaces the others.
+    /// Keys of alternative fields for the same quantity. A value for one replaces the others.
     pub alternatives: Vec<String>,
-    /// Fields that this shorthand sets.
+    /// Keys of the fields that this field sets, if it is a shorthand.
     pub sets: Vec<String>,
-    /// Example value as written in a file, if the example of its type would mislead.
+    /// Example value as written in a file, if the example of the type would mislead.
     pub example: Option<&'static str>,
 }
 
 impl Field {
-    /// Return a field without a condition.
+    /// Return a field that always has an effect.
     pub fn new(
         key: &str,
         holds: &'static dyn AnyType,
@@ -103,7 +107,7 @@ impl Field {
         }
     }
 
-    /// Add the condition that `selector` holds one of the words `choices`.
+    /// Add the condition that the field has an effect only if `selector` holds one of the words `choices`.
     pub fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
         self.only = Some(Only {
             selector: selector.to_owned(),
@@ -118,7 +122,7 @@ impl Field {
         self
     }
 
-    /// Declare the field as a shorthand for these.
+    /// Declare the field as a shorthand that sets the fields `sets`.
     pub fn short_for(mut self, sets: &[&str]) -> Self {
         self.sets = sets.iter().map(|&key| key.to_owned()).collect();
         self
@@ -157,7 +161,7 @@ impl Field {
         }
     }
 
-    /// Return whether the field belongs to the machine or its workload.
+    /// Return whether the field belongs to `[machine]` or `[workload]`.
     pub(crate) fn is_of_machine(&self) -> bool {
         ["machine", "workload"]
             .iter()
@@ -169,13 +173,13 @@ impl Field {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
-    /// Return whether a value for this field determines the field `key`.
+    /// Return whether a value for this field determines the value of the field `key`.
     pub(crate) fn decides_on(&self, key: &str) -> bool {
         self.decides().any(|decided| decided == key)
     }
 
-    /// Return the keys that a value for this field determines: its own key, or those of the shorthand,
-    /// and those of its alternatives.
+    /// Return the keys of the fields that a value for this field determines: its own key, or the keys that
+    /// the shorthand sets, and the keys of alternatives.
     pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);

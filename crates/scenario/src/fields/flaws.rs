@@ -5,9 +5,9 @@ use crate::fields::registry::Formats;
 use crate::fields::schema::Schema;
 
 impl Formats {
-    /// Return the inconsistencies in the tables of all kinds, one line each: references to fields or
-    /// words that do not exist, and tables in several pieces. The author of a kind should test that
-    /// the result is empty.
+    /// Return the inconsistencies in the tables of all kinds, one line each: references to fields or words
+    /// that do not exist, and tables in several pieces. The author of a kind of machine should test that the
+    /// result is empty.
     pub fn flaws(&'static self) -> Vec<String> {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
@@ -24,7 +24,7 @@ impl Formats {
     }
 }
 
-/// Check that the fields of each table are contiguous, since the canonical form opens a table once.
+/// Check that the fields of each table are contiguous, since the canonical form opens each table once.
 fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     let mut tables: Vec<&str> = Vec::new();
     // The canonical form writes the fields that a shorthand sets, not the shorthand.
@@ -44,7 +44,7 @@ fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     }
 }
 
-/// Return the inconsistencies of one field.
+/// Return the inconsistencies in the description of one field.
 fn field_flaws(schema: &Schema, field: &Field) -> Vec<String> {
     let mut flaws = Vec::new();
     let words = |key: &str| match schema.field(key) {

@@ -1,40 +1,40 @@
 //! Tables that a file may repeat under chosen names, such as `[workload.jobs.NAME]`.
 //!
-//! A file with such tables has its own schema, with one copy of their rows for each name.
+//! A file with such tables has its own schema, with one copy of the tables' rows for each name.
 
 use crate::fields::field::Field;
 use crate::file::error::Problem;
 use crate::file::tree::{Entry, Node, Tree};
 use crate::value::{Name, ValueType};
 
-/// A kind of named tables.
+/// Description of the named tables of one form of file.
 #[derive(Debug, Clone, Copy)]
 pub struct Named {
-    /// The table that contains them, such as `workload.jobs`.
+    /// The table that contains the named tables, such as `workload.jobs`.
     pub table: &'static str,
-    /// The word for one of them, such as `job`.
+    /// The word for one named table, such as `job`.
     pub one: &'static str,
-    /// Largest number of them in a file.
+    /// Maximum number of named tables in a file.
     pub most: usize,
-    /// Default measure of the stopping rule for each of them.
+    /// Default measure of the stopping rule for each named table.
     pub measure: &'static str,
-    /// Reserved names, which results use for something else.
+    /// Reserved names, which results use for other purposes.
     pub taken: &'static [&'static str],
-    /// Function that returns the rows of the table with the given path.
+    /// Function that returns the rows of the named table at a path.
     pub rows: fn(&str) -> Vec<Field>,
 }
 
 impl Named {
-    /// Return the rows of the table with this name.
+    /// Return the rows of the named table `name`.
     pub fn rows(&self, name: &str) -> Vec<Field> {
         (self.rows)(&format!("{}.{name}", self.table))
     }
 }
 
-/// Wildcard for any name in the keys of rows.
+/// Wildcard in keys of rows, which stands for any name.
 pub const ANY: &str = "*";
 
-/// Wildcard for any name in the reference.
+/// Wildcard in the reference, which stands for any name.
 pub const ANY_IN_WORDS: &str = "NAME";
 
 /// Return whether `path` equals or is a prefix of `key`, whose wildcard matches any name.
@@ -49,7 +49,7 @@ pub fn is_key(path: &str, key: &str) -> bool {
     path.split('.').count() == key.split('.').count() && leads_to(path, key)
 }
 
-/// Return the names of the file's tables, in the order of the file.
+/// Return the names of the named tables in a file, in the order of the file.
 ///
 /// # Errors
 /// If a name is invalid or reserved, or there are too many names.
@@ -71,6 +71,7 @@ pub fn names(named: &Named, root: &Node) -> Result<Vec<String>, Problem> {
     }
 }
 
+/// Check the name of a named table, and return the name.
 fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
     match Name.read(&entry.name()) {
         Ok(_) if named.taken.contains(&entry.key.as_str()) => Err(Problem::new(

@@ -11,13 +11,14 @@ use crate::file::tree::Node;
 use crate::value::Choice;
 use std::sync::{Arc, OnceLock};
 
-/// The kinds of machine that files may describe.
+/// Registry of the kinds of machine that files may describe.
 #[derive(Debug)]
 pub struct Formats {
     rows: Vec<Row>,
     names: Vec<&'static str>,
+    /// Type of the field `machine.kind`.
     choice: OnceLock<Choice>,
-    /// The schemas of files without named tables, kind by kind.
+    /// The schemas of files without named tables, one for each form of file.
     schemas: OnceLock<Vec<Arc<Schema>>>,
 }
 
@@ -49,12 +50,12 @@ impl Formats {
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
     }
 
-    /// Return the names of the kinds.
+    /// Return the names of the kinds of machine.
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// Return the schemas of all forms, without named tables.
+    /// Return the schemas of all forms of file, without named tables.
     pub(crate) fn schemas(&'static self) -> &'static [Arc<Schema>] {
         self.schemas.get_or_init(|| {
             let of_forms: Arc<[FormKeys]> = self.forms().map(|form| self.keys(form)).collect();
@@ -68,7 +69,8 @@ impl Formats {
         })
     }
 
-    /// Return the schema for a file with a machine of this kind. It may depend on the presence of named tables.
+    /// Return the schema for `file`, whose machine is of the kind `kind`. The schema may depend on the named
+    /// tables in the file.
     pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
         let of_kind = || {
             let schemas = self.schemas().iter();
@@ -119,6 +121,7 @@ impl Formats {
         (before, after.collect())
     }
 
+    /// Return a form of file, with the keys that its files may have.
     fn keys(&'static self, form: &'static Form) -> FormKeys {
         let (before, after) = self.fields_of(form);
         let rows = before.into_iter().chain(form.named_rows(ANY)).chain(after);

@@ -7,7 +7,8 @@ use crate::value::AnyType;
 
 pub use isthmus_describe::Describe;
 
-/// A table of the file: its rows and the reader of its values. Implement it with `#[derive(Describe)]`.
+/// A table of the file: its rows and the reader of its values. Implement this trait with
+/// `#[derive(Describe)]`.
 pub trait Describe: Sized {
     /// Add the rows of the table `path`.
     fn rows(path: &str, rows: &mut Rows);
@@ -15,13 +16,13 @@ pub trait Describe: Sized {
     fn read(settings: &Settings, path: &str) -> Self;
 }
 
-/// A choice whose word selects further fields. Implement it with `#[derive(Describe)]` on an enum.
+/// An enum whose word selects further fields of the file. Implement this trait with `#[derive(Describe)]`.
 pub trait Selector: Sized {
-    /// The words, in the order of the reference.
+    /// The words of the variants, in the order of the reference.
     const WORDS: &'static [&'static str];
-    /// Add the rows that apply to one of the words of `selector`.
+    /// Add the rows of the fields that apply only to some words of the field `selector`.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
-    /// Return the selected variant with its values.
+    /// Return the variant that the field `selector` names, with the values of its fields.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
 }
 
@@ -30,7 +31,7 @@ pub trait Selector: Sized {
 pub struct Rows(Vec<Field>);
 
 impl Rows {
-    /// Return the rows of the table `path`, grouped by table.
+    /// Return the rows of the table at `path`, grouped by table.
     pub fn of<T: Describe>(path: &str) -> Vec<Field> {
         let mut rows = Self::default();
         T::rows(path, &mut rows);
@@ -56,7 +57,8 @@ impl Rows {
         self.0.push(row);
     }
 
-    /// Add the rows of a subtable. In an `optional` one, required fields are required only if it is present.
+    /// Add the rows of a subtable. If it is `optional`, its required fields are required only if the subtable
+    /// is present.
     pub fn table<T: Describe>(&mut self, path: &str, optional: bool) {
         let start = self.0.len();
         T::rows(path, self);
@@ -77,12 +79,13 @@ impl Rows {
             .sort_by_cached_key(|row| position(row).unwrap_or(names.len()));
     }
 
-    /// Add the rows that the words of a choice select.
+    /// Add the rows of the fields that the words of the field `selector` select.
     pub fn choice<T: Selector>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
 
-    /// Add rows that apply only if `selector` holds `word`. Rows that several words share are added once.
+    /// Add the rows that `add` adds, and that apply only if `selector` holds `word`. A row that several words
+    /// share is added once.
     pub fn only_with(&mut self, selector: &str, word: &'static str, add: impl Fn(&mut Self)) {
         let mut rows = Self::default();
         add(&mut rows);
@@ -121,12 +124,12 @@ pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
         .holds
 }
 
-/// Return the values of an optional table, or `None` if the file does not have it.
+/// Return the values of an optional table; `None` if the file does not have the table.
 pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))
 }
 
-/// Panic, since the words of a choice are exactly those of its variants.
+/// Panic because `word` is not the word of any variant, which the check of the field rules out.
 pub fn no_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }

@@ -1,4 +1,4 @@
-//! The fields of a file of one form.
+//! The fields that a file of one form may have.
 
 use crate::fields::field::Field;
 use crate::fields::named::{self, ANY, Named};
@@ -10,18 +10,18 @@ use crate::value::alternatives;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The fields of a file of one form, including its named tables.
+/// The fields that a file of one form may have, including its named tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     pub(crate) form: &'static Form,
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     defaults: BTreeMap<Arc<str>, Setting>,
-    /// Rows of a named table, with the wildcard as its name.
+    /// Rows of a named table whose name is the wildcard [`ANY`].
     templates: Arc<[Field]>,
-    /// Index in `fields` at which the rows of named tables start.
+    /// Index in `fields` at which the rows of named tables are inserted.
     named_at: usize,
-    /// The names of its named tables.
+    /// The names of the named tables in the file.
     names: Vec<String>,
     /// The keys that files of each form may have.
     of_forms: Arc<[FormKeys]>,
@@ -31,7 +31,8 @@ pub(crate) struct Schema {
 pub(crate) type FormKeys = (&'static Form, Vec<Arc<str>>);
 
 impl Schema {
-    /// Return the schema of files without named tables. `named_at` is the index for their rows.
+    /// Return the schema of files without named tables. `named_at` is the index at which to insert rows of
+    /// named tables.
     pub(crate) fn new(
         form: &'static Form,
         fields: Vec<Field>,
@@ -53,7 +54,7 @@ impl Schema {
         schema
     }
 
-    /// Return the kind of named tables, if the form has one.
+    /// Return the description of the named tables, if the form has named tables.
     pub(crate) fn named(&self) -> Option<&'static Named> {
         self.form.tables.named.as_ref()
     }
@@ -89,15 +90,17 @@ impl Schema {
         &self.names
     }
 
+    /// Return all fields, in the order of the reference.
     pub(crate) fn fields(&self) -> &[Arc<Field>] {
         &self.fields
     }
 
+    /// Return the field with this key.
     pub(crate) fn field(&self, key: &str) -> Option<&Arc<Field>> {
         self.by_key.get(key)
     }
 
-    /// Return all rows. Those of named tables appear once, with the wildcard as the name.
+    /// Return the rows of all fields. Rows of named tables appear once, with the wildcard as the name.
     pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
         let fixed = self.fields.iter().map(|field| &**field);
         fixed.chain(self.templates.iter())
@@ -109,25 +112,26 @@ impl Schema {
         rows.find(|row| named::is_key(path, &row.key))
     }
 
-    /// Return the selectors that decide whether `field` has an effect: that of its own condition, that of
-    /// the selector's condition, and so on.
+    /// Return the selectors that decide whether `field` has an effect: the selector of its own condition, the
+    /// selector of that selector's condition, and so on.
     pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
         let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
         std::iter::successors(selector(field), move |key| selector(self.field(key)?))
     }
 
+    /// Return the default value of the field `key`, if the default is a fixed value.
     pub(crate) fn default(&self, key: &str) -> Option<&Setting> {
         self.defaults.get(key)
     }
 
-    /// Return whether `path` is a table with fields or named tables.
+    /// Return whether `path` is a table that contains fields or named tables.
     pub(crate) fn is_table(&self, path: &str) -> bool {
         let named = self.named().map(|named| named.table);
         named.is_some_and(|table| table == path || is_in(path, table))
             || self.fields.iter().any(|field| is_in(path, &field.key))
     }
 
-    /// Return problem and hint for `path` if it is a field or a table of another kind of machine.
+    /// Return problem and hint for `path`, if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
         let mut twins = self.with(path);
         let twin = twins.find(|twin| twin.kind == self.form.kind && twin.name != self.form.name);
@@ -158,7 +162,7 @@ impl Schema {
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
         let mut kinds = Vec::new();
         for form in self.with(path) {
-            // Several forms may belong to one kind.
+            // Several forms of file may belong to one kind.
             if !kinds.contains(&form.kind) {
                 kinds.push(form.kind);
             }
@@ -166,7 +170,8 @@ impl Schema {
         kinds
     }
 
-    /// Return problem and hint for `path` if it contains a name that the file does not have.
+    /// Return problem and hint for `path`, if it contains the name of a named table that the file does not
+    /// have.
     pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
         let named = self.named()?;
         let below = path.strip_prefix(named.table)?.strip_prefix('.')?;

@@ -3,21 +3,21 @@
 use crate::file::error::{Origin, Problem};
 use crate::file::tree::{Node, Tree, parse_value};
 
-/// Largest number of parts of a key; no valid key has as many.
+/// Maximum number of parts of a key. All valid keys have fewer parts.
 const PARTS_MAX: usize = 32;
 
-/// A value and its key.
+/// An assignment `key=value`.
 pub(crate) struct Assignment {
-    /// Parts of the key: at least one, and none of them empty.
+    /// Parts of the key between its dots: at least one, and none of them empty.
     pub(crate) path: Vec<String>,
     /// The value as written.
     pub(crate) text: String,
-    /// The value as TOML. If it is not TOML, it counts as text without quotation marks.
+    /// The value as TOML. Text that is not TOML counts as text without quotation marks.
     pub(crate) node: Node,
 }
 
 impl Assignment {
-    /// Read override number `index`. `hint` describes the syntax in errors.
+    /// Parse `text`, the override at position `index`. `hint` describes the syntax in errors.
     pub(crate) fn read(index: usize, text: &str, hint: &str) -> Result<Self, Problem> {
         let origin = Origin::Override(index);
         let bad = |problem: &str| Problem::new("", origin, problem, hint);

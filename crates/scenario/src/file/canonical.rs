@@ -1,4 +1,4 @@
-//! The canonical form of the effective file, and its hash.
+//! The canonical form of a scenario file with its overrides, and its hash.
 
 use crate::file::settings::Settings;
 use crate::file::tree::quoted;
@@ -6,7 +6,7 @@ use crate::sweep::axis::{Axis, AxisValue};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Return the TOML text of the settings whose keys `keep` accepts, in the order of the reference, and of
+/// Return the TOML text of the settings whose keys `keep` accepts, in the order of the reference, followed by
 /// the axes.
 pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
@@ -36,6 +36,7 @@ pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool)
     text
 }
 
+/// Return one value of an axis as TOML.
 fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     if axis.field.is_some() {
         return value

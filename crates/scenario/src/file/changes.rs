@@ -4,23 +4,23 @@ use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of values of an axis that a change lists individually.
+/// Maximum number of values of an axis that a change lists individually.
 const VALUES_LISTED_MAX: usize = 6;
 
 /// A field that overrides have changed, with its values as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Its key; `sweep.NAME` for an axis of variants.
+    /// Key of the field; `sweep.NAME` for an axis of variants.
     pub key: String,
-    /// Its value in the file or by default; `None` if it had no value.
+    /// Value of the field in the file or by default; `None` if the field had no value.
     pub from: Option<String>,
-    /// Its value with the overrides; `None` if it no longer has a value.
+    /// Value of the field with the overrides; `None` if the field no longer has a value.
     pub to: Option<String>,
 }
 
-/// Return the fields of machine and workload that overrides change, in the order of the reference, then
-/// the changed axes of variants. Changes to the rules of measurement and search are not listed, since they do
-/// not contradict a title.
+/// Return the fields of machine and workload that overrides change, in the order of the reference, then the
+/// changed axes of variants. Changes to measurement rules and search are not listed, since they do not
+/// contradict the title.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
@@ -49,8 +49,8 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     all.filter(|change| change.from != change.to).collect()
 }
 
-/// Return the value of a field, or the values that an axis gives it. Alternative fields are ignored, such as
-/// the rate for the time between two arrivals.
+/// Return the value of a field, or the values that an axis gives the field. Alternative fields, such as the
+/// rate for the time between two arrivals, are ignored.
 fn field(draft: &Draft, key: &str) -> Option<String> {
     let is_of = |axis: &&Axis| {
         (axis.field.as_ref()).is_some_and(|f| &*f.key == key || f.sets.iter().any(|set| set == key))
@@ -62,6 +62,7 @@ fn field(draft: &Draft, key: &str) -> Option<String> {
     }
 }
 
+/// Return the values of the axis of variants `name`; `None` if there is no such axis.
 fn variants(draft: &Draft, name: &str) -> Option<String> {
     let axis = draft
         .axes
@@ -70,6 +71,7 @@ fn variants(draft: &Draft, name: &str) -> Option<String> {
     axis.map(values)
 }
 
+/// Return the values of an axis as text. Long lists are abbreviated.
 fn values(axis: &Axis) -> String {
     let texts = |values: &[AxisValue]| -> Vec<String> {
         values.iter().map(|value| value.text.clone()).collect()

@@ -1,4 +1,4 @@
-//! First reading stage: from the tree of a file and the overrides to settings and axes.
+//! The first stage of reading: conversion of a file's tree and the overrides to settings and axes.
 
 use crate::fields::field::Field;
 use crate::fields::named;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The version of the file format that this crate reads.
 pub(crate) const VERSION: i64 = 1;
 
-/// Settings and axes of a file and its overrides, with each value checked on its own.
+/// Settings and axes of a file and its overrides. Each value has been checked on its own.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) schema: Arc<Schema>,
@@ -68,7 +68,8 @@ impl Draft {
     }
 
     /// Remove fields that no longer apply because of an override. For example, an override may replace bursty
-    /// arrivals, so the length of a burst no longer applies. Keep a field if an axis changes one of its selectors.
+    /// arrivals, so the length of a burst no longer applies. A field stays if an axis changes one of its
+    /// selectors.
     fn drop_overruled(&mut self) {
         let overruled: Vec<Arc<str>> = self
             .schema
@@ -89,6 +90,7 @@ impl Draft {
         }
     }
 
+    /// Read an entry of the table `parent`: a field, a table or the sweep.
     fn read_entry(&mut self, parent: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(parent, &entry.key);
         if path == "sweep" {
@@ -115,6 +117,7 @@ impl Draft {
         }
     }
 
+    /// Read a value of `field` and add it to the settings.
     fn read_setting(
         &mut self,
         field: &Arc<Field>,
@@ -129,6 +132,7 @@ impl Draft {
         self.base.put(&setting)
     }
 
+    /// Read a table within `[sweep]`, whose keys begin with `prefix`.
     fn read_sweep(&mut self, prefix: &str, node: &Node, layer: Layer) -> Result<(), Problem> {
         let Tree::Table(entries) = &node.tree else {
             return Err(Problem::new(
@@ -143,6 +147,7 @@ impl Draft {
             .try_for_each(|entry| self.read_axis(prefix, entry, layer))
     }
 
+    /// Read an entry within `[sweep]` that is an axis.
     fn read_axis(&mut self, prefix: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(prefix, &entry.key);
         if failure_axis::is_asked(&path, &entry.node, layer) {
@@ -189,6 +194,7 @@ impl Draft {
     }
 }
 
+/// Check that the version of the file is supported.
 fn check_version(root: &Node) -> Result<(), Problem> {
     let write = format!("write version = {VERSION} as the first line");
     let Some(node) = root.get("version") else {
@@ -206,7 +212,7 @@ fn check_version(root: &Node) -> Result<(), Problem> {
     Err(node.problem(problem, hint).of("version"))
 }
 
-/// Return the table that an override belongs to, and its entry there.
+/// Parse an override. Return the path of its table, and its entry in that table.
 fn parse_override(
     formats: &'static Formats,
     index: usize,
@@ -232,7 +238,7 @@ fn parse_override(
     if is_words(formats, &key) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value);
     }
-    // A variant of a sweep may be empty. Any other empty table is probably a mistake.
+    // A variant of a sweep may be an empty table. Any other empty table is probably a mistake.
     let in_sweep = path[0] == "sweep";
     if is_empty_table(&entry.node) || (!in_sweep && has_empty_table(&entry.node)) {
         return Err(Problem::new(
@@ -249,6 +255,7 @@ fn is_empty_table(node: &Node) -> bool {
     matches!(&node.tree, Tree::Table(entries) if entries.is_empty())
 }
 
+/// Return whether a value is or contains an empty table.
 fn has_empty_table(node: &Node) -> bool {
     match &node.tree {
         Tree::Table(entries) => {
@@ -258,7 +265,7 @@ fn has_empty_table(node: &Node) -> bool {
     }
 }
 
-/// Return whether a field holds text, so that an override may omit the quotation marks.
+/// Return whether the values of a field are text, so that an override may omit the quotation marks.
 fn is_words(formats: &'static Formats, key: &str) -> bool {
     formats.schemas().iter().any(|schema| {
         let fixed = schema.field(key).map(|field| field.holds);
@@ -267,6 +274,7 @@ fn is_words(formats: &'static Formats, key: &str) -> bool {
     })
 }
 
+/// Return the schema for the kind of machine that the overrides or the file name.
 fn choose_schema(
     formats: &'static Formats,
     root: &Node,
@@ -296,6 +304,7 @@ fn choose_schema(
     }
 }
 
+/// Return the error for a key that does not exist.
 fn unknown_key(schema: &Schema, path: &str, origin: Origin) -> Problem {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let mut here = schema.names_in(parent);

@@ -1,14 +1,14 @@
-//! Errors in scenarios: the place, the problem and a hint.
+//! Errors in scenarios, with place, problem and hint.
 
 use std::fmt;
 
-/// Largest number of characters of an override that an error shows.
+/// Maximum number of characters of an override that an error shows.
 const OVERRIDE_MAX: usize = 120;
 
-/// Largest number of characters of each part of an error.
+/// Maximum number of characters of each part of an error.
 const PART_MAX: usize = 1_000;
 
-/// Place of a wrong value.
+/// Place of an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A place in the scenario file.
@@ -17,14 +17,14 @@ pub enum Place {
         name: String,
         /// Line, from 1; `None` if the error concerns the file as a whole.
         line: Option<u32>,
-        /// Column in characters, from 1.
+        /// Column in characters, from 1; `None` if the line is unknown.
         column: Option<u32>,
     },
     /// An override `key=value`.
     Override {
-        /// The override in one line.
+        /// The override as one line of text.
         text: String,
-        /// Line of its value, from 1, if the value has several lines.
+        /// Line within the value of the override, from 1, if the value has several lines.
         line: Option<u32>,
     },
 }
@@ -35,9 +35,9 @@ pub enum Place {
 /// `scenario.toml:12: machine.lanes.pe: 0 lanes carry nothing; give 1 or more`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Place of the wrong value.
+    /// Place of the invalid value.
     pub place: Place,
-    /// The dotted key of the field; empty if the text is not TOML.
+    /// The dotted key of the field; empty if the file is not valid TOML.
     pub field: String,
     /// Description of the problem.
     pub problem: String,
@@ -61,7 +61,7 @@ impl ScenarioError {
         }
     }
 
-    /// Return the column in that line in characters, from 1.
+    /// Return the column of the error in its line in characters, from 1.
     pub fn column(&self) -> Option<u32> {
         match self.place {
             Place::File { column, .. } => column,
@@ -100,25 +100,25 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Origin of a value, without names and line numbers.
+/// Origin of a value in the source, as an offset or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// No particular place: a default, or the file as a whole.
     Whole,
     /// Byte offset in the file.
     File(usize),
-    /// Index of the override.
+    /// Index of the override in the list of overrides.
     Override(usize),
 }
 
-/// An error without the name and text of the file.
+/// An error in a scenario, without the name and text of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The dotted key of the field.
     pub field: String,
-    /// Origin of its value.
+    /// Origin of the field's value.
     pub origin: Origin,
-    /// Line within a value of several lines, from 1.
+    /// Line of the error within the value, from 1, if the value has several lines.
     pub line: Option<u32>,
     /// Description of the problem.
     pub problem: String,
@@ -127,7 +127,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Return a problem with a field.
+    /// Return a problem with the value of a field.
     pub fn new(
         field: impl Into<String>,
         origin: Origin,
@@ -143,20 +143,20 @@ impl Problem {
         }
     }
 
-    /// Return the problem at this line of the value, from 1.
+    /// Return the problem with this line, from 1, of the value as its place.
     pub fn below(self, line: u32) -> Self {
         let line = Some(line);
         Self { line, ..self }
     }
 
-    /// Return the problem with another field.
+    /// Return the problem as one with another field.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }
     }
 }
 
-/// Return the text, or its first `most` characters and an ellipsis.
+/// Return the text, shortened to its first `most` characters and an ellipsis if it is longer.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -164,7 +164,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The texts of file and overrides, for the places of errors.
+/// The texts of a file and its overrides, from which the places of errors are computed.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub(crate) file: String,
@@ -173,7 +173,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Return the error for a problem: replace its origin by file, line and column, or by the override.
+    /// Return the error for a problem. Its place is file, line and column, or the override.
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
         let in_file = |line, column| Place::File {
             name: self.file.clone(),
@@ -196,7 +196,7 @@ impl Source {
                 Place::Override { text, line }
             }
         };
-        // `shown` already shortens values. This also shortens keys, labels and long lists.
+        // The function `shown` already shortens values. This also shortens keys, labels and long lists.
         let [field, problem, hint] =
             [problem.field, problem.problem, problem.hint].map(|text| cut(&text, PART_MAX));
         ScenarioError {
@@ -207,8 +207,9 @@ impl Source {
         }
     }
 
-    /// Return the line in the file of line `line` of the text value at `offset`. A line break directly after
-    /// triple quotation marks is not part of the text. A text in single quotation marks has one line.
+    /// Return the line number in the file for line `line` of the text value at `offset`. A line break
+    /// directly after triple quotation marks is not part of the text. A text in single quotation marks has
+    /// one line.
     fn line_of_text(&self, offset: usize, line: u32) -> u32 {
         let (first, _) = self.position(offset);
         let text = self.text.get(offset..).unwrap_or_default();
@@ -220,7 +221,7 @@ impl Source {
         first + line - u32::from(!starts_below)
     }
 
-    /// Return line and column of a byte offset, from 1.
+    /// Return line and column, from 1, for a byte offset in the file.
     fn position(&self, offset: usize) -> (u32, u32) {
         let mut end = offset.min(self.text.len());
         while !self.text.is_char_boundary(end) {

@@ -1,8 +1,8 @@
 //! Expansion of presets into values.
 //!
-//! A preset is resolved when a file is read: its values fill fields that are not given, and each such value
-//! records the name of the preset. So the canonical form and the digest contain values. They change if a later
-//! version changes the preset.
+//! A preset is resolved when a file is read: its values fill fields that are not set, and each such value
+//! records the name of the preset. The canonical form and the digest therefore contain the values of the
+//! preset. They change if a later version of isthmus changes the preset.
 
 use crate::fields::tables::{Preset, PresetValue, Presets};
 use crate::file::error::{Origin, Problem};
@@ -34,7 +34,7 @@ impl Preset {
     }
 }
 
-/// Fill fields that are not given with the values of presets.
+/// Fill the fields that are not set with the values of the presets that the file names.
 pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
@@ -98,7 +98,7 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
     Ok(())
 }
 
-/// Convert an axis over names of presets to an axis of variants.
+/// Convert an axis over names of presets to an axis of variants with the presets' values.
 fn convert_name_axis(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     let Some(at) = axes.iter().position(|axis| axis.key == presets.key) else {
         return Ok(());

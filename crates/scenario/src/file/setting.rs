@@ -1,4 +1,4 @@
-//! The value of one field and the layer that has set it.
+//! The value of one field, and the layer that sets it.
 
 use crate::fields::field::{Default, Field};
 use crate::file::error::{Origin, Problem};
@@ -7,20 +7,20 @@ use crate::value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Layer that has set a value. Later layers override earlier ones.
+/// The layer that sets a value. Later layers override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// The default in the table of fields.
+    /// The default of the field.
     Default,
     /// The preset that the file names.
     Preset,
-    /// The file.
+    /// The scenario file.
     File,
-    /// An override.
+    /// An override `key=value`.
     Override,
     /// An axis of the sweep.
     Axis,
-    /// The search.
+    /// The search, which sets the load.
     Search,
 }
 
@@ -33,27 +33,28 @@ pub struct Setting {
     pub(crate) written: toml::Value,
     pub(crate) origin: Origin,
     pub(crate) layer: Layer,
-    /// Source of a value of [`Layer::Preset`].
+    /// Preset and source of a value of [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,
 }
 
-/// The preset that set a value, and its source.
+/// The preset that sets a value, and the source of the value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Credit {
+    /// Name of the preset.
     pub(crate) preset: &'static str,
     /// Source of the value, or the statement that it is an assumption.
     pub(crate) source: &'static str,
 }
 
 impl PartialEq for Setting {
-    /// Return whether key and value are equal; their origins do not matter.
+    /// Return whether keys and values are equal; their origins do not matter.
     fn eq(&self, other: &Self) -> bool {
         self.field.key == other.field.key && self.written == other.written
     }
 }
 
 impl Setting {
-    /// Read `node` as a value of `field`.
+    /// Parse `node` as a value of `field`.
     pub(crate) fn read(field: &Arc<Field>, node: &Node, layer: Layer) -> Result<Self, Problem> {
         let value = field
             .holds
@@ -74,7 +75,7 @@ impl Setting {
         })
     }
 
-    /// Read `node` as a value of `field`; errors name `key` instead.
+    /// Parse `node` as a value of `field`. Errors name `key` instead of the key of the field.
     pub(crate) fn read_as(
         key: &str,
         field: &Arc<Field>,
@@ -95,7 +96,7 @@ impl Setting {
     }
 }
 
-/// Return a value as TOML for a file.
+/// Return a value of the tree as TOML, for the canonical form.
 pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),

@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The values of all fields.
+/// The values of all fields of an experiment or of one point.
 #[derive(Debug, Clone)]
 pub struct Settings {
     schema: Arc<Schema>,
+    /// The values that are set, by key.
     set: BTreeMap<Arc<str>, Setting>,
-    /// Tables that the file opens, for the places of errors about missing fields.
+    /// Tables that the file contains, for the places of errors about missing fields.
     tables: BTreeMap<String, Origin>,
 }
 
@@ -38,15 +39,17 @@ impl Settings {
         self.schema.names()
     }
 
+    /// Record that the file contains the table `path`.
     pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
         self.tables.entry(path.to_owned()).or_insert(origin);
     }
 
-    /// Set a value. It replaces values of lower layers for the same field, for the fields of a shorthand, and
-    /// for alternative fields.
+    /// Set a field. The value replaces values of lower layers for the same field, for fields of a shorthand,
+    /// and for alternative fields.
     ///
     /// # Errors
-    /// If the same layer has already set the quantity. For overrides, the last one wins instead.
+    /// If the same layer has already set the quantity. For overrides, the last one replaces earlier ones
+    /// instead.
     pub(crate) fn put(&mut self, setting: &Setting) -> Result<(), Problem> {
         for key in setting.field.decides() {
             if let Some(other) = self.set.get(key) {
@@ -70,7 +73,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Set a field to this value, as if the file gave it.
+    /// Set the field `key` to this TOML value, as if the file set it.
     pub(crate) fn give(&mut self, key: &str, value: &str, origin: Origin) -> Result<(), Problem> {
         let field = self.schema.field(key).cloned();
         let (Some(field), Some(node)) = (field, parse_value(value, origin)) else {
@@ -79,7 +82,7 @@ impl Settings {
         self.put(&Setting::read(&field, &node, Layer::File)?)
     }
 
-    /// Store a setting and replace any earlier one of its field.
+    /// Store a setting. It replaces any earlier setting of the same field only.
     pub(crate) fn keep(&mut self, setting: &Setting) {
         self.set.insert(setting.field.key.clone(), setting.clone());
     }
@@ -88,27 +91,28 @@ impl Settings {
         self.set.remove(key);
     }
 
-    /// Return the value that was set; a default does not count.
+    /// Return the value of the field `key` if it is set; `None` if only a default exists.
     pub fn given(&self, key: &str) -> Option<&Setting> {
         self.set.get(key)
     }
 
+    /// Return the value of the field `key`: the value that is set, or else the default.
     fn setting(&self, key: &str) -> Option<&Setting> {
         self.set.get(key).or_else(|| self.schema.default(key))
     }
 
-    /// Return a value as text, set or by default.
+    /// Return the value of the field `key` as text, which is set or the default.
     pub fn words(&self, key: &str) -> Option<String> {
         self.setting(key).map(Setting::text)
     }
 
-    /// Return the layer that has set the value.
+    /// Return the layer that sets the value of the field `key`.
     pub fn layer(&self, key: &str) -> Layer {
         self.given(key)
             .map_or(Layer::Default, |setting| setting.layer)
     }
 
-    /// Return the origin of the value or table, or else of the table around it.
+    /// Return the origin of the field or table `key`, or else of the nearest table around it.
     pub fn origin(&self, key: &str) -> Origin {
         if let Some(setting) = self.set.get(key) {
             return setting.origin;
@@ -118,7 +122,7 @@ impl Settings {
         table.copied().unwrap_or(Origin::Whole)
     }
 
-    /// Return a problem with the value of `key`.
+    /// Return a problem with the value of the field `key`.
     pub fn problem(
         &self,
         key: &str,
@@ -133,8 +137,8 @@ impl Settings {
         self.violated_condition(field).is_none()
     }
 
-    /// Return the violated condition of the field or of one of its selectors, with the word of that selector
-    /// and the layer that set the word.
+    /// Return the violated condition of `field` or of one of its selectors. Also return the word of the
+    /// selector in that condition, and the layer that sets this word.
     fn violated_condition<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
         let only = field.only.as_ref()?;
         let selector = self.schema.field(&only.selector);
@@ -147,7 +151,7 @@ impl Settings {
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
-    /// Return a word and the layer that set it.
+    /// Return the word that the field `key` holds, and the layer that sets the word.
     fn word(&self, key: &str) -> (String, Layer) {
         let setting = self.setting(key);
         match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {
@@ -156,7 +160,8 @@ impl Settings {
         }
     }
 
-    /// Return a word that follows from other fields and the layer that set those; empty if there is none.
+    /// Return the word that follows from other fields, and the layer that sets these fields. The word is
+    /// empty if none follows.
     fn derived_word(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
@@ -174,14 +179,14 @@ impl Settings {
         (String::new(), Layer::Default)
     }
 
-    /// Return whether an override has left the field without effect.
+    /// Return whether `field` has no effect because of an override.
     pub(crate) fn overruled(&self, field: &Field) -> bool {
         let violated_condition = self.violated_condition(field);
         violated_condition.is_some_and(|(_, _, layer)| layer == Layer::Override)
     }
 
-    /// Check the fields whose keys `which` accepts: required fields must be given, and given fields must have an
-    /// effect.
+    /// Check the fields whose keys `which` accepts: required fields must be set, and fields that are set must
+    /// have an effect.
     pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
@@ -198,6 +203,7 @@ impl Settings {
         Ok(())
     }
 
+    /// Return the error that `field` has no effect because its selector holds `word`.
     fn no_effect(&self, field: &Field, only: &Only, word: &str) -> Problem {
         let selector = &only.selector;
         let choices = alternatives(&only.choices);
@@ -208,6 +214,7 @@ impl Settings {
         )
     }
 
+    /// Check that a required field is set if the field applies.
     fn check_present(&self, field: &Field) -> Result<(), Problem> {
         let absent = |table: &String| !self.has_table(table);
         if !self.applies(field) || field.within.as_ref().is_some_and(absent) {
@@ -223,52 +230,55 @@ impl Settings {
         Err(self.problem(&field.key, need, hint))
     }
 
-    /// Return whether an optional table is present.
+    /// Return whether the optional table `path` is present.
     pub fn has_table(&self, path: &str) -> bool {
         self.tables.contains_key(path) || self.set.keys().any(|key| is_in(path, key))
     }
 }
 
-/// Typed access. The table gives each field one type. So a wrong type is a bug in this crate, not an error
-/// in a file. The result is `None` only if the field has no value and no default.
+/// Access to values by their Rust type. The description of a field gives it one type, so a wrong type is a
+/// bug in this crate, not an error in a file. A result is `None` only if the field has no value and no
+/// default.
 impl Settings {
-    /// Return the value of a field, if it has one.
+    /// Return the value of the field `key`; `None` if it has no value.
     pub fn held_if_any<T: Description + Clone>(&self, key: &str) -> Option<T> {
         let value = &self.setting(key)?.value;
         let held = value.as_().cloned();
         Some(held.unwrap_or_else(|| wrong_type(key)))
     }
 
-    /// Return the value, of any type, of a field that has one.
+    /// Return the value, of any type, of the field `key`, which must have a value.
     pub(crate) fn value(&self, key: &str) -> &Value {
         self.setting(key)
             .map_or_else(|| missing_value(key), |setting| &setting.value)
     }
 
-    /// Return the value of a field that always has one in complete settings.
+    /// Return the value of the field `key`, which must always have a value in complete settings.
     pub fn held<T: Description + Clone>(&self, key: &str) -> T {
         self.held_if_any(key).unwrap_or_else(|| missing_value(key))
     }
 
-    /// Return the variant that a word names, if the field has a value. The words of the field are the names
-    /// of the variants.
+    /// Return the enum variant that the word of the field `key` names; `None` if the field has no value. The
+    /// words of the field must be the names of the variants.
     pub fn variant_if_any<T: FromStr>(&self, key: &str) -> Option<T> {
         let word = self.text(key);
         (!word.is_empty()).then(|| word.parse().unwrap_or_else(|_| wrong_type(key)))
     }
 
-    /// Return the variant of a field that always has a value in complete settings.
+    /// Return the enum variant that the word of the field `key` names. The field must always have a value in
+    /// complete settings.
     pub fn variant<T: FromStr>(&self, key: &str) -> T {
         self.variant_if_any(key)
             .unwrap_or_else(|| missing_value(key))
     }
 
-    /// Return a text, or a word whose default may follow from other fields.
+    /// Return the value of the field `key` as text. The value may be a word that follows from other fields.
     pub fn text(&self, key: &str) -> String {
         self.word(key).0
     }
 }
 
+/// Return the error that two settings of one layer determine the same quantity.
 fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
     let key = &*setting.field.key;
     if key != &*other.field.key {
@@ -282,10 +292,12 @@ fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
     Problem::new(key, setting.origin, problem, "give it once")
 }
 
+/// Panic because the field `key` has another type than `T`.
 fn wrong_type<T>(key: &str) -> T {
     unreachable!("the table gives {key} another type")
 }
 
+/// Panic because the field `key` has no value.
 fn missing_value<T>(key: &str) -> T {
     unreachable!("{key} has neither value nor default after the check for completeness")
 }

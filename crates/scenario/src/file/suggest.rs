@@ -1,7 +1,7 @@
-//! Suggestions for errors: the known word nearest to an unknown one.
+//! Suggestions for errors: the known word that is most similar to an unknown one.
 
-/// Return the candidate nearest to `word`, if any is near enough. Short words may have one typing error,
-/// longer ones one per three letters. The first of equally near candidates wins.
+/// Return the candidate that is most similar to `word`, if any is similar enough. Short words may have one
+/// typing error, longer ones one per three letters. The first of equally similar candidates is returned.
 pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = word.to_lowercase();
     let length = word.chars().count();

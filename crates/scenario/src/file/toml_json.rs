@@ -1,4 +1,4 @@
-//! General TOML files with changes, as JSON in which each value has its place in the text.
+//! Any TOML file with changes, as JSON in which each value has its place in the text.
 
 use crate::file::assignment::Assignment;
 use crate::file::error::{Origin, Problem, ScenarioError, Source};
@@ -44,7 +44,7 @@ pub fn toml_with_places(
     }
 }
 
-/// Apply one change to the tree; it replaces an existing value.
+/// Apply one change to the tree. Its value replaces an existing value.
 fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     let origin = Origin::Override(index);
     let Assignment {
@@ -85,11 +85,13 @@ fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Return the place of a value as the start of an error message.
 fn place(origin: Origin, source: &Source) -> String {
     let error = source.error(Problem::new("", origin, "", ""));
     error.to_string().trim_end_matches(": ").to_owned()
 }
 
+/// Convert a value to JSON with its place.
 fn json_of(node: &Node, source: &Source) -> Value {
     let (kind, value) = match &node.tree {
         Tree::Table(entries) => {

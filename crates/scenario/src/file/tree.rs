@@ -4,19 +4,19 @@ use crate::file::error::{Origin, Problem, cut};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and its origin.
+/// A TOML value and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The value.
+    /// The value itself.
     pub tree: Tree,
     /// Place of the value in the text.
     pub origin: Origin,
 }
 
-/// A TOML value.
+/// A TOML value without its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
-    /// Entries in the order of the text.
+    /// A table, with its entries in the order of the text.
     Table(Vec<Entry>),
     /// A list.
     Array(Vec<Node>),
@@ -32,14 +32,14 @@ pub enum Tree {
     Date(String),
 }
 
-/// A key with its origin and its value.
+/// A key of a table, with its origin and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The key.
     pub key: String,
     /// Place of the key in the text.
     pub key_origin: Origin,
-    /// The value.
+    /// The value of the key.
     pub node: Node,
 }
 
@@ -54,7 +54,7 @@ impl Entry {
 }
 
 impl Node {
-    /// Return a description of the value for errors.
+    /// Return a short description of the value for errors.
     pub fn describe(&self) -> String {
         match &self.tree {
             Tree::Table(_) => "a table".to_owned(),
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// Return a problem with this value, without the name of a field.
+    /// Return a problem with this value. It does not name a field.
     pub fn problem(&self, problem: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new("", self.origin, problem, hint)
     }
@@ -78,7 +78,7 @@ impl Node {
         self.problem(problem, hint)
     }
 
-    /// Return the hint to remove the quotation marks if the value is a number in quotation marks.
+    /// Return the hint to remove the quotation marks, if the value is a number in quotation marks.
     pub fn unquoted_number(&self) -> Option<String> {
         match &self.tree {
             Tree::Text(text) if text.parse::<u32>().is_ok() => {
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// Return the value of a key if this is a table.
+    /// Return the value of `key` in this table; `None` if this value is not a table or has no such key.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         match &self.tree {
             Tree::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -106,13 +106,13 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
     }
 }
 
-/// Return whether `key` lies in the table `path`.
+/// Return whether `key` is within the table `path`.
 pub(crate) fn is_in(path: &str, key: &str) -> bool {
     key.strip_prefix(path)
         .is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Return the last part of a key.
+/// Return the last part of a dotted key.
 pub(crate) fn last(key: &str) -> &str {
     key.rsplit_once('.').map_or(key, |(_, last)| last)
 }
@@ -122,7 +122,7 @@ pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Largest number of characters of a value that an error shows.
+/// Maximum number of characters of a value that an error shows.
 const SHOWN_MAX: usize = 60;
 
 /// Return a text in quotation marks for an error, shortened if it is long.
@@ -130,7 +130,7 @@ pub fn shown(text: &str) -> String {
     quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
 }
 
-/// Parse a whole file.
+/// Parse the text of a whole file.
 pub(crate) fn parse_file(text: &str) -> Result<Node, Problem> {
     let table = DeTable::parse(text).map_err(|error| syntax_problem(&error, true))?;
     let origin = |offset| Origin::File(offset);
@@ -140,7 +140,7 @@ pub(crate) fn parse_file(text: &str) -> Result<Node, Problem> {
     })
 }
 
-/// Parse one TOML value, or return `None` if the text is not one.
+/// Parse one TOML value; return `None` if the text is not a TOML value.
 pub(crate) fn parse_value(text: &str, origin: Origin) -> Option<Node> {
     let value = DeValue::parse(text).ok()?;
     let place = |_| origin;
@@ -148,6 +148,7 @@ pub(crate) fn parse_value(text: &str, origin: Origin) -> Option<Node> {
     node.ok()
 }
 
+/// Return the error for text that is not valid TOML.
 fn syntax_problem(error: &toml::de::Error, in_file: bool) -> Problem {
     let origin = match error.span() {
         Some(span) if in_file => Origin::File(span.start),
@@ -162,6 +163,7 @@ fn syntax_problem(error: &toml::de::Error, in_file: bool) -> Problem {
     Problem::new("", origin, format!("not TOML: {reason}"), hint)
 }
 
+/// Convert a table of the TOML parser. `place` converts an offset to an origin.
 fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tree, Problem> {
     let mut entries: Vec<(usize, Entry)> = Vec::with_capacity(table.len());
     for (key, value) in table {
@@ -181,8 +183,8 @@ fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tr
     ))
 }
 
-/// Return the offset of the first byte of a value. An array of tables has the span of its last header, so its
-/// elements count as well.
+/// Return the offset of the first byte of a value. The span of an array of tables is that of its last header,
+/// so the spans of its elements count as well.
 fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
     match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| item.span().start).min(),
@@ -192,6 +194,7 @@ fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
     .min(value.span().start)
 }
 
+/// Convert a value of the TOML parser. `place` converts an offset to an origin.
 fn node(
     value: &DeValue<'_>,
     origin: Origin,
@@ -220,6 +223,7 @@ fn node(
     Ok(Node { tree, origin })
 }
 
+/// Return the error for a number that is too large.
 fn too_large(origin: Origin, text: &str) -> Problem {
     Problem::new(
         "",

@@ -12,26 +12,27 @@ use crate::sweep::failures::Faults;
 use crate::value::alternatives;
 use serde::Serialize;
 
-/// One field of the scenario file, for documentation.
+/// The documentation of one field of the scenario file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldInfo {
     /// The dotted key, such as `machine.lanes.pe`.
     pub key: String,
-    /// Type of its values, such as `a whole number of lanes`.
+    /// Type of the field's values, such as `a whole number of lanes`.
     #[serde(rename = "type")]
     pub holds: String,
-    /// Valid units; empty without units.
+    /// Valid units; empty if values have no unit.
     pub units: String,
-    /// The default value, or a description of the effect if the field is not given.
+    /// The default value, or a description of the effect if the field is not set.
     pub default: String,
-    /// The possible values.
+    /// Description of the valid values.
     pub range: String,
-    /// Description, with the symbol and place in the paper if it has one.
+    /// Description of the field, with the symbol and place in the paper if it has one.
     pub meaning: String,
-    /// Condition under which it applies, such as `workload.arrival = "bursty"`; empty without one.
+    /// Condition under which the field has an effect, such as `workload.arrival = "bursty"`; empty without a
+    /// condition.
     pub applies: String,
-    /// The kind of machine, such as `sci`, or the form of file, such as `sci-jobs`, that this row is for;
-    /// empty if the row is for all.
+    /// The kind of machine, such as `sci`, or the form of file, such as `sci-jobs`, to which this row
+    /// applies; empty if the row applies to all.
     pub machine: String,
 }
 
@@ -39,7 +40,7 @@ impl Formats {
     /// Return every field of the scenario file, in the order of the reference: for each table, the fields of
     /// each kind of machine in turn. A key that several kinds have occurs several times.
     ///
-    /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
+    /// Rows of `[sweep]` stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
     /// of variants.
     pub fn fields(&'static self) -> Vec<FieldInfo> {
         let work = self.forms().flat_map(|form| {
@@ -93,6 +94,7 @@ fn failures(form: &Form) -> Vec<FieldInfo> {
     form.tables.faults.map_or_else(Vec::new, of_axis)
 }
 
+/// Return the documentation of a field, for the files of one form.
 fn info_of(form: &str, field: &Field) -> FieldInfo {
     FieldInfo {
         machine: form.to_owned(),
@@ -100,7 +102,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a row of the reference without a field.
+/// Return a row of the reference that does not describe a single field.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),
@@ -142,7 +144,7 @@ fn info(field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a description of the rule for a default word, with one clause for each word.
+/// Return a description of the rule from which a default word follows, with one clause for each word.
 pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {

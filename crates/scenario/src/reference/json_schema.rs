@@ -1,8 +1,8 @@
-//! JSON Schema of scenario files, with which editors complete and check them.
+//! JSON Schema of scenario files. Editors use it to complete and check the files.
 //!
 //! The parser refuses everything that the schema refuses, with one exception: dotted keys in quotation marks
-//! that are only a part of a key and stand within a table. The parser also checks conditions on the machine as
-//! a whole, and in files with a sweep conditions between fields. The schema does not.
+//! that are only a part of a key and stand within a table. The parser also checks conditions on the machine
+//! as a whole and, in files with a sweep, conditions between fields. The schema does not.
 
 use crate::fields::field::{Default, Field, Only};
 use crate::fields::named::{ANY, ANY_IN_WORDS};
@@ -53,16 +53,17 @@ impl Formats {
     }
 }
 
-/// Builder of the schema of files of one form.
+/// Builder of the JSON Schema of the files of one form.
 struct OfFile<'s> {
     form: &'s Form,
     rows: Vec<&'s Field>,
-    /// The schemas of all kinds.
+    /// The schemas of all forms of file.
     schemas: &'s [Arc<Schema>],
 }
 
 impl OfFile<'_> {
-    /// Return the name of a field's definition. It is the plain key if all forms have the same field.
+    /// Return the name of a field's definition in the JSON Schema. It is the plain key if all forms have the
+    /// same field.
     fn name_of(&self, row: &Field) -> String {
         let has = |schema: &Arc<Schema>| schema.field(&row.key).is_some_and(|f| **f == *row);
         if self.schemas.iter().all(has) {
@@ -71,8 +72,8 @@ impl OfFile<'_> {
         format!("{}.{}", self.form.name, row.key.replace(ANY, ANY_IN_WORDS))
     }
 
-    /// Return the schema of files of this form. With `needs_tables`, the file must have named tables, since
-    /// another form of the same kind covers files without them.
+    /// Return the JSON Schema of files of this form. With `needs_tables`, a file must have named tables,
+    /// since another form of the same kind covers files without them.
     fn schema(&self, kind_field: &Field, needs_tables: bool) -> Value {
         let form = self.form;
         let field = |row: &Field| refer_to(&self.name_of(row));
@@ -118,16 +119,17 @@ impl OfFile<'_> {
     }
 }
 
-/// Return the name of the definition of an axis over a field.
+/// Return the name of the definition of an axis over the field whose definition is `name`.
 fn axis_of(name: &str) -> String {
     format!("{name}.axis")
 }
 
+/// Return a reference to the definition `name`.
 fn refer_to(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
 
-/// Return the schema of one field, with its description.
+/// Return the JSON Schema of one field, with its description.
 fn definition(row: &Field) -> Value {
     let mut schema = row.holds.info().json;
     let missing = match &row.default {
@@ -152,7 +154,7 @@ fn definition(row: &Field) -> Value {
     schema
 }
 
-/// Return the schema of an axis over a field.
+/// Return the JSON Schema of an axis over a field.
 fn axis(row: &Field, field: &Value) -> Value {
     let mut range = json!({
         "type": "object",
@@ -174,7 +176,7 @@ fn axis(row: &Field, field: &Value) -> Value {
     json!({"anyOf": forms})
 }
 
-/// Return the schema of an axis over failures.
+/// Return the JSON Schema of an axis over failures.
 fn failures(words: &'static Choice) -> Value {
     let options = failure_axis::options(words);
     let options = options
@@ -195,22 +197,26 @@ fn failures(words: &'static Choice) -> Value {
     })
 }
 
-/// Return a default, given as TOML text, as JSON.
+/// Convert a default value from TOML text to JSON.
 fn default(text: &str) -> Option<Value> {
     let node = parse_value(text, Origin::Whole)?;
     serde_json::to_value(written(&node)).ok()
 }
 
-/// Builder of the schema of a table: its fields and subtables.
+/// Builder of the JSON Schema of a table: its fields and subtables.
 #[derive(Default)]
 struct Table {
+    /// Names and JSON Schemas of the fields.
     fields: Vec<(String, Value)>,
+    /// Regular expressions for names of fields, and JSON Schemas of these fields.
     patterns: Vec<(String, Value)>,
+    /// Names and builders of the subtables.
     tables: Vec<(String, Table)>,
 }
 
 impl Table {
-    /// Return the tree of tables that contain `rows`; `of` returns the schema of a row.
+    /// Return the tree of tables that contain the fields `rows`. The function `of` returns the JSON Schema of
+    /// a field.
     fn of(rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         let mut root = Self::default();
         for row in rows {
@@ -219,7 +225,7 @@ impl Table {
         root
     }
 
-    /// Add a field under the parts of its key.
+    /// Add a field to the subtable that the parts of its key name.
     fn put(&mut self, key: &str, field: Value) {
         let Some((part, rest)) = key.split_once('.') else {
             self.fields.push((key.to_owned(), field));
@@ -233,7 +239,7 @@ impl Table {
         self.tables[at].1.put(rest, field);
     }
 
-    /// Also accept the fields under their whole keys in quotation marks.
+    /// Also accept the fields under their whole dotted keys in quotation marks.
     fn with_whole_keys(mut self, rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         for row in rows {
             if row.key.contains(ANY) {
@@ -246,6 +252,7 @@ impl Table {
         self
     }
 
+    /// Return the JSON Schema of the table.
     fn schema(self, form: &Form) -> Value {
         let mut properties: Map<String, Value> = self.fields.into_iter().collect();
         let mut patterns: Map<String, Value> = self.patterns.into_iter().collect();
@@ -272,7 +279,7 @@ impl Table {
     }
 }
 
-/// Return the conditions on required and on mutually exclusive fields in a file without a sweep.
+/// Return the conditions on required and on mutually exclusive fields, for files without a sweep.
 fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
@@ -285,7 +292,7 @@ fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     conditions
 }
 
-/// Return the conditions of the rows whose keys begin with `path`.
+/// Return the conditions on the fields whose keys begin with `path`.
 fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
@@ -344,14 +351,15 @@ fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     conditions
 }
 
-/// Return two schemas for a given selector: it holds one of the words of a condition, or another word.
+/// Return two JSON Schemas for the field `selector`: it holds one of the words of the condition, or another
+/// word.
 fn words(only: &Only, selector: &str) -> (Value, Value) {
     let words = json!({"enum": only.choices});
     let others = json!({"not": words});
     (present(selector, &words), present(selector, &others))
 }
 
-/// Return the schema of a table in which a field is present and matches `held`.
+/// Return the JSON Schema of a table in which the field `key` is present and matches `held`.
 fn present(key: &str, held: &Value) -> Value {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, present(rest, held)),

@@ -1,4 +1,4 @@
-//! All effective values and their origins.
+//! The effective values of all fields, and their origins.
 
 use crate::fields::field::Default;
 use crate::file::error::{Origin, cut};
@@ -6,7 +6,7 @@ use crate::file::setting::{Credit, Layer, Setting};
 use crate::scenario::Scenario;
 use serde::Serialize;
 
-/// Largest number of characters of a value, which shortens lists of thousands of nodes.
+/// Maximum number of characters of a value, so that lists of thousands of nodes are shortened.
 const VALUE_MAX: usize = 200;
 
 /// A field with its effective value.
@@ -14,17 +14,18 @@ const VALUE_MAX: usize = 200;
 pub struct Resolved {
     /// Key of the field.
     pub key: String,
-    /// Its value without quotation marks, or a description if it has none.
+    /// Value of the field without quotation marks, or a description if the field has no value.
     pub value: String,
-    /// `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other fields.
+    /// Origin of the value: `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other
+    /// fields.
     pub from: String,
-    /// Source of a value of a preset; else empty.
+    /// Source of the value if it is from a preset; else empty.
     pub source: String,
 }
 
 impl Scenario {
-    /// Return every field that applies at the first point (without points: at the first combination of the
-    /// axes), in the order of the reference.
+    /// Return every field that applies at the first point, in the order of the reference. Without points, use
+    /// the first combination of the axes.
     pub fn resolved(&self) -> Vec<Resolved> {
         let settings = self.first_settings();
         let derived = (self.kind.derived)(&self.machine);

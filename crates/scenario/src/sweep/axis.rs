@@ -1,7 +1,7 @@
 //! `[sweep]`: the axes whose product gives the points.
 //!
-//! An axis over a field is a list of its values or a range. An axis of variants is a list of
-//! tables, for fields that change together. Each table has the settings of one variant.
+//! An axis over a field is a list of its values or a range. An axis of variants is a list of tables, for
+//! fields that change together. Each table contains the settings of one variant.
 
 use crate::fields::field::{Default, Field};
 use crate::fields::schema::Schema;
@@ -19,31 +19,32 @@ use std::sync::Arc;
 /// One axis of the sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// The key of the field, such as `machine.lanes.io_link`, or the name of an axis of variants.
+    /// Key of the field, such as `machine.lanes.io_link`, or the name of an axis of variants.
     pub key: String,
-    /// Short label for the axis of a plot.
+    /// Short label of the axis in plots.
     pub label: String,
-    /// The unit of the numbers, that of the first value; `None` for plain numbers and words.
+    /// Unit of the numbers, which is that of the first value; `None` for plain numbers and words.
     pub unit: Option<String>,
-    /// The values in order; at least one.
+    /// The values in order, at least one.
     pub values: Vec<AxisValue>,
-    /// The field; `None` for variants.
+    /// The field of the axis; `None` for an axis of variants.
     pub(crate) field: Option<Arc<Field>>,
-    /// The requested failures if the axis is over failures and is not resolved yet.
+    /// The requested failures, if the axis is over failures and the machines' failures are not known yet.
     pub(crate) wanted: Option<Wanted>,
 }
 
 /// One value of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisValue {
-    /// The value as written, without quotation marks, or the label of a variant.
+    /// The value as written in the file, without quotation marks, or the label of a variant.
     pub text: String,
     /// The value in the unit of its axis; `None` for words and lists.
     pub number: Option<f64>,
+    /// The settings that the value makes.
     pub(crate) settings: Vec<Setting>,
 }
 
-/// Return the options of a range besides its ends.
+/// Return the optional fields of a range: `points` and `spacing`.
 pub(crate) fn range() -> [Field; 2] {
     [
         Field::new(
@@ -64,7 +65,7 @@ pub(crate) fn range() -> [Field; 2] {
 }
 
 impl Axis {
-    /// Return the settings of all its values.
+    /// Return the settings of all values of the axis.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.values.iter().flat_map(|value| &value.settings)
     }
@@ -92,7 +93,7 @@ impl Axis {
         }
     }
 
-    /// Remove the fields `keys` from the axis. Return whether the axis still has settings.
+    /// Remove the settings of the fields `keys` from the axis. Return whether the axis still has settings.
     pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
             let decided = |setting: &Setting| keys.iter().any(|key| setting.field.decides_on(key));
@@ -102,20 +103,20 @@ impl Axis {
     }
 }
 
-/// Return whether a table is a range rather than a table of fields.
+/// Return whether a table is a range, and not a table of fields.
 pub(crate) fn is_range(node: &Node) -> bool {
     ["from", "to", "points", "spacing"]
         .iter()
         .any(|key| node.get(key).is_some())
 }
 
-/// Return whether a value is a list of tables.
+/// Return whether a value is a list of tables, as for an axis of variants.
 pub(crate) fn is_variants(node: &Node) -> bool {
     let is_table = |item: &Node| matches!(item.tree, Tree::Table(_));
     matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
 }
 
-/// Read an axis over a field: a list, a range, or for sets of names a word that denotes several sets.
+/// Parse an axis over a field: a list, a range, or for sets of names a word that stands for several sets.
 pub(crate) fn read_values(
     schema: &Schema,
     field: &Arc<Field>,
@@ -175,7 +176,7 @@ pub(crate) fn read_values(
     })
 }
 
-/// Return the error for an unknown key in the table of an axis. `hint` is used if no key in `known` is
+/// Return the error for an unknown key in the table of an axis. The error has `hint` if no key in `known` is
 /// similar.
 pub(crate) fn unknown_option(entry: &Entry, axis: &str, known: &[&str], hint: &str) -> Problem {
     let meant = closest(&entry.key, known.iter().copied());
@@ -190,6 +191,7 @@ pub(crate) fn unknown_option(entry: &Entry, axis: &str, known: &[&str], hint: &s
     )
 }
 
+/// Return the error for an axis without values.
 fn no_points(key: &str, node: &Node) -> Problem {
     Problem::new(
         key,
@@ -199,6 +201,7 @@ fn no_points(key: &str, node: &Node) -> Problem {
     )
 }
 
+/// Parse the range of an axis over a field, and return its values.
 fn read_range(
     field: &Arc<Field>,
     key: &str,
@@ -236,7 +239,7 @@ fn read_range(
     range::between(&from, &to, points, log, node).map_err(|problem| problem.of(key))
 }
 
-/// Read an axis of variants.
+/// Parse an axis of variants.
 pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
     let name = Name.read(&entry.name());
@@ -260,6 +263,7 @@ pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis,
     Ok(Axis::of_variants(&entry.key, values))
 }
 
+/// Parse one variant of an axis.
 fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {
     let mut settings = Vec::new();
     let mut label = None;
@@ -272,7 +276,7 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
             }
         }
     }
-    // The combined settings are not used, only checked for contradictions.
+    // The combined settings are only checked for contradictions and not used.
     let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| {
@@ -294,6 +298,7 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
     })
 }
 
+/// Parse the label of a variant. Also return the label as a number, if it is one.
 fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> {
     let (problem, hint) = match &node.tree {
         Tree::Text(text) if text.chars().count() > LINE_MAX => (
@@ -315,6 +320,7 @@ fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> 
     Err(node.problem(problem, hint).of(join(key, "label")))
 }
 
+/// Parse an entry in the table of a variant, and add its settings to `settings`.
 fn read_variant_entry(
     schema: &Arc<Schema>,
     key: &str,
@@ -358,8 +364,8 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
     Problem::new(key, entry.key_origin, "no such key", hint)
 }
 
-/// Return the sweepable field or table nearest to `path`: one with a similar name in the same table,
-/// else one with the same name in another table.
+/// Return the field or table nearest to `path` that an axis may set: one with a similar name in the same
+/// table, or else one with the same name in another table.
 fn meant(schema: &Schema, path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let mut here = schema.names_in(parent);

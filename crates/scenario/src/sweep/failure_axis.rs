@@ -2,7 +2,7 @@
 //!
 //! The possible failures depend on the machine, so its kind returns them ([`Format::failures`]). After a file
 //! is read, the axis becomes an axis of variants, each with a list of failed parts. Axes that change the
-//! possible failures are merged into it, since each of their machines has its own failures.
+//! possible failures are merged into this axis, since each of their machines has its own failures.
 //!
 //! [`Format::failures`]: crate::format::Format::failures
 
@@ -20,23 +20,24 @@ use crate::value::{Choice, LINE_MAX, Whole, alternatives};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The key of the axis in a file.
+/// The key of the axis over failures in a file.
 pub(crate) const KEY: &str = "machine.faults";
 
-/// Description of the axis in the reference.
+/// Description of the axis over failures in the reference.
 pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
 
-/// Options of the axis in the form of a table.
+/// Names of the options of the axis, if it is written as a table.
 const OPTIONS: [&str; 2] = ["of", "double"];
 
-/// Name of the resolved axis of variants.
+/// Name of the axis of variants that replaces the axis over failures.
 const NAME: &str = "fault";
 
+/// Type of the option `double`.
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
-/// Return the options of the axis in the form of a table.
+/// Return the options of the axis, if it is written as a table.
 pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     [
         Field::new(
@@ -62,7 +63,8 @@ fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
 
-/// Return whether an axis is over failures, rather than over values of the fields in the table of faults.
+/// Return whether an entry of the sweep is an axis over failures, and not one over values of the fields in
+/// the table of faults.
 pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     if is_option(path) {
         return layer == Layer::Override;
@@ -71,8 +73,8 @@ pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || has_option())
 }
 
-/// Read the axis. Its variants are only known when the machine is. A single option changes the earlier
-/// axis over failures in `axes`.
+/// Parse an axis over failures. Its variants are known only when the machine is known. A single option
+/// changes the earlier axis over failures in `axes`.
 pub(crate) fn read(
     schema: &Schema,
     path: &str,
@@ -137,7 +139,8 @@ pub(crate) fn read(
     })
 }
 
-/// Replace the axis over failures by the failures of the machines. Return whether there was such an axis.
+/// Replace the axis over failures by an axis of variants with the failures of the machines. Return whether
+/// there was an axis over failures.
 pub(crate) fn resolve(
     kind: &Row,
     base: &mut Settings,
@@ -214,7 +217,7 @@ pub(crate) fn resolve(
     let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // For an axis that is not merged, only the first value is used.
+        // If an axis is not merged, only its first value is used.
         let first =
             |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
@@ -244,7 +247,8 @@ pub(crate) fn resolve(
 }
 
 impl Settings {
-    /// Return the lists of faults after further failures: the existing entries, then the new ones.
+    /// Return settings for the lists of faults after further failures: the existing entries, then the new
+    /// ones.
     pub(crate) fn with_failed(
         &self,
         parts: &[Part],
@@ -300,11 +304,12 @@ fn set_accompanying_fields(
     Ok(())
 }
 
+/// Return the axes at these positions.
 fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
 
-/// Return for each axis over machines whether it changes the possible failures, or lists faults itself.
+/// Return, for each axis over machines, whether it changes the possible failures or lists faults itself.
 fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
     let mut stride = found.len();
     machines
@@ -321,7 +326,7 @@ fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec
         .collect()
 }
 
-/// Return a machine after a failure as a variant.
+/// Return a machine after a failure as a value of an axis of variants.
 fn value_of(
     base: &Settings,
     machine: &[AxisValue],

@@ -3,19 +3,19 @@
 use crate::file::error::Origin;
 use crate::value::Choice;
 
-/// Word for failures of every part that can fail, one at a time.
+/// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Request of an axis over failures, or of a study of failures.
+/// Request for the possible failures of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Which parts may fail: [`SINGLE`] for all, or another word of the kind.
+    /// Parts that may fail: [`SINGLE`] for all, or another word of the kind of machine.
     pub of: &'static str,
-    /// Number of pairs of failures to sample at random; all pairs if there are no more.
+    /// Number of pairs of failures to sample at random. If there are no more pairs, all are used.
     pub doubles: u64,
     /// Seed of the random sample.
     pub seed: u64,
-    /// Largest acceptable number of states.
+    /// Maximum acceptable number of states.
     pub most: usize,
 }
 
@@ -24,13 +24,14 @@ pub struct Asked {
 pub struct Failures {
     /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of these.
+    /// Number of pairs of these single failures.
     pub pairs: u64,
-    /// The state without a failure, then single failures, then the sampled pairs.
+    /// The state without a failure, then the states after single failures, then those after the sampled
+    /// pairs.
     pub states: Vec<State>,
 }
 
-/// A machine after a failure.
+/// State of a machine after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// The failed part as a value of the axis, such as `link 0-1`.
@@ -50,34 +51,36 @@ pub struct State {
 /// A part that has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The field that lists such parts.
+    /// Key of the field that lists failed parts of this type.
     pub field: &'static str,
-    /// The part in that list.
+    /// The failed part, as an entry of that list.
     pub which: Which,
 }
 
-/// A part in a list of failed ones.
+/// A failed part, as an entry in a list of failed parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// A node, by its number.
+    /// The number of a node.
     Node(u32),
-    /// A link, by its two ends.
+    /// The numbers of the nodes at both ends of a link.
     Link(u32, u32),
 }
 
-/// Faults of one kind of machine.
+/// Description of the faults of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
-    /// The words of an axis over failures: [`SINGLE`], and words for subsets of the parts.
+    /// The words that an axis over failures may have: [`SINGLE`], and words for subsets of the parts.
     pub words: Choice,
-    /// Fields that such an axis sets if the file does not, each with its value as written in a file.
+    /// Fields that an axis over failures sets if the file does not, each with its value as written in a file.
     pub with: &'static [(&'static str, &'static str)],
 }
 
-/// The options of an axis over failures in a file.
+/// The options of an axis over failures, as a file states them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
+    /// Word for the parts that may fail.
     pub(crate) of: &'static str,
+    /// Number of pairs of failures to sample at random.
     pub(crate) doubles: u64,
     pub(crate) origin: Origin,
 }

@@ -1,4 +1,4 @@
-//! Axes, the points of a sweep, and the search for the saturation knee.
+//! Axes of a sweep, their points, and the search for the saturation load.
 
 pub(crate) mod axis;
 pub(crate) mod failure_axis;

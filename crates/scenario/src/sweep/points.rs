@@ -1,13 +1,13 @@
-//! Combinations of the values of axes.
+//! Combinations of the values of a sweep's axes.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::settings::Settings;
 use crate::sweep::axis::{Axis, AxisValue};
 
-/// Largest number of points of a sweep, and of lines of a search.
+/// Maximum number of points of a sweep, and of lines of a search.
 pub const POINTS_MAX: usize = 10_000;
 
-/// Return the number of points of the axes.
+/// Return the number of combinations of the values of the axes.
 pub(crate) fn count(axes: &[Axis]) -> usize {
     let mut lengths = axes.iter().map(|axis| axis.values.len());
     let count = lengths.try_fold(1usize, usize::checked_mul);
@@ -28,7 +28,7 @@ pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     ))
 }
 
-/// Return all combinations of values, the first axis slowest.
+/// Return all combinations of the values of the axes, the first axis slowest.
 pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
         let with = |values: &Vec<AxisValue>, value: &AxisValue| {
@@ -39,7 +39,7 @@ pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     })
 }
 
-/// Return the settings of one point.
+/// Return the settings of one point: `base` with the values of the axes.
 pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
     let mut settings = base.clone();
     for setting in values.iter().flat_map(|value| &value.settings) {
@@ -48,7 +48,7 @@ pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings,
     Ok(settings)
 }
 
-/// Add the point at which a problem occurs to the problem.
+/// Add to a problem the point at which it occurs.
 pub(crate) fn at(
     problem: Problem,
     axes: &[Axis],

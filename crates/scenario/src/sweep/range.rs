@@ -1,11 +1,11 @@
-//! Numbers of an axis: their units, and the values between the ends of a range.
+//! Numbers on an axis: their units, and the values between the ends of a range.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::{Layer, Setting};
 use crate::file::tree::{Node, Tree};
 use crate::value::Dimension;
 
-/// Return the unit as written, such as `ms`, `/ms` or `%`, or `None` for plain numbers and words.
+/// Return the unit of a value as written, such as `ms`, `/ms` or `%`; `None` for plain numbers and words.
 pub(crate) fn unit(setting: &Setting) -> Option<String> {
     let amount = setting.value.amount?;
     match &setting.written {
@@ -14,7 +14,7 @@ pub(crate) fn unit(setting: &Setting) -> Option<String> {
     }
 }
 
-/// Return the value in `unit`, or `None` for words and lists.
+/// Return a value as a number in `unit`; `None` for words and lists.
 pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
     let amount = setting.value.amount?;
     let Some(unit) = unit else {
@@ -26,11 +26,11 @@ pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
             return number.parse().ok();
         }
     }
-    // Rounded, so that 0.3 written in another unit stays 0.3.
+    // Rounding ensures that 0.3 in another unit stays 0.3.
     Some(rounded(amount.number / amount.dimension.of_unit(unit)?, 12))
 }
 
-/// Split a quantity into number and unit. No unit contains a digit or a point.
+/// Split the text of a quantity into number and unit. No unit contains a digit or a point.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text
@@ -45,10 +45,11 @@ pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
-/// Largest number of values of a range of whole numbers without `points`.
+/// Maximum number of values of a range of whole numbers that does not set `points`.
 const POINTS_MAX: f64 = 10_000.0;
 
-/// Return the values of a range at `place`, with both ends as written. The error names no field.
+/// Return the values of a range from `from` to `to`, with both ends as written. Errors have the origin of
+/// `place` and no field.
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end. This also hides
 /// differences of `powf` between machines in the last digit. Whole quantities are rounded.
@@ -121,6 +122,7 @@ pub(crate) fn between(
     Ok(settings)
 }
 
+/// Return the value `exact` between the ends of a range, rounded as in [`between`].
 fn inner(
     from: &Setting,
     dimension: Dimension,

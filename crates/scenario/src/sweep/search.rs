@@ -1,4 +1,4 @@
-//! `[search]`: the saturation knee for each combination of the axes that are not loads.
+//! `[search]`: the search for the saturation load, for each combination of the axes that do not set the load.
 
 use crate::fields::common::SearchTable;
 use crate::fields::format::Row;
@@ -12,24 +12,25 @@ use crate::value::Value;
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// The saturation search.
+/// The search for the saturation load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
-    /// The load field that the file names: `workload.rate`, `workload.interarrival` or
+    /// Key of the load field that the file names: `workload.rate`, `workload.interarrival` or
     /// `workload.load`.
     pub over: String,
-    /// The lowest load.
+    /// The lowest load to try.
     pub low: f64,
-    /// The highest load, above the lowest.
+    /// The highest load to try, above the lowest.
     pub high: f64,
-    /// The unit of both: `/ms`, `GB/s` or `MB/s`.
+    /// The unit of `low` and `high`: `/ms`, `GB/s` or `MB/s`.
     pub unit: &'static str,
-    /// Width of the interval at which to stop, relative to its middle, between 0 and 1.
+    /// Width of the interval around the saturation load at which to stop, relative to its middle, between 0
+    /// and 1.
     pub resolution: f64,
 }
 
 impl Search {
-    /// Return the lowest and the highest load, each with the unit.
+    /// Return the lowest and the highest load, each with its unit.
     pub(crate) fn ends(&self) -> [(f64, &'static str); 2] {
         [self.low, self.high].map(|load| (load, self.unit))
     }
@@ -61,10 +62,10 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
     })
 }
 
-/// One combination of the axes that are not loads.
+/// One search line: a combination of the values of the axes that do not set the load.
 #[derive(Debug, Clone)]
 pub struct SearchLine {
-    /// Position among the lines.
+    /// Position of the line among all search lines.
     pub index: usize,
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,
@@ -74,17 +75,18 @@ pub struct SearchLine {
 }
 
 impl SearchLine {
-    /// Return the machine and the workload at `load`, in the unit of the search. For a rate, the mean
-    /// interarrival time is rounded to whole picoseconds.
+    /// Return the machine and the workload at `load`, in the unit of the search. If the load is a rate, the
+    /// mean interarrival time is rounded to whole picoseconds.
     ///
     /// # Errors
-    /// If the load is impossible, such as zero, or the scenario contradicts itself at this load. The ends
-    /// of the search never cause an error.
+    /// If the load is impossible, such as zero, or values contradict one another at this load. The ends of
+    /// the search never cause an error.
     pub fn at(&self, load: f64) -> Result<(Described, Described), ScenarioError> {
         self.build_at(load)
             .map_err(|problem| self.source.error(problem))
     }
 
+    /// Return the machine and the workload at `load`, as [`Self::at`] does; an error has no line number.
     pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
         let loads = &self.settings.schema().form.tables.loads;
         let LoadValue { key, written } = (loads.write)(load).map_err(|possible| {

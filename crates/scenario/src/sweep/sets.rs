@@ -1,15 +1,14 @@
-//! Words that denote several sets of named tables, for studies of interference between jobs.
+//! Words that stand for several sets of named tables, for studies of interference between jobs.
 
 use crate::file::error::Problem;
 use crate::file::suggest::closest;
 use crate::file::tree::{Node, Tree, shown};
 use crate::value::SET_WORDS;
 
-/// Return the sets that `word` denotes, as lists of names in the order of the file. The error names
-/// no field.
+/// Return the sets for which `word` stands, as lists of names in the order of the file. Errors name no field.
 ///
-/// `"alone"`: each name by itself. `"pairs"`: each name by itself, then each pair. Both end with the
-/// set of all names, unless it is included already.
+/// `"alone"` stands for each name by itself. `"pairs"` stands for each name by itself, then each pair. Both
+/// end with the set of all names, unless the list includes it already.
 pub(crate) fn sets(names: &[String], word: &str, node: &Node) -> Result<Vec<Node>, Problem> {
     let origin = node.origin;
     let mut sets: Vec<Vec<&str>> = names.iter().map(|name| vec![name.as_str()]).collect();

@@ -16,10 +16,10 @@ use crate::sweep::points::{applied, product};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A machine of a scenario with its workload, except for loads that an axis sets.
+/// A machine of a scenario with its workload. A load that an axis sets is not part of it.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// The values of the axes over machines; empty without such axes.
+    /// The values of the axes over machines, as text; empty without such axes.
     pub label: String,
     kind: &'static Row,
     settings: Settings,
@@ -27,11 +27,11 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// Return the machines of the sweep: all combinations of the axes over machines. Other axes except
-    /// those of loads contribute their first value.
+    /// Return the machines of the sweep, one for each combination of the axes over machines. Other axes
+    /// contribute their first value, except for axes over loads.
     ///
     /// # Errors
-    /// If values contradict one another. The check of the points detects this earlier.
+    /// If values contradict one another. The check of the points detects such errors earlier.
     pub fn variants(&self) -> Result<Vec<Variant>, ScenarioError> {
         let (machines, others): (Vec<&Axis>, Vec<&Axis>) = (self.axes.iter())
             .filter(|axis| !self.is_load(&axis.key))
@@ -53,7 +53,7 @@ impl Scenario {
     }
 
     /// Return the text of a scenario called `name` with `variants` as the values of the axis `axis`. Loads
-    /// and rules are those of this scenario. `with` are further fields and their values in TOML.
+    /// and rules are those of this scenario. `with` lists further fields with their values in TOML.
     pub fn text_of(
         &self,
         name: &str,
@@ -112,7 +112,7 @@ impl Scenario {
         canonical::write(&base, &axes, |_| true)
     }
 
-    /// Return which of loads, stopping rule, verdict and seed differ from those of another scenario.
+    /// Return which of loads, stopping rule, verdict and seed differ from those of the scenario `other`.
     pub fn differs_from(&self, other: &Self) -> Vec<&'static str> {
         let rules = |table: &'static str| {
             let mut fields = self.base.schema().fields().iter();
@@ -132,7 +132,7 @@ impl Scenario {
         .collect()
     }
 
-    /// Return the loads of the axis, or else the load of the first machine.
+    /// Return the loads of the load axis, or else the load of the first machine.
     fn given_loads(&self) -> Vec<toml::Value> {
         if let Some(axis) = self.axes.iter().find(|axis| self.is_load(&axis.key)) {
             let settings = axis.settings();
@@ -145,7 +145,8 @@ impl Scenario {
 }
 
 impl Variant {
-    /// Return the first given field whose key begins with one of `starts`, in the order of the reference.
+    /// Return the key of the first field that is set and whose key begins with one of `starts`, in the order
+    /// of the reference.
     pub fn given(&self, starts: &[&str]) -> Option<&str> {
         let mut fields = self.settings.schema().fields().iter();
         let is_one = |field: &&Arc<Field>| {
@@ -155,10 +156,10 @@ impl Variant {
         fields.find(is_one).map(|field| &*field.key)
     }
 
-    /// Return the variant with this value, in TOML, of the field `key`.
+    /// Return the variant with this value, as TOML, for the field `key`.
     ///
     /// # Panics
-    /// If the value or the field is invalid for this kind of machine.
+    /// If the field or the value is invalid for this kind of machine.
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.settings.remove(key);
         let given = self.settings.give(key, value, Origin::Whole);
@@ -166,7 +167,7 @@ impl Variant {
         self
     }
 
-    /// Return the machine.
+    /// Return the machine of the variant.
     ///
     /// # Errors
     /// If values contradict one another.
@@ -175,16 +176,16 @@ impl Variant {
         machine.map_err(|problem| self.source.error(problem))
     }
 
-    /// Return the possible failures of `machine`, which must be the machine of this variant. Return `None`
-    /// if they lead to more states than `asked` allows.
+    /// Return the possible failures of `machine`, which must be the machine of this variant. Return `None` if
+    /// they lead to more states than `asked` allows.
     pub fn failures(&self, machine: &Described, asked: &Asked) -> Option<Failures> {
         (self.kind.failures)(machine, asked)
     }
 
-    /// Return the variant after further parts have failed, with the label `label`.
+    /// Return the variant after the failure of further parts, with the label `label`.
     ///
     /// # Panics
-    /// If the machine has no such parts.
+    /// If the machine does not have these parts.
     pub fn after(&self, parts: &[Part], label: String) -> Self {
         let mut settings = self.settings.clone();
         let failed = settings.with_failed(parts, Origin::Whole, Layer::Axis);

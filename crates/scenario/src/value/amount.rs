@@ -1,14 +1,15 @@
-//! Conversion of values to numbers, for the axes of a sweep.
+//! Conversion of field values to numbers, for the axes of a sweep.
 
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use std::any::Any;
 
-/// Dimension of a number.
+/// Dimension of a number, which determines its units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// A count: a whole number without a unit.
     Count,
-    /// Number of nodes along the one dimension of a grid. A range must give its number of points.
+    /// Number of nodes along the only dimension of a grid. A range over such numbers must state its number of
+    /// points.
     Grid,
     /// A plain number or a share.
     Number,
@@ -23,12 +24,12 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Return whether values are whole numbers without a unit.
+    /// Return whether amounts are whole numbers without a unit.
     pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Count | Self::Grid)
     }
 
-    /// Return the unit in which values are whole numbers; empty if there is none.
+    /// Return the unit in which amounts are whole numbers; empty if there is none.
     pub(crate) fn base_unit(self) -> &'static str {
         match self {
             Self::Time => "ps",
@@ -38,7 +39,8 @@ impl Dimension {
         }
     }
 
-    /// Return the value of one `unit` as a number in the base unit.
+    /// Return the size of one `unit` as a number in the base unit; `None` if the unit is of another
+    /// dimension.
     pub(crate) fn of_unit(self, unit: &str) -> Option<f64> {
         let one = format!("1 {unit}");
         Some(match self {
@@ -52,17 +54,17 @@ impl Dimension {
     }
 }
 
-/// A value as a number.
+/// A field value as a number with a dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Amount {
-    /// The value in the base unit of its dimension.
+    /// The number, in the base unit of its dimension.
     pub(crate) number: f64,
-    /// The dimension.
+    /// The dimension of the number.
     pub(crate) dimension: Dimension,
 }
 
 impl Amount {
-    /// Return the amount for a number of nodes along the one dimension of a grid.
+    /// Return the amount for a number of nodes along the only dimension of a grid.
     pub fn of_grid(nodes: u32) -> Self {
         Self {
             number: nodes.into(),
@@ -70,7 +72,7 @@ impl Amount {
         }
     }
 
-    /// Return the amount of a value, if it is a number.
+    /// Return the amount of a field value; `None` if the value is not a number.
     pub fn of(value: &dyn Any) -> Option<Self> {
         let numbers = [
             (Dimension::Count, number(value, |&n: &u32| n.into())),
@@ -91,10 +93,12 @@ impl Amount {
     }
 }
 
+/// Return the number of a value of type `T`; `None` if the value has another type.
 fn number<T: Any>(value: &dyn Any, of: impl Fn(&T) -> f64) -> Option<f64> {
     value.downcast_ref().map(of)
 }
 
+/// Return a bandwidth in bit/s.
 fn speed(bandwidth: &Bandwidth) -> f64 {
     bandwidth.bits_per_s() as f64
 }

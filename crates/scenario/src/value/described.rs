@@ -1,4 +1,4 @@
-//! Type-erased descriptions of machines, workloads and field values.
+//! Descriptions of machines and workloads, and field values, with their types erased.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A plain value that describes a machine or a workload, or that a field holds.
 pub trait Description: Any + fmt::Debug + Send + Sync {
-    /// Return whether `other` has the same type and is equal.
+    /// Return whether `other` has the same type as this value and is equal to it.
     fn equals(&self, other: &dyn Any) -> bool;
 }
 

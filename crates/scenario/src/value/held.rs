@@ -1,4 +1,4 @@
-//! Default scenario type of each Rust type.
+//! The default type of a field for each Rust type.
 
 use super::lists::{Links, NameSet, Nodes, Percentiles};
 use super::numbers::{Share, Whole};
@@ -8,13 +8,13 @@ use super::words::{Flag, Name};
 use crate::value::described::Description;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
-/// A Rust type with a default scenario type, which a field may override.
+/// A Rust type of field values, with the scenario type that a field of this Rust type has by default.
 pub trait Held: Description {
-    /// The default scenario type.
+    /// The scenario type of fields by default.
     const TYPE: &'static dyn AnyType;
 }
 
-/// Implement [`Held`] for Rust types, each with its default scenario type.
+/// Implement [`Held`] for Rust types, each with the scenario type of its fields.
 macro_rules! held {
     ($($held:ty: $of:expr;)+) => { $(
         impl Held for $held {
@@ -39,7 +39,7 @@ held! {
     Vec<String>: NameSet;
 }
 
-/// Return `of` as the type of a field, after a check that its values are `T` in Rust.
+/// Return `of` as the type of a field, after a check that the Rust type of its values is `T`.
 pub const fn typed<T, V: ValueType<Held = T>>(of: &'static V) -> &'static dyn AnyType {
     of
 }

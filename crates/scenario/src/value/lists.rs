@@ -1,4 +1,5 @@
-//! Lists of nodes, links, percentiles, measures and names, and dimensions of grids.
+//! Types of field values that are lists (of nodes, links, percentiles, measures, names), and dimensions of
+//! grids.
 
 use super::json;
 use super::numbers::{Number, float};
@@ -11,10 +12,10 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words that denote several sets of names.
+/// Words for an axis over sets of names; each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
-/// A list of distinct node numbers.
+/// Type of fields that hold a list of distinct node numbers.
 pub struct Nodes;
 
 impl ValueType for Nodes {
@@ -31,9 +32,9 @@ impl ValueType for Nodes {
     }
 }
 
-/// A list of distinct links, each a pair of node numbers.
+/// Type of fields that hold a list of distinct links, each a pair of node numbers.
 pub struct Links {
-    /// Whether [0, 1] and [1, 0] are two links.
+    /// Whether [0, 1] and [1, 0] are two different links.
     pub directed: bool,
 }
 
@@ -66,7 +67,7 @@ impl ValueType for Links {
     }
 }
 
-/// A list of distinct percentiles, each between 0 and 100.
+/// Type of fields that hold a list of distinct percentiles, each between 0 and 100.
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
@@ -95,11 +96,11 @@ impl ValueType for Percentiles {
     }
 }
 
-/// A list of distinct names of measures.
+/// Type of fields that hold a list of distinct names of measures.
 pub struct Measures {
     /// Example of existing measures, as written in a file.
     pub example: &'static str,
-    /// Whether the first part of each is the name of a table.
+    /// Whether the first part of each measure is the name of a named table.
     pub named: bool,
 }
 
@@ -136,7 +137,8 @@ impl ValueType for Measures {
     }
 }
 
-/// A list of distinct names of named tables. An axis may give a word that denotes several sets.
+/// Type of fields that hold a list of distinct names of named tables. An axis may be one word that stands for
+/// several such lists.
 pub struct NameSet;
 
 impl ValueType for NameSet {
@@ -165,8 +167,8 @@ impl ValueType for NameSet {
     }
 }
 
-/// Return the items, each converted by `read`. No two items may have the same `key`. `words` returns the
-/// name of an item for errors.
+/// Convert each item by `read` and return the results. No two items may have the same `key`. `words` returns
+/// the name of an item for errors.
 fn distinct<T, K: Ord>(
     items: &[Node],
     read: impl Fn(&Node) -> Result<T, Problem>,
@@ -184,7 +186,7 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// Return the problem that an item is listed twice.
+/// Return the error that an item, described by `what`, is listed twice.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }
@@ -206,10 +208,10 @@ pub fn node_number(node: &Node) -> Result<u32, Problem> {
     })
 }
 
-/// Return the dimensions of a grid, written as `8`, `"8"` or `"4x4x4"`, for a field of type `of`.
+/// Parse the dimensions of a grid, written as `8`, `"8"` or `"4x4x4"`, for a field of type `of`.
 ///
 /// # Errors
-/// If the value is malformed. The error says that it is `no`, such as "not a grid".
+/// If the value is malformed. The text `no` is the problem, such as "not a grid".
 pub fn dimensions<T: FromStr + TryFrom<i64>>(
     node: &Node,
     of: &impl ValueType,

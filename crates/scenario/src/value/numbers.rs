@@ -1,4 +1,4 @@
-//! Whole numbers, finite numbers and shares.
+//! Types of field values that are whole numbers, finite numbers or shares.
 
 use super::described::Description;
 use super::value_type::{TypeInfo, ValueType};
@@ -8,19 +8,20 @@ use serde_json::json;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// A whole number, stored as a `T` in Rust.
+/// Type of fields that hold a whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
     min: u64,
     max: u64,
+    /// Name of the type in errors.
     expected: &'static str,
     held: PhantomData<T>,
 }
 
 impl<T> Whole<T> {
-    /// Any whole number.
+    /// The type of any whole number.
     pub const COUNT: Self = Self::new(0, i64::MAX as u64);
 
-    /// A whole number from `min` to `max`.
+    /// Return the type of whole numbers from `min` to `max`.
     pub const fn new(min: u64, max: u64) -> Self {
         Self {
             min,
@@ -30,11 +31,12 @@ impl<T> Whole<T> {
         }
     }
 
-    /// Set the words for "... is expected" in errors.
+    /// Set the name of the type in errors, for "... is expected".
     pub const fn called(self, expected: &'static str) -> Self {
         Self { expected, ..self }
     }
 
+    /// Return the range of valid numbers as text.
     fn range(&self) -> String {
         match self.max >= i64::MAX as u64 {
             true => format!("{} or more", self.min),
@@ -68,11 +70,11 @@ where
     }
 }
 
-/// A finite number.
+/// Type of fields that hold a finite number.
 pub struct Number {
-    /// Smallest value.
+    /// Minimum value.
     pub min: f64,
-    /// Largest value.
+    /// Maximum value.
     pub max: f64,
 }
 
@@ -98,7 +100,8 @@ impl ValueType for Number {
     }
 }
 
-/// A share from 0 to 1, or a percentage as text. Both ends are valid unless excluded.
+/// Type of fields that hold a share from 0 to 1, or a percentage as text. Both ends are valid unless
+/// excluded.
 pub struct Share {
     /// Whether 0 is excluded.
     pub above_zero: bool,
@@ -107,13 +110,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// A share that includes both ends.
+    /// The type of shares that may be 0 or 1.
     pub const ANY: Self = Self {
         above_zero: false,
         below_one: false,
     };
 
-    /// A share that excludes both ends.
+    /// The type of shares strictly between 0 and 1.
     pub const INSIDE: Self = Self {
         above_zero: true,
         below_one: true,
@@ -166,7 +169,7 @@ impl ValueType for Share {
     }
 }
 
-/// Return a value as a finite number, for a field of type `of`.
+/// Parse a finite number, for a field of type `of`.
 pub(super) fn float(node: &Node, of: &impl ValueType) -> Result<f64, Problem> {
     let number = match node.tree {
         Tree::Integer(n) => n as f64,
@@ -180,11 +183,12 @@ pub(super) fn float(node: &Node, of: &impl ValueType) -> Result<f64, Problem> {
     Err(node.problem(problem, "give a finite number"))
 }
 
+/// Return the error that a value is outside of its range.
 pub(super) fn out_of_range(node: &Node, value: impl Display, range: &str) -> Problem {
     node.problem(format!("{value} is out of range"), format!("give {range}"))
 }
 
-/// Return the share that a text such as `5%` denotes. The result is exactly that of `0.05`.
+/// Parse a percentage such as `5%` and return it as a share. The result is exactly that of parsing `0.05`.
 fn percentage(text: &str) -> Option<f64> {
     let number = text.trim().strip_suffix('%')?.trim_end();
     let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';

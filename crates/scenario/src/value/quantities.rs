@@ -1,4 +1,4 @@
-//! Quantities with a unit: time, data, bandwidth, rates.
+//! Types of field values that are quantities with a unit: time, data, bandwidth, rates.
 
 use super::json;
 use super::numbers::out_of_range;
@@ -8,23 +8,25 @@ use crate::file::tree::{Node, Tree, shown};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time, UnitError};
 use std::str::FromStr;
 
-/// Longest time span that a field may hold.
+/// Maximum time that a field may hold.
 pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
-/// A span of time.
+/// Type of fields that hold a span of time.
 pub struct Span {
+    /// Whether the span may be zero.
     zero: bool,
-    /// Suggested unit for a number without one.
+    /// Unit that errors suggest for a number without a unit.
     usual: &'static str,
 }
 
 impl Span {
-    /// Return a span that may be zero. `usual` is the suggested unit for a number without one.
+    /// Return the type of spans that may be zero. Errors suggest the unit `usual` for a number without a
+    /// unit.
     pub const fn or_zero(usual: &'static str) -> Self {
         Self { zero: true, usual }
     }
 
-    /// Return a span above zero. `usual` is the suggested unit for a number without one.
+    /// Return the type of spans above zero. Errors suggest the unit `usual` for a number without a unit.
     pub const fn above_zero(usual: &'static str) -> Self {
         Self { zero: false, usual }
     }
@@ -54,17 +56,17 @@ impl ValueType for Span {
     }
 }
 
-/// An amount of data, in bytes.
+/// Type of fields that hold an amount of data within a range in bytes.
 pub struct Data {
     min: u64,
     max: u64,
 }
 
 impl Data {
-    /// Any amount of data above zero.
+    /// The type of any amount of data above zero.
     pub const ANY: Self = Self::new(1, u64::MAX);
 
-    /// Return an amount from `min` to `max` bytes.
+    /// Return the type of amounts from `min` to `max` bytes.
     pub const fn new(min: u64, max: u64) -> Self {
         Self { min, max }
     }
@@ -95,22 +97,22 @@ impl ValueType for Data {
     }
 }
 
-/// A bandwidth above zero.
+/// Type of fields that hold a bandwidth above zero.
 pub struct Throughput {
-    /// Suggested unit for a number without one.
+    /// Unit that errors suggest for a number without a unit.
     usual: &'static str,
-    /// Whether it is an offered load.
+    /// Whether the bandwidth is an offered load.
     offered: bool,
 }
 
 impl Throughput {
-    /// Bandwidth of a part of the machine.
+    /// The type of bandwidths of parts of the machine.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,
     };
 
-    /// Return an offered load.
+    /// Return the type of offered loads. Errors suggest the unit `usual` for a number without a unit.
     pub const fn offered(usual: &'static str) -> Self {
         let offered = true;
         Self { usual, offered }
@@ -137,7 +139,7 @@ impl ValueType for Throughput {
     }
 }
 
-/// A rate above zero.
+/// Type of fields that hold a rate of events above zero.
 pub struct Frequency;
 
 impl ValueType for Frequency {
@@ -166,8 +168,8 @@ impl ValueType for Frequency {
     }
 }
 
-/// Return a value as a quantity, for a field of type `of`. `usual` is the suggested unit for a number
-/// without one.
+/// Parse a quantity with a unit, for a field of type `of`. Errors suggest the unit `usual` for a number
+/// without a unit.
 ///
 /// # Errors
 /// If the value is not a number with a valid unit.
@@ -193,6 +195,7 @@ pub fn quantity<T: FromStr<Err = UnitError>>(
     Err(node.problem(problem, hint))
 }
 
+/// Return the error that a quantity with this meaning is zero; `right` is the advice.
 fn zero(node: &Node, meaning: &str, right: &str) -> Problem {
     node.problem(format!("zero is {meaning}"), format!("give {right}"))
 }

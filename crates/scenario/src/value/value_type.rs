@@ -1,4 +1,4 @@
-//! Traits of the types of field values.
+//! Traits that the types of field values implement.
 
 use crate::file::error::Problem;
 use crate::file::tree::{Node, Tree};
@@ -7,27 +7,27 @@ use crate::value::described::{Described, Description};
 use serde_json::Value as Json;
 use std::fmt;
 
-/// A type of field values.
+/// A type of field values: its description and its parser.
 pub trait ValueType: Send + Sync {
-    /// Rust type of its values.
+    /// Rust type of the values.
     type Held: Description;
 
-    /// Return the description for errors, the reference and editors.
+    /// Return the description of the type for errors, the reference and editors.
     fn describe(&self) -> TypeInfo;
 
-    /// Read a value.
+    /// Parse a value.
     ///
     /// # Errors
     /// If the value is invalid. The error has problem and hint, but no field.
     fn read(&self, node: &Node) -> Result<Self::Held, Problem>;
 
-    /// Return the amount of a value that is a number, for the axes of a sweep.
+    /// Return a value as a number with a dimension, for the axes of a sweep; `None` if it is not a number.
     fn amount(&self, value: &Self::Held) -> Option<Amount> {
         Amount::of(value)
     }
 }
 
-/// Helpers for the readers of values.
+/// Helpers for the parsers of values.
 impl Node {
     /// Return the problem that a value of type `of` is expected instead of this value.
     pub fn wrong_type(&self, of: &impl ValueType) -> Problem {
@@ -37,7 +37,7 @@ impl Node {
         self.unexpected(expected, format!("write {example}"))
     }
 
-    /// Return the text, for a field of type `of`.
+    /// Return the text of this value, for a field of type `of`.
     ///
     /// # Errors
     /// If the value is not a text.
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    /// Return the items of a list, for a field of type `of`.
+    /// Return the items of this list, for a field of type `of`.
     ///
     /// # Errors
     /// If the value is not a list.
@@ -67,22 +67,22 @@ pub struct TypeInfo {
     pub expected: &'static str,
     /// Example value, as written in a file.
     pub example: String,
-    /// The possible values in words.
+    /// Description of the valid values, in words.
     pub range: String,
-    /// JSON Schema of a value.
+    /// JSON Schema of the values.
     pub json: Json,
-    /// Valid units; empty without units.
+    /// Valid units, in words; empty if values have no unit.
     pub units: &'static str,
-    /// Valid words, if the type is a choice of words.
+    /// Valid words, if the type is a choice of words; else empty.
     pub words: &'static [&'static str],
     /// Whether values are text, so that an override may omit the quotation marks.
     pub is_text: bool,
-    /// Words that denote several values of an axis.
+    /// Words that an axis may have in place of a list of values; each stands for several values.
     pub axis_words: &'static [&'static str],
 }
 
 impl TypeInfo {
-    /// Return a description with the entries that every type has.
+    /// Return a description with the entries that every type must have.
     pub fn new(
         expected: &'static str,
         example: impl Into<String>,
@@ -107,10 +107,12 @@ impl TypeInfo {
     }
 }
 
-/// A value of any type.
+/// A field value of any type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
+    /// The value, with its Rust type erased.
     held: Described,
+    /// The value as a number with a dimension; `None` if it is not a number.
     pub(crate) amount: Option<Amount>,
 }
 
@@ -121,7 +123,7 @@ impl Value {
     }
 }
 
-/// A [`ValueType`] with erased Rust type.
+/// A [`ValueType`] with its Rust type erased.
 pub trait AnyType: Send + Sync {
     /// Forward to [`ValueType::describe`].
     fn info(&self) -> TypeInfo;
@@ -154,7 +156,7 @@ impl fmt::Debug for dyn AnyType {
 }
 
 impl PartialEq for dyn AnyType {
-    /// Return whether the descriptions are equal.
+    /// Return whether the descriptions of the types are equal.
     fn eq(&self, other: &Self) -> bool {
         self.info() == other.info()
     }

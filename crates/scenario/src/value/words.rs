@@ -1,4 +1,4 @@
-//! Words, names, texts and flags.
+//! Types of field values that are words, names, texts or flags.
 
 use super::json;
 use super::value_type::{TypeInfo, ValueType};
@@ -7,10 +7,10 @@ use crate::file::suggest::closest;
 use crate::file::tree::{Node, Tree, shown};
 use serde_json::json;
 
-/// Largest length of a title or other one-line text, in characters.
+/// Maximum length of a title or another one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// A choice of one of these words.
+/// Type of fields that hold one of these words.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
@@ -40,7 +40,7 @@ impl ValueType for Choice {
     }
 }
 
-/// A name of letters, digits, `-` and `_`.
+/// Type of fields that hold a name of letters, digits, `-` and `_`.
 pub struct Name;
 
 impl ValueType for Name {
@@ -70,9 +70,9 @@ impl ValueType for Name {
     }
 }
 
-/// A text of limited length.
+/// Type of fields that hold a text of limited length.
 pub struct Text {
-    /// Largest number of characters.
+    /// Maximum number of characters.
     pub max: usize,
 }
 
@@ -104,7 +104,7 @@ impl ValueType for Text {
     }
 }
 
-/// A flag: `true` or `false`.
+/// Type of fields that hold `true` or `false`.
 pub struct Flag;
 
 impl ValueType for Flag {
@@ -123,7 +123,7 @@ impl ValueType for Flag {
     }
 }
 
-/// Return the first terminal control character of a text. Ends of lines and tabs do not count.
+/// Return the first terminal control character in a text. Line ends and tabs do not count.
 pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
