@@ -96,7 +96,6 @@ impl Scenario {
     /// # Errors
     /// If the file or an override is invalid; the error is the first one found. `file_name` is used only in
     /// errors.
-    /// in errors.
     pub fn parse(
         formats: &'static Formats,
         text: &str,

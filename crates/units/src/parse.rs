@@ -25,7 +25,7 @@ impl UnitError {
         &self.problem
     }
 
-    /// Return the advice how to write the quantity.
+    /// Return the advice on how to write the quantity.
     pub fn hint(&self) -> &str {
         &self.hint
     }

@@ -17,7 +17,7 @@ pub enum Place {
         name: String,
         /// Line, from 1; `None` if the error concerns the file as a whole.
         line: Option<u32>,
-        /// Column in characters, from 1; `None` if the line is unknown.
+        /// Column in characters, from 1; `None` if it is unknown.
         column: Option<u32>,
     },
     /// An override `key=value`.

@@ -58,7 +58,7 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     ]
 }
 
-/// Return whether `path` is a single option, as overrides may set it.
+/// Return whether `path` is the key of a single option, which overrides may set.
 fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }

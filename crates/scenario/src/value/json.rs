@@ -41,8 +41,7 @@ pub fn list(items: &Value, least: usize) -> Value {
     json!({"type": "array", "items": items, "uniqueItems": true, "minItems": least})
 }
 
-/// Return the JSON Schema of the dimensions of a grid, each at least `least`: one number, or a text such as
-/// `4x4`.
+/// Return the JSON Schema of the dimensions of a grid, a number of at least `least` or a text such as `4x4`.
 pub fn dimensions(least: u32) -> Value {
     json!({"anyOf": [
         {"type": "integer", "minimum": least},
