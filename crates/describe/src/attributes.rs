@@ -204,6 +204,7 @@ fn toml(input: ParseStream<'_>) -> Result<String> {
     input.parse().map(|value: Lit| literal(&value))
 }
 
+/// Return a literal as TOML.
 fn literal(value: &Lit) -> String {
     match value {
         Lit::Str(text) => format!("\"{}\"", text.value()),

@@ -132,7 +132,7 @@ mod tests {
         };
         let found = pairs.answer().unwrap();
         assert!(found[0].differs && !found[1].differs);
-        // One replication gives no estimate of its error.
+        // The error cannot be estimated from one replication.
         let single = Quantity {
             each: vec![9.0],
             ..exact(9.0)

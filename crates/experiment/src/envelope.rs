@@ -250,6 +250,7 @@ fn seal(head: &[u8], content: &[u8]) -> String {
 
 /// Return the SHA-256 of a description's `Debug` form.
 pub(crate) fn described(description: &dyn Debug) -> String {
+    /// Adapter that writes formatted text into a hash.
     struct Hashed(Sha256);
     impl Write for Hashed {
         fn write_str(&mut self, text: &str) -> fmt::Result {

@@ -31,7 +31,7 @@ const QUICK_WIDTH: f64 = 0.3;
 /// Number of demands that a flow must have offered before its backlog is judged.
 const DEMANDS_MIN: u64 = 200;
 
-/// The finished replications of one point, and the verdict on it.
+/// The finished replications of one point, and the verdict on the point.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
@@ -144,8 +144,8 @@ impl Plan<'_> {
         (cycles.round() as Cycles).max(1)
     }
 
-    /// Return the number of cycles in `time`, rounded to whole periods if it holds several periods of a
-    /// periodic process.
+    /// Return the number of cycles in `time`. If `time` is longer than several periods of a periodic process,
+    /// it is rounded to whole periods.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {

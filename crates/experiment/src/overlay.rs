@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 pub struct Overlay {
     /// Means of the measures, by name of the measure: latencies in us, rates in their units.
     pub measures: BTreeMap<String, f64>,
-    /// Reason why a value of `measures` is outside the model's domain, by name of the measure. It is one
-    /// phrase that names the limit. Results do not show such a value as `analytic`.
+    /// Reason why a value of `measures` is outside the model's domain, by name of the measure. The reason is
+    /// one phrase that names the limit. Results do not show such a value as `analytic`.
     pub outside: BTreeMap<String, String>,
     /// Utilisation of the channels of each kind, by name of the kind.
     pub utilisation: BTreeMap<String, f64>,
@@ -17,7 +17,7 @@ pub struct Overlay {
     pub saturation: Option<f64>,
     /// Name of the first full channel, or of its kind.
     pub bottleneck: Option<String>,
-    /// Reason why there is no model, in one phrase, if known.
+    /// Reason, in one phrase, why the model has no values at all, if known.
     pub absent: Option<String>,
 }
 

@@ -93,8 +93,8 @@ impl Progress {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
 
-    /// Subtract one from the points and searches that other processes compute: it is finished, or this
-    /// process computes it.
+    /// Subtract one from the points and searches that other processes compute, because one is finished or
+    /// this process computes it.
     pub(crate) fn drop_elsewhere(&self) {
         self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }

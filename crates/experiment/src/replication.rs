@@ -50,17 +50,17 @@ pub(crate) struct Shared<'a> {
 /// Condition at which a replication stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// Until this many messages are delivered or demands offered, and this many cycles have passed.
+    /// Stop once this many messages are delivered or demands offered, and this many cycles have passed.
     AtLeast {
         messages: u64,
         demands: u64,
         cycles: Cycles,
-        /// Also until these cycles have passed, unless this many messages are delivered earlier.
+        /// Number of cycles that must also have passed, unless this number of messages is delivered earlier.
         wanted: (Cycles, u64),
     },
-    /// Until exactly this cycle.
+    /// Stop at exactly this cycle.
     Until(Cycles),
-    /// Until this many messages are delivered, or until this cycle if that is earlier.
+    /// Stop once this many messages are delivered, or at this cycle if that is earlier.
     Within { messages: u64, end: Cycles },
 }
 
@@ -288,18 +288,22 @@ impl Replication {
         }
     }
 
+    /// Return the recorders of the replication.
     pub fn recorders(&self) -> &Recorders {
         &self.recorders
     }
 
+    /// Return whether the simulation has run at all.
     pub fn has_started(&self) -> bool {
         self.simulation.now() > 0
     }
 
+    /// Return whether the machine has stopped delivering messages.
     pub fn has_collapsed(&self) -> bool {
         self.collapse.is_some()
     }
 
+    /// Return the number of simulated cycles.
     pub fn cycles(&self) -> Cycles {
         self.simulation.now()
     }

@@ -97,6 +97,7 @@ pub struct MachineSummary(Box<RawValue>);
 impl MachineSummary {
     /// Build the summary of a machine of the kind `kind` as JSON, with floating-point numbers in full.
     pub(crate) fn new(kind: &str, summary: &impl Serialize) -> Self {
+        /// JSON form of a summary: its data and the kind of machine.
         #[derive(Serialize)]
         struct Tagged<'s, S> {
             kind: &'s str,

@@ -121,7 +121,7 @@ impl Experiment {
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
             let searches = all.into_iter().map(|(_, search)| search);
-            // Jobs that did not fit into memory beside others may fit alone.
+            // Jobs that did not fit into memory together with others may fit alone.
             let points = self.one_by_one(&self.points, points, Self::point);
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)

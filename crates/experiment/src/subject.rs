@@ -123,7 +123,7 @@ pub trait Simulated: Send {
     /// Return how the machine collapsed; `None` while messages arrive.
     fn collapse(&self) -> Option<Collapse>;
 
-    /// Return observations that have started and not ended, such as phases. None by default.
+    /// Return the observations that have started and not ended, such as phases. There are none by default.
     fn unended(&self) -> Vec<Unended> {
         Vec::new()
     }
@@ -164,7 +164,7 @@ pub struct Counts {
     pub held: Vec<Taken>,
     /// Occupancy of each disk or network interface.
     pub devices: Vec<Taken>,
-    /// Cycles over which `held` was counted, if they differ from those of the other totals.
+    /// Number of cycles over which `held` was counted, if it differs from that of the other totals.
     pub held_cycles: Option<Cycles>,
     /// Number of demands that each node offered, and number of demands completed for it; empty for kinds of
     /// machine that do not count them.

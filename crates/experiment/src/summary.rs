@@ -170,7 +170,7 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     }
 }
 
-/// Return the verdict on a point with its evidence.
+/// Return the verdict on a point, with the evidence for it.
 fn verdict(
     measurement: &Measurement,
     subject: &dyn Subject,

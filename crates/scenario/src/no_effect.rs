@@ -36,6 +36,7 @@ pub struct Reason<'r> {
 }
 
 impl<'s> Watch<'s> {
+    /// Return a collector without findings for the point with these settings.
     fn new(settings: &'s Settings) -> Self {
         Self {
             settings,

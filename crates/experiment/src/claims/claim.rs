@@ -20,7 +20,7 @@ const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 pub enum Taken {
     /// This worker has claimed the unit.
     Granted(Claim),
-    /// Another worker has claimed the unit: its name, which is empty while the claim is being written.
+    /// Name of the other worker that has claimed the unit; empty while its claim is being written.
     HeldBy(String),
 }
 

@@ -62,7 +62,7 @@ fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     }
 }
 
-/// Return a function that adds `path`, a file of one unit, to an I/O error.
+/// Return a function that adds `path`, the path of a file of one unit, to an I/O error.
 fn at_unit(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
     move |error| ClaimError {

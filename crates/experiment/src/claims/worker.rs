@@ -28,7 +28,7 @@ pub fn beat(expiry: Duration) -> Duration {
 pub struct Worker {
     /// State that the worker shares with its heartbeat thread.
     pub(crate) own: Arc<Own>,
-    /// Whether the heartbeat thread must stop. The condition variable wakes it.
+    /// Whether the heartbeat thread must stop. The condition variable wakes this thread.
     stopped: Arc<(Mutex<bool>, Condvar)>,
     /// The heartbeat thread.
     heart: Option<JoinHandle<()>>,

@@ -28,7 +28,7 @@ pub(crate) struct HeadTable {
     pub(crate) seed: u64,
 }
 
-/// The tables of a scenario file beside machine and workload, common to all kinds of machine.
+/// The tables of a scenario file except machine and workload, common to all kinds of machine.
 #[derive(Describe)]
 pub(crate) struct ControlTable {
     #[describe(table)]

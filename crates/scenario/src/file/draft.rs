@@ -251,6 +251,7 @@ fn parse_override(
     Ok((parent, entry))
 }
 
+/// Return whether a value is a table without entries.
 fn is_empty_table(node: &Node) -> bool {
     matches!(&node.tree, Tree::Table(entries) if entries.is_empty())
 }

@@ -22,6 +22,7 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Return settings in which only defaults have values.
     pub(crate) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
@@ -30,6 +31,7 @@ impl Settings {
         }
     }
 
+    /// Return the schema: all fields that the file may have.
     pub(crate) fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
@@ -87,6 +89,7 @@ impl Settings {
         self.set.insert(setting.field.key.clone(), setting.clone());
     }
 
+    /// Remove the value of the field `key`, so that its default applies.
     pub(crate) fn remove(&mut self, key: &str) {
         self.set.remove(key);
     }
