@@ -40,26 +40,39 @@ impl Parse for Other {
 /// How a field gets its value if the file leaves the field out.
 #[derive(Default)]
 pub(crate) enum Missing {
+    /// The file must not leave the field out.
     #[default]
     Required,
+    /// The field has this default, as TOML.
     Value(String),
+    /// The value follows from other fields, as this text describes.
     Derived(String),
+    /// The field has no value; this text describes the effect.
     Absent(String),
+    /// The default is a word that follows from other fields.
     Follows {
+        /// Field whose word decides if no field in `given` is set.
         selector: Other,
+        /// Fields, each with the default word that follows if this field is set.
         given: Vec<(Other, String)>,
+        /// Pairs of a word of the selector and the default word that follows from it.
         words: Vec<(String, String)>,
     },
+    /// Each kind of machine defines the default.
     OfKind,
 }
 
 /// Role of a field in its table.
 #[derive(Default, PartialEq)]
 pub(crate) enum Role {
+    /// A single value.
     #[default]
     Value,
+    /// A table.
     Table,
+    /// Fields of the same table, in a separate struct.
     Flatten,
+    /// A word that selects which other fields exist.
     Choice,
     /// A value that is one word of an enum without fields.
     Words,
@@ -69,17 +82,29 @@ pub(crate) enum Role {
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) role: Role,
+    /// The doc comment in one line.
     pub(crate) meaning: String,
+    /// Short label for an axis.
     pub(crate) label: Option<String>,
+    /// Name in the file, if it differs from the Rust name.
     pub(crate) key: Option<String>,
+    /// Word of a variant, if it differs from the variant's name.
     pub(crate) word: Option<String>,
+    /// Expression for the type of the values.
     pub(crate) holds: Option<TokenStream>,
+    /// Value if the file leaves the field out.
     pub(crate) missing: Missing,
+    /// Example value, as TOML.
     pub(crate) example: Option<String>,
+    /// Condition under which the field has an effect: another field and its words.
     pub(crate) only: Option<(Other, Vec<String>)>,
+    /// Alternative fields for the same quantity.
     pub(crate) instead_of: Vec<Other>,
+    /// Names of the fields that a single value for this table sets.
     pub(crate) short_for: Vec<String>,
+    /// Names of the fields of a struct, in the order of the reference.
     pub(crate) order: Vec<String>,
+    /// Name of the field after which the reference lists the fields of variants.
     pub(crate) fields_after: Option<String>,
 }
 

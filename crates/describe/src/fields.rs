@@ -30,7 +30,9 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
 /// Generated code for some fields of a table: statements that add their reference rows, and initialisers that
 /// read their values.
 pub(crate) struct Parts {
+    /// Statements that add the reference rows.
     pub(crate) rows: TokenStream,
+    /// Initialisers that read the values.
     pub(crate) reads: TokenStream,
 }
 

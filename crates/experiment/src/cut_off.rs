@@ -17,6 +17,7 @@ const ENDLESS: u64 = 1 << 62;
 /// Observations of one measure that the end of the run cut off.
 pub(crate) struct CutOff<'a> {
     replications: &'a [Finished],
+    /// Position of the measure in [`Subject::measures`](crate::subject::Subject::measures).
     measure: usize,
 }
 

@@ -168,7 +168,9 @@ pub fn flaws(
 /// An open journal, in a folder or in memory.
 #[derive(Debug)]
 pub(crate) struct Journal {
+    /// The run to which the journal belongs.
     run: Run,
+    /// Folder of the journal; `None` for a journal in memory.
     folder: Option<PathBuf>,
     /// Whether entries that are not written to a folder stay in memory.
     keeps_in_memory: bool,

@@ -31,7 +31,9 @@ pub(crate) fn stopwatch() -> Instant {
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
     journal: &'a Journal,
+    /// Entry that contains the finished parts.
     entry: Entry,
+    /// Computing time of new parts after which the file is written.
     after: Duration,
     state: Mutex<State>,
 }

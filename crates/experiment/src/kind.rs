@@ -57,10 +57,15 @@ pub struct Flaw {
 /// The functions of one kind of machine, with its types erased.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
+    /// File format of the kind.
     format: format::Row,
+    /// Function [`Kind::build`] of the kind.
     build: fn(&Described) -> Result<Arc<dyn Any + Send + Sync>, Flaw>,
+    /// Function [`Kind::subject`] of the kind.
     subject: fn(&dyn Any, &Described) -> Result<Shared, Flaw>,
+    /// Function [`Kind::summary`] of the kind.
     summary: fn(&dyn Any) -> MachineSummary,
+    /// Function [`Kind::measures`] of the kind.
     measures: fn(&Described) -> Vec<String>,
 }
 
@@ -99,7 +104,9 @@ fn of_kind<K: Kind>(built: &dyn Any) -> &K::Built {
 /// A built machine of any kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
+    /// The kind of the machine.
     row: &'static Row,
+    /// The machine, of the type [`Kind::Built`] of its kind.
     built: Arc<dyn Any + Send + Sync>,
 }
 

@@ -19,7 +19,9 @@ pub(crate) struct Machines {
 /// The description of a machine, and the machine itself once it is built.
 #[derive(Debug)]
 struct Machine {
+    /// Description of the machine.
     described: Described,
+    /// The built machine; empty until it is needed.
     built: OnceLock<Built>,
 }
 

@@ -35,6 +35,7 @@ const DEMANDS_MIN: u64 = 200;
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
+    /// Verdict on saturation, with its evidence.
     pub judged: Judged,
     /// Whether the stopping rules were met.
     pub converged: bool,
@@ -118,9 +119,13 @@ struct Plan<'a> {
     subject: &'a dyn Subject,
     seed: u64,
     rules: &'a Rules,
+    /// Test that decides the verdict on saturation.
     test: &'a SaturationTest,
+    /// Whether the means must reach the required precision.
     precise: bool,
+    /// Number of cycles that a run must last before it is judged.
     cycles_min: Cycles,
+    /// Backlog at which a replication ends.
     backlog: BacklogLimit,
     shared: Shared<'a>,
 }
@@ -144,8 +149,8 @@ impl Plan<'_> {
         (cycles.round() as Cycles).max(1)
     }
 
-    /// Return the number of cycles in `time`. If `time` is longer than several periods of a periodic process,
-    /// it is rounded to whole periods.
+    /// Return the number of cycles in `time`. In a shortened run, round it to whole periods of the periodic
+    /// process if it is more than [`PERIODS_MIN`] periods.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {
@@ -462,7 +467,9 @@ impl Plan<'_> {
 /// Factors by which to lengthen a run for a missing verdict or mean; `None` if nothing is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
+    /// Factor by which to lengthen the run for the means.
     measures: Option<f64>,
+    /// Factor by which to lengthen the run for the verdict.
     verdict: Option<f64>,
 }
 

@@ -28,10 +28,15 @@ pub struct FlowCount {
 /// Number of demands by outcome, and of bytes carried for demands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
+    /// Number of offered demands.
     offered: u64,
+    /// Number of completed demands.
     done: u64,
+    /// Number of abandoned demands.
     dropped: u64,
+    /// Number of retransmissions.
     retried: u64,
+    /// Number of bytes that arrived for demands.
     carried: u64,
 }
 
@@ -103,7 +108,9 @@ impl FlowCount {
 /// Totals of all flows at one time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
+    /// Cycle at which the totals were recorded.
     time: Cycles,
+    /// Totals of each flow.
     flows: Vec<Totals>,
 }
 

@@ -52,8 +52,11 @@ pub(crate) struct Shared<'a> {
 pub(crate) enum Length {
     /// Stop once this many messages are delivered or demands offered, and this many cycles have passed.
     AtLeast {
+        /// Number of delivered messages at which the replication may stop.
         messages: u64,
+        /// Number of offered demands at which the replication may stop.
         demands: u64,
+        /// Number of cycles that must have passed.
         cycles: Cycles,
         /// Number of cycles that must also have passed, unless this number of messages is delivered earlier.
         wanted: (Cycles, u64),
@@ -74,6 +77,7 @@ pub(crate) struct Replication {
     collapse: Option<Collapse>,
     /// Memory that the replication uses.
     held: Held,
+    /// Length of one cycle in us.
     cycle_us: f64,
     /// Period of the periodic process in cycles; 0 if there is none.
     period: Cycles,
@@ -83,7 +87,9 @@ pub(crate) struct Replication {
 
 /// Memory that one replication uses, as part of the memory of the run. It is released on drop.
 struct Held {
+    /// Memory of the whole run.
     memory: Arc<Memory>,
+    /// Number of bytes that the replication uses.
     bytes: u64,
 }
 

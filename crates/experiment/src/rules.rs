@@ -11,8 +11,11 @@ const LOOKS: u32 = 8;
 /// Rules that decide how a point is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rules {
+    /// Stopping rules of the scenario.
     pub stop: Stop,
+    /// Quantities to measure.
     pub measure: Measure,
+    /// Parameters of the test for saturation.
     pub verdict: Verdict,
     /// Minimum number of periods of a periodic process in a run with a fixed number of messages.
     pub periods_min: u64,

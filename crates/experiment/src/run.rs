@@ -78,6 +78,7 @@ pub enum Extent {
 pub struct Experiment {
     scenario: Scenario,
     options: Options,
+    /// Master seed of the run.
     seed: u64,
     rules: Rules,
     machines: Machines,

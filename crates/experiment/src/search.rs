@@ -114,6 +114,7 @@ fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
 /// One bisection with a fixed final width.
 struct Pass<'a> {
     seed: u64,
+    /// Rules for the runs at each load.
     rules: &'a Rules,
     shared: Shared<'a>,
     /// Probability of a wrong verdict, for all loads of the pass together.

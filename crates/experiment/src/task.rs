@@ -10,8 +10,11 @@ use std::time::Duration;
 /// State of a task.
 #[derive(Debug)]
 enum State<T> {
+    /// The task has not started.
     Idle,
+    /// The task has started and not ended.
     Running,
+    /// The task has ended with this result, which has not been returned yet.
     Ended(Result<T, RunError>),
     /// The task has ended, and its result was returned.
     Taken,

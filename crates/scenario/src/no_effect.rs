@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 /// Collector of the fields that a file sets and that may have no effect at one point.
 pub struct Watch<'s> {
+    /// The settings of the point.
     settings: &'s Settings,
+    /// Findings at the point, one for each recorded field that is set.
     found: Vec<Finding>,
 }
 

@@ -53,8 +53,10 @@ pub struct Scenario {
     /// The saturation search, if any.
     pub search: Option<Search>,
     pub(crate) kind: &'static Row,
+    /// The values of all fields, except those that axes set.
     pub(crate) base: Settings,
     points: Vec<Point>,
+    /// Changes that overrides make to machine, workload and sweep.
     changes: Vec<Change>,
     /// Whether an axis is over failures of the machine.
     sweeps_faults: bool,

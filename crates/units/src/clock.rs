@@ -5,7 +5,9 @@ use crate::{Bandwidth, Bytes, Time};
 /// A clock whose cycle is the time that one flit needs to cross one lane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
+    /// Length of one cycle in picoseconds.
     cycle_ps: f64,
+    /// Size of one flit.
     flit: Bytes,
 }
 

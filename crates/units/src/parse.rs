@@ -5,8 +5,11 @@ use std::fmt;
 /// Reason why a text is not a quantity. `Display` also gives advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
+    /// The text that is not a quantity.
     text: String,
+    /// Description of the error.
     problem: String,
+    /// Advice on how to write the quantity.
     hint: String,
 }
 
@@ -81,7 +84,9 @@ impl Decimal {
 /// Reason why a number is not an integer of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inexact {
+    /// The number has a fractional part.
     Fraction,
+    /// The number does not fit into 64 bits.
     TooLarge,
 }
 

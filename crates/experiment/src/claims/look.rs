@@ -18,7 +18,9 @@ const UNSTATED: Duration = Duration::from_secs(60);
 /// Content of a claim file, and its modification time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
+    /// Content of the claim file: the name of a worker.
     pub text: String,
+    /// Modification time of the claim file, since 1970.
     pub made: Duration,
 }
 

@@ -55,20 +55,31 @@ pub(crate) struct Own {
 #[serde(untagged)]
 pub(crate) enum Line<'a> {
     Began {
+        /// Name of the worker.
         worker: &'a str,
+        /// Version of the program.
         version: &'a str,
+        /// Time by the folder's clock in seconds since 1970.
         at_s: f64,
+        /// Time without a heartbeat after which the worker's claims are lost, in seconds.
         expiry_s: f64,
+        /// Number of threads that do units of work.
         threads: usize,
     },
     Done {
+        /// Name of the finished unit.
         done: &'a str,
+        /// Time by the folder's clock in seconds since 1970.
         at_s: f64,
+        /// Time since the claim of the unit, in seconds.
         took_s: f64,
     },
     Failed {
+        /// Name of the failed unit.
         failed: &'a str,
+        /// Time by the folder's clock in seconds since 1970.
         at_s: f64,
+        /// Reason why the unit failed.
         reason: &'a str,
     },
 }
@@ -76,6 +87,7 @@ pub(crate) enum Line<'a> {
 /// The fields of the first line of a worker's file that other processes read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Began {
+    /// Time without a heartbeat after which the worker's claims are lost, in seconds.
     expiry_s: f64,
 }
 

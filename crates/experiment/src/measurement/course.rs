@@ -23,7 +23,9 @@ pub(super) struct Course {
 
 /// Whether the replication is running, or only its results at a look are known.
 enum State {
+    /// The replication is running and can continue.
     Running(Replication),
+    /// Only the results at a look are known; to continue, the replication must run again from its beginning.
     Kept(Finished),
 }
 

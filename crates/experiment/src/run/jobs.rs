@@ -12,12 +12,16 @@ use std::sync::Arc;
 /// One point, ready to run.
 #[derive(Debug)]
 pub(super) struct Job {
+    /// Position of the point in the product of the axes.
     pub index: usize,
+    /// Value of each axis at the point.
     pub values: Vec<AxisValue>,
+    /// Position of the point's machine among the distinct machines of the sweep.
     pub machine: usize,
     pub workload: Described,
     /// The machine with its traffic; `None` in a process that does parts of a run.
     pub subject: Option<Arc<dyn Subject>>,
+    /// Journal entry of the point.
     pub entry: Entry,
 }
 
@@ -32,10 +36,15 @@ impl Job {
 /// One search, ready to run.
 #[derive(Debug)]
 pub(super) struct SearchJob {
+    /// Value of each axis; `None` for an axis over loads.
     pub values: Vec<Option<AxisValue>>,
+    /// Position of the search's machine among the distinct machines of the sweep.
     pub machine: usize,
+    /// Load range and resolution of the search.
     pub search: Search,
+    /// The search line, which returns the workload at any load.
     pub line: SearchLine,
+    /// Journal entry of the search.
     pub entry: Entry,
 }
 

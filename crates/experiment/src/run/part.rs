@@ -60,9 +60,11 @@ impl<'e> Unit<'e> {
 /// The result of an attempt to do a unit.
 #[derive(Debug)]
 enum Outcome {
+    /// The result of the unit is in the journal.
     Done,
     /// Another process is computing the unit.
     Elsewhere,
+    /// The unit cannot be done, for this reason.
     Failed(String),
 }
 

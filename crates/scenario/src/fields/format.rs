@@ -60,12 +60,19 @@ pub trait Format: 'static {
 /// The format of one kind of machine, with its types erased.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
+    /// Names and tables of the form of file.
     pub(crate) files: Form,
+    /// Function [`Format::machine`] of the format.
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
+    /// Function that returns machine and workload, by [`Format::machine`] and [`Format::work`].
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
+    /// Function [`Format::watch`] of the format.
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
+    /// Function [`Format::watch_rules`] of the format.
     pub(crate) watch_rules: fn(&mut Watch<'_>),
+    /// Function [`Format::derived`] of the format.
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
+    /// Function [`Format::failures`] of the format.
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 

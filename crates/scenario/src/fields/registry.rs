@@ -14,7 +14,9 @@ use std::sync::{Arc, OnceLock};
 /// Registry of the kinds of machine that files may describe.
 #[derive(Debug)]
 pub struct Formats {
+    /// The format of each form of file, in the order of the reference.
     rows: Vec<Row>,
+    /// Names of the kinds of machine.
     names: Vec<&'static str>,
     /// Type of the field `machine.kind`.
     choice: OnceLock<Choice>,

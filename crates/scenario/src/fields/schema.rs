@@ -13,9 +13,12 @@ use std::sync::Arc;
 /// The fields that a file of one form may have, including its named tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
+    /// The form of the file.
     pub(crate) form: &'static Form,
+    /// The fields, in the order of the reference.
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
+    /// Default values of the fields whose default is a fixed value, by key.
     defaults: BTreeMap<Arc<str>, Setting>,
     /// Rows of a named table whose name is the wildcard [`ANY`].
     templates: Arc<[Field]>,

@@ -21,6 +21,7 @@ pub(crate) const VERSION: i64 = 1;
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) schema: Arc<Schema>,
+    /// The values of the fields, except those that axes set.
     pub(crate) base: Settings,
     pub(crate) axes: Vec<Axis>,
 }

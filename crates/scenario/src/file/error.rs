@@ -167,8 +167,11 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
 /// The texts of a file and its overrides, from which the places of errors are computed.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
+    /// Name of the file.
     pub(crate) file: String,
+    /// Content of the file.
     pub(crate) text: String,
+    /// The overrides, each `key=value`.
     pub(crate) overrides: Vec<String>,
 }
 

@@ -31,7 +31,9 @@ pub struct Setting {
     pub(crate) value: Value,
     /// The value as written in a file.
     pub(crate) written: toml::Value,
+    /// Origin of the value in the file or an override.
     pub(crate) origin: Origin,
+    /// Layer that sets the value.
     pub(crate) layer: Layer,
     /// Preset and source of a value of [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,

@@ -82,5 +82,6 @@ pub(crate) struct Wanted {
     pub(crate) of: &'static str,
     /// Number of pairs of failures to sample at random.
     pub(crate) doubles: u64,
+    /// Origin of the axis over failures in the file or an override.
     pub(crate) origin: Origin,
 }

@@ -70,6 +70,7 @@ pub struct SearchLine {
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,
     pub(crate) kind: &'static Row,
+    /// The values of all fields except the load.
     pub(crate) settings: Settings,
     pub(crate) source: Arc<Source>,
 }

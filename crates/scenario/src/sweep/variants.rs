@@ -22,6 +22,7 @@ pub struct Variant {
     /// The values of the axes over machines, as text; empty without such axes.
     pub label: String,
     kind: &'static Row,
+    /// The values of all fields of the variant.
     settings: Settings,
     source: Arc<Source>,
 }

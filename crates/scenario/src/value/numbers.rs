@@ -10,7 +10,9 @@ use std::marker::PhantomData;
 
 /// Type of fields that hold a whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
+    /// Minimum value.
     min: u64,
+    /// Maximum value.
     max: u64,
     /// Name of the type in errors.
     expected: &'static str,

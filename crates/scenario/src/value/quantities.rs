@@ -58,7 +58,9 @@ impl ValueType for Span {
 
 /// Type of fields that hold an amount of data within a range in bytes.
 pub struct Data {
+    /// Minimum number of bytes.
     min: u64,
+    /// Maximum number of bytes.
     max: u64,
 }
 
