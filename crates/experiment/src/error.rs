@@ -73,7 +73,7 @@ pub enum RunError {
         /// The memory limit of the run, as text.
         bound: String,
     },
-    /// The simulation core panicked.
+    /// The code that simulates a point panicked.
     #[error("{0}; this is an error of isthmus, please report it with this line and the scenario")]
     Panicked(Panicked),
     /// A finished point could not be written to the journal.

@@ -409,7 +409,7 @@ impl Journal {
             fs::rename(&temporary, &path)
         };
         write().map_err(|error| {
-            // Remove the incomplete file. If that fails, it stays.
+            // Remove the incomplete file. If the removal fails, the file stays.
             let _ = fs::remove_file(&temporary);
             JournalError::Io { path, error }
         })

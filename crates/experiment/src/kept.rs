@@ -143,7 +143,7 @@ impl<'a> Kept<'a> {
         self.state().error.take()
     }
 
-    /// Remove all parts and the file.
+    /// Remove all stored parts and their file.
     pub fn clear(&self) -> Result<(), JournalError> {
         if self.state().filed {
             self.journal.remove(&self.entry)?;

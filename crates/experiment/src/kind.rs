@@ -70,7 +70,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Return the row of the kind `K`.
+    /// Return the functions of the kind `K` with its types erased.
     pub const fn of<K: Kind>() -> Self {
         Self {
             format: format::Row::of::<K>(),

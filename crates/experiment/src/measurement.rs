@@ -247,7 +247,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications of this length. Finished ones do not stay in memory with the state of their machine.
+    /// Run replications of this length. The machine states of finished replications do not stay in memory.
     fn run_fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {

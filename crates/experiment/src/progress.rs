@@ -58,7 +58,7 @@ impl Progress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// End all running work, because the run can no longer succeed.
+    /// Request the end of all running work, because the run can no longer succeed.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -142,7 +142,7 @@ impl Replication {
         backlog: BacklogLimit,
         shared: Shared<'_>,
     ) -> Result<Self, Halt> {
-        // Count the memory of a large machine before it is built, because it may exceed the limit alone.
+        // Count the memory of a large machine before it is built, because a single machine may exceed the limit.
         let mut held = Held {
             memory: Arc::clone(shared.memory),
             bytes: 0,

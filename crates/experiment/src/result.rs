@@ -275,9 +275,9 @@ pub struct VerdictSummary {
     pub flow: String,
     /// Growth of the backlog per demand offered.
     pub growth: f64,
-    /// Lower end of the interval of `growth`.
+    /// Lower end of the confidence interval of `growth`.
     pub growth_low: f64,
-    /// Upper end of the interval of `growth`.
+    /// Upper end of the confidence interval of `growth`.
     pub growth_high: f64,
     /// Growth above which a network counts as saturated.
     pub threshold: f64,
@@ -294,9 +294,9 @@ pub struct Measure {
     pub unit: String,
     /// Mean over replications.
     pub mean: Option<f64>,
-    /// Lower end of the interval of the mean.
+    /// Lower end of the confidence interval of the mean.
     pub low: Option<f64>,
-    /// Upper end of the interval of the mean; `None` if the data give no bound.
+    /// Upper end of the confidence interval of the mean; `None` if the data give no bound.
     pub high: Option<f64>,
     /// Mean of each replication, in order. Replication i of all points uses the same random numbers.
     pub each: Vec<f64>,
@@ -314,7 +314,7 @@ pub struct Measure {
     /// The analytic model's value if the machine or its load is outside the model's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Requested relative half-width, if this measure was requested.
+    /// Requested half-width of the interval, relative to the mean, if this measure was requested.
     pub target: Option<f64>,
     /// Mean share of each replication cut off as warm-up.
     pub warmup_share: f64,
@@ -336,9 +336,9 @@ pub struct Percentile {
     pub percent: f64,
     /// Value at which the mean distribution of the replications reaches the percentage.
     pub value: f64,
-    /// Lower end of the interval of the value.
+    /// Lower end of the confidence interval of the value.
     pub low: Option<f64>,
-    /// Upper end of the interval of the value; `None` if too few observations are above the value.
+    /// Upper end of the confidence interval of the value; `None` if too few observations are above the value.
     pub high: Option<f64>,
     /// Value in each replication, for comparisons of results. Their mean is `value`. Their spread gives the
     /// interval of `value`, except for the width of its bins.

@@ -159,7 +159,7 @@ mod tests {
     fn five_periods_are_kept_or_all_there_are() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth is one period.
+        // A tenth of the time is only one period.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

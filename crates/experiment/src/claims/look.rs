@@ -29,7 +29,7 @@ pub(crate) struct Found {
 pub struct Seen {
     /// Name of the worker that made the claim; `None` if the file is incomplete.
     pub name: Option<Name>,
-    /// Whether that worker was a process of this host that has ended.
+    /// Whether the worker that made the claim was a process of this host that has ended.
     pub dead: bool,
     /// Time of the worker's last heartbeat by the folder's clock, since 1970.
     pub touched: Duration,

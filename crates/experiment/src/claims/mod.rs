@@ -52,7 +52,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Return a function that adds `path` to an I/O error.
+/// Return a function that adds `path`, the path of a file of the folder, to an I/O error.
 fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
     move |error| ClaimError {

@@ -5,7 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
-/// Largest number of characters of the host name in a worker's name.
+/// Maximum number of characters of the host name in a worker's name.
 const HOST_MAX: usize = 64;
 
 /// The name of a worker and its parts.
@@ -82,7 +82,7 @@ fn pid_namespace() -> Option<u32> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
     let text = format!("{} {}", boot.trim(), numbers.display());
-    // FNV-1a, because its value is the same in every process and version.
+    // Use the hash FNV-1a, because it has the same value in every process and version.
     let hash = (text.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });

@@ -77,7 +77,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Return the row of the format `F`.
+    /// Return the format `F` with its types erased.
     pub const fn of<F: Format>() -> Self {
         Self {
             files: Form {

@@ -12,7 +12,7 @@ pub use isthmus_describe::Describe;
 pub trait Describe: Sized {
     /// Add the rows of the table `path`.
     fn rows(path: &str, rows: &mut Rows);
-    /// Return the values of the table `path`. The settings must be complete.
+    /// Return the values of the fields of the table `path`. The settings must be complete.
     fn read(settings: &Settings, path: &str) -> Self;
 }
 

@@ -10,7 +10,7 @@ pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     for candidate in candidates {
         let letters = candidate.chars().count();
         let limit = allowed.min(letters.saturating_sub(1));
-        // Each additional letter is an error, so very long words need no comparison.
+        // Each additional letter counts as a typing error, so very long words need no comparison.
         if length > letters + limit {
             continue;
         }

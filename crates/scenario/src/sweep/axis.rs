@@ -40,7 +40,7 @@ pub struct AxisValue {
     pub text: String,
     /// The value in the unit of its axis; `None` for words and lists.
     pub number: Option<f64>,
-    /// The settings that the value makes.
+    /// The fields that the value sets.
     pub(crate) settings: Vec<Setting>,
 }
 

@@ -24,7 +24,7 @@ pub struct Asked {
 pub struct Failures {
     /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of these single failures.
+    /// Number of pairs of single failures.
     pub pairs: u64,
     /// The state without a failure, then the states after single failures, then those after the sampled
     /// pairs.

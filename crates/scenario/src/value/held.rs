@@ -1,4 +1,4 @@
-//! The default type of a field for each Rust type.
+//! The scenario type that a field of a Rust type has by default.
 
 use super::lists::{Links, NameSet, Nodes, Percentiles};
 use super::numbers::{Share, Whole};
