@@ -25,11 +25,11 @@ pub enum PlacementSpec {
         /// Number of I/O nodes.
         count: u32,
     },
-    /// These PEs.
+    /// The PEs of this list.
     List(Vec<u32>),
 }
 
-/// Service of several requests at an I/O node.
+/// Treatment of several requests at the disk of an I/O node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
@@ -39,7 +39,7 @@ pub enum Service {
     Queue,
 }
 
-/// Start-up overhead, I/O node and disk.
+/// Start-up overhead of messages, and properties of the I/O nodes and their disks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceSpec {
     /// Message start-up overhead (Table 1: 200 us).
@@ -50,7 +50,7 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// Service of several requests at the disk.
+    /// Treatment of several requests at a disk.
     pub service: Service,
 }
 
@@ -98,7 +98,7 @@ pub struct HypercubeSpec {
     pub lanes: Lanes,
     /// Placement of the I/O nodes.
     pub placement: PlacementSpec,
-    /// Start-up overhead, I/O node and disk.
+    /// Start-up overhead of messages, and properties of the I/O nodes and their disks.
     pub device: DeviceSpec,
     /// Failed parts.
     pub faults: FaultSpec,

@@ -18,6 +18,7 @@ pub struct Simulation<W: Routes> {
     state: State,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
@@ -39,7 +40,7 @@ struct State {
 #[derive(Debug)]
 struct ServerDevices {
     stores: JobStores,
-    /// The queue of a server's interface for answers.
+    /// Number of the queue in a server's interface that carries its answers.
     queue: u32,
     /// Length of an answer in bytes.
     bytes: u64,
@@ -140,10 +141,12 @@ impl<W: Routes> Replication for Simulation<W> {
         self.under_way() > 0
     }
 
+    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
+    /// Start to count the use of links, interfaces and devices from now on.
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
@@ -152,6 +155,7 @@ impl<W: Routes> Replication for Simulation<W> {
         }
     }
 
+    /// Return the counts of the devices behind the servers.
     fn counted_behind(&self) -> Vec<StationCount> {
         let devices = self.state.devices.as_ref();
         let now = self.engine.now();
@@ -159,6 +163,7 @@ impl<W: Routes> Replication for Simulation<W> {
     }
 }
 
+/// Return the engine's message for a job's message, sent through this queue of the interface.
 fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     Message {
         from: demand.from,
@@ -173,6 +178,7 @@ fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -237,7 +243,9 @@ impl<O: Observer> Driver<'_, O> {
 
 /// Interface to the engine for new messages and timers, both from outside and from within a handler.
 trait MessageSink {
+    /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>);
+    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
 }
 
@@ -346,6 +354,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         done.unwrap_or(time)
     }
 
+    /// Handle the complete arrival of a message.
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
         if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
@@ -382,6 +391,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Handle the handover of a message to its interface.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);
@@ -403,6 +413,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.complete(time, &demand, offers);
     }
 
+    /// Report the arrival of a packet that carries data or an answer.
     #[inline]
     fn packet(&mut self, packet: &PacketSeen<'_, Demand>) {
         if !packet.request {

@@ -23,7 +23,7 @@ pub enum Switching {
         /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
         /// directly onto the link.
         output_buffer: u32,
-        /// Speed of the crossbar into such a buffer, relative to a link, 1 or more.
+        /// Speed of the crossbar into an output buffer, relative to a link, 1 or more.
         speedup: u32,
     },
 }
@@ -33,13 +33,13 @@ pub enum Switching {
 pub enum Age {
     /// Time since [`Readings::age_from`], up to a limit. Packets beyond the limit have equal ages.
     Saturating {
-        /// The limit.
+        /// Largest age that packets can have.
         limit: Time,
     },
     /// Time since [`Readings::age_from`], without a limit.
     Unlimited,
-    /// Time since the packet's request for an output of the switch, without a limit. The readings have
-    /// no effect.
+    /// Time since the packet's request for an output of the switch, without a limit. [`Readings`] have no
+    /// effect on it.
     PerSwitch,
 }
 
@@ -101,11 +101,11 @@ pub struct NetworkSpec {
     pub virtual_channels: u32,
     /// Switching technique: allocation and release of links.
     pub switching: Switching,
-    /// Age of a packet.
+    /// Measure of the age of a packet, for switches that serve the oldest packet first.
     pub age: Age,
-    /// Choices where sources can be read in more than one way.
+    /// Choices where the sources of this model can be read in more than one way.
     pub readings: Readings,
-    /// The network interfaces.
+    /// Properties of the network interfaces.
     pub nic: Nic,
     /// Additional cost of packets that wait long, if any.
     pub late: Option<LatePackets>,

@@ -36,6 +36,7 @@ pub struct Simulation {
     state: State,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     router: Router,
@@ -63,8 +64,8 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, by_symbol)
     }
 
-    /// Like [`Simulation::new`], but always on the symbol-by-symbol engine. It gives the same results more
-    /// slowly.
+    /// Like [`Simulation::new`], but always on the symbol-by-symbol engine. That engine gives the same
+    /// results more slowly.
     pub fn by_symbol(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -74,6 +75,7 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, true)
     }
 
+    /// Return the fabric at cycle 0 with the first request of each sending node, on either engine.
     fn begin(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -194,6 +196,7 @@ impl State {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -223,6 +226,7 @@ impl<O: Observer> Driver<'_, O> {
 impl<O: Observer> Handler for Driver<'_, O> {
     type Tag = Tag;
 
+    /// Handle the handover of a packet to its interface. A request is followed by the node's next request.
     #[inline]
     fn generated(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.is_response {
@@ -237,6 +241,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         offers.offer(time, packet);
     }
 
+    /// Handle the arrival of a request or a response.
     #[inline]
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let tag = delivery.tag;

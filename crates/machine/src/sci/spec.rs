@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// The description is an error.
+    /// Report such nodes as an error of the description.
     Refuse,
     /// These nodes neither send nor receive. The largest connected part stays in service.
     LeaveOut,
@@ -28,10 +28,10 @@ pub struct Queues {
     pub client: u32,
 }
 
-/// An SCI fabric.
+/// Description of an SCI fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SciSpec {
-    /// Its rings.
+    /// Rings of the fabric and the nodes on them.
     pub shape: Shape,
     /// Choice among the shortest paths.
     pub routing: Routing,
@@ -47,17 +47,17 @@ pub struct SciSpec {
     pub hop: Time,
     /// Time from an agent's address decoder to its output on the next ring, including the routing decision.
     pub ring_change: Time,
-    /// Start of the ring change.
+    /// Event at which the time of a ring change starts.
     pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,
     /// Length of an echo packet.
     pub echo: Bytes,
-    /// Slots of the queues.
+    /// Slots of the queues of each interface.
     pub queues: Queues,
-    /// Queue for a client's packets.
+    /// Place where packets of a node wait for a slot of its interface, or that they are dropped.
     pub source: Source,
-    /// Flow control that shares a busy ring.
+    /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,
     /// Time without any delivery, while packets wait, after which a fabric counts as collapsed.
     pub patience: Time,
