@@ -28,10 +28,12 @@ impl Kind for Graph {
     type Built = Built;
     type Summary = GraphSummary;
 
+    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &GraphSpec) -> Result<Built, Flaw> {
         Built::new(spec).map_err(|error| flaw(spec, &error))
     }
 
+    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         match built {
             Built::Switches(machine) => packets::subject(machine, work),
@@ -39,6 +41,7 @@ impl Kind for Graph {
         }
     }
 
+    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> GraphSummary {
         match built {
             Built::Switches(machine) => figures::summary(machine),
@@ -46,6 +49,7 @@ impl Kind for Graph {
         }
     }
 
+    /// Return the names of all latencies in the order of the results.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         packets::names(work)
     }
@@ -106,10 +110,12 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
     type Routes = W;
 
+    /// Return the network and its routes.
     fn routed(&self) -> &Routed<W> {
         self.routed()
     }
 
+    /// Return the kind of the links from one switch to another, and the rank of the kind.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
@@ -118,6 +124,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the group of a switch of a dragonfly; `None` for other networks.
     fn group(&self, switch: u32) -> Option<u32> {
         match &self.spec().shape {
             Shape::Switches { .. } => None,
@@ -125,6 +132,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the number of random choices of a route at the injection, and at a link.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,
@@ -143,10 +151,12 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the signal delay of the longest link.
     fn longest_delay(&self) -> Time {
         self.spec().shape.delays()[1]
     }
 
+    /// Return the signal delay of a link from one switch to another.
     fn delay(&self, from: u32, to: u32) -> Time {
         match self.spec().shape {
             Shape::Switches { delay, .. } => delay,

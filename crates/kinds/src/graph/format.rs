@@ -18,6 +18,7 @@ impl Format for Graph {
     type Machine = GraphSpec;
     type Work = JobsTraffic;
 
+    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
         let MachineTable {
             graph,
@@ -83,17 +84,20 @@ impl Format for Graph {
         Ok(GraphSpec { shape, network })
     }
 
+    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
+    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
+    /// Return the fields of `[machine]` that follow from others by default, with their values.
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

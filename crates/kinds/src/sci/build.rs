@@ -227,7 +227,7 @@ pub(super) fn check_symbols(
     ))
 }
 
-/// Check that the lengths of headers, echoes and packets are whole numbers of symbols within their limits.
+/// Check that the lengths of headers and echoes are whole numbers of symbols within their limits.
 fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     check_symbols(settings, "machine.overhead", spec.overhead, spec.symbol)?;
     check_symbols(settings, "machine.echo", spec.echo, spec.symbol)?;

@@ -22,6 +22,7 @@ impl RateLoad {
 impl ValueType for RateLoad {
     type Held = RateOrGap;
 
+    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a rate or a time",
@@ -32,6 +33,7 @@ impl ValueType for RateLoad {
         .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
     }
 
+    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
         match &node.tree {
             Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
@@ -68,6 +70,7 @@ impl LoadOfNode {
 impl ValueType for LoadOfNode {
     type Held = NodeLoad;
 
+    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a bandwidth or a share",
@@ -78,6 +81,7 @@ impl ValueType for LoadOfNode {
         .units("as a bandwidth; none, or % in text, for a share")
     }
 
+    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
@@ -98,6 +102,7 @@ impl ValueType for LoadOfNode {
         }
     }
 
+    /// Return the amount of a value that is a number, for the axes of a sweep.
     fn amount(&self, value: &NodeLoad) -> Option<Amount> {
         match value {
             NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),

@@ -21,6 +21,7 @@ pub(crate) struct Messages;
 impl ValueType for Messages {
     type Held = Vec<Listed>;
 
+    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);
@@ -34,6 +35,7 @@ impl ValueType for Messages {
         )
     }
 
+    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {

@@ -44,10 +44,12 @@ impl Lanes {
 impl ValueType for Lanes {
     type Held = u32;
 
+    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         self.whole().describe()
     }
 
+    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<u32, Problem> {
         match node.tree {
             Tree::Integer(0) if self.min > 0 => {
@@ -68,6 +70,7 @@ impl MostOutstanding {
 impl ValueType for MostOutstanding {
     type Held = Outstanding;
 
+    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a whole number or \"unlimited\"",
@@ -77,6 +80,7 @@ impl ValueType for MostOutstanding {
         )
     }
 
+    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
         match &node.tree {
             Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
@@ -92,6 +96,7 @@ impl ValueType for MostOutstanding {
         }
     }
 
+    /// Return the amount of a value that is a number, for the axes of a sweep.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

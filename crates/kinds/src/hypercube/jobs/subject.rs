@@ -21,10 +21,12 @@ impl Kind for HypercubeJobs {
     type Built = Built;
     type Summary = HypercubeSummary;
 
+    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Hypercube::build(spec)
     }
 
+    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, work: &JobsOnCube) -> Result<Arc<dyn Subject>, Flaw> {
         let traffic = JobsTraffic {
             servers: Servers::Apart {
@@ -40,10 +42,12 @@ impl Kind for HypercubeJobs {
         jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
+    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> HypercubeSummary {
         Hypercube::summary(built)
     }
 
+    /// Return the names of all latencies in the order of the results.
     fn measures(work: &JobsOnCube) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -64,6 +68,7 @@ impl CubeForJobs {
 }
 
 impl Runs for CubeForJobs {
+    /// Return a new simulation of these jobs, with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -88,6 +93,7 @@ impl Runs for CubeForJobs {
         self.machine().cube().node_count()
     }
 
+    /// Return the number of nodes that can send.
     fn senders(&self) -> u64 {
         self.machine().working_pes().into()
     }
@@ -110,11 +116,13 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
+    /// Return the demand of the jobs on each part of the machine and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
     }
 
+    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {
