@@ -15,7 +15,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Kind for FatTree {
+    /// Type of a machine that has been built.
     type Built = Arc<Machine>;
+    /// Type of the summary of a machine in results.
     type Summary = FatTreeSummary;
 
     /// Build the machine, or return the field that makes this impossible.
@@ -50,6 +52,7 @@ impl Kind for FatTree {
 }
 
 impl Fabric for Machine {
+    /// Type of the routes that packets may take.
     type Routes = routes::FatTree;
 
     /// Return the routes of packets, which simulations share.

@@ -10,7 +10,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
+    /// Type of the description of a machine.
     type Machine = FatTreeSpec;
+    /// Type of the description of a workload.
     type Work = JobsTraffic;
 
     /// Read the description of the machine from a scenario.

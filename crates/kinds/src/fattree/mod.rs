@@ -1,9 +1,14 @@
 //! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
 
+// Reader of the description of the tree.
 mod build;
+// Fat trees as packet networks.
 mod fabric;
+// Summary in results.
 mod figures;
+// Scenario format.
 mod format;
+// Fields of the scenario tables.
 mod table;
 
 pub use figures::FatTreeSummary;

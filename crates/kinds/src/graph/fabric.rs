@@ -25,7 +25,9 @@ fn link_choices(links: u32) -> u32 {
 }
 
 impl Kind for Graph {
+    /// Type of a machine that has been built.
     type Built = Built;
+    /// Type of the summary of a machine in results.
     type Summary = GraphSummary;
 
     /// Build the machine, or return the field that makes this impossible.
@@ -108,6 +110,7 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
+    /// Type of the routes that packets may take.
     type Routes = W;
 
     /// Return the network and its routes.

@@ -15,7 +15,9 @@ use std::sync::Arc;
 impl Format for Graph {
     const NAME: &'static str = "graph";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
+    /// Type of the description of a machine.
     type Machine = GraphSpec;
+    /// Type of the description of a workload.
     type Work = JobsTraffic;
 
     /// Read the description of the machine from a scenario.

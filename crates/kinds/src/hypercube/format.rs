@@ -32,7 +32,9 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
+    /// Type of the description of a machine.
     type Machine = HypercubeSpec;
+    /// Type of the description of a workload.
     type Work = TrafficSpec;
 
     /// Read the description of the machine from a scenario.

@@ -39,7 +39,9 @@ const FLOWS: &[FlowInfo] = &[
 ];
 
 impl Kind for Hypercube {
+    /// Type of a machine that has been built.
     type Built = Built;
+    /// Type of the summary of a machine in results.
     type Summary = HypercubeSummary;
 
     /// Build the machine, or return the field that makes this impossible.

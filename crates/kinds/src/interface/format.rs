@@ -68,7 +68,9 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
+    /// Type of the description of a machine.
     type Machine = Machine;
+    /// Type of the description of a workload.
     type Work = Work;
 
     /// Read the description of the machine from a scenario.

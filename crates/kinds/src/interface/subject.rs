@@ -25,7 +25,9 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 }];
 
 impl Kind for Interface {
+    /// Type of a machine that has been built.
     type Built = Machine;
+    /// Type of the summary of a machine in results.
     type Summary = InterfaceSummary;
 
     /// Build the machine, or return the field that makes this impossible.

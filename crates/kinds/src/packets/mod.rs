@@ -2,24 +2,41 @@
 //! machine provides the topology as a [`Fabric`].
 
 mod capacity;
+// Throughput that the buffer behind a link sustains.
 mod credits;
+// Analytic estimate for networks of switches.
 mod estimate;
+// Utilisation of links and nodes in results.
 mod figures;
+// Routes of all messages, followed link by link.
 mod followed;
+// Scenario tables that all packet networks share.
 mod format;
 mod latencies;
+// Packets of messages of variable length.
 mod lengths;
+// Demand of jobs on nodes and links.
 mod loads;
+// Times of a message on an idle network.
 mod message;
+// Reader of the parameters of a network.
 mod network;
+// Fields that have no effect.
 mod no_effect;
+// Remarks on limits on messages in flight.
 mod outstanding;
+// Analytic estimate of closed loops.
 mod paces;
 mod presets;
+// Parameters for the closed forms of the model.
 mod rules;
+// Messages of a job with their routes and latencies.
 mod sent;
+// Packet networks as subjects of experiments.
 mod subject;
+// Networks of switches as packet networks.
 mod switches;
+// Fields of links, switches and interfaces.
 mod table;
 
 pub use crate::jobs::names;

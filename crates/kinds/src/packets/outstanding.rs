@@ -131,6 +131,7 @@ mod tests {
         );
     }
 
+    /// A limit that does not slow the sender causes no remark.
     #[test]
     fn a_limit_that_does_not_bind_is_no_remark() {
         for job in [

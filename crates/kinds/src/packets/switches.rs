@@ -57,6 +57,7 @@ pub trait Switches: Debug + Send + Sync + 'static {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Routed<W> {
+    /// Type of the routes that packets may take.
     type Routes = W;
 
     /// Return the network and its routes.
@@ -66,6 +67,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Routed<W> {
 }
 
 impl<S: Switches> Fabric for S {
+    /// Type of the routes that packets may take.
     type Routes = S::Routes;
 
     /// Return the routes of packets, which simulations share.

@@ -256,6 +256,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     ))
 }
 
+/// Check that all failed parts exist, that two or more nodes stay connected, and that faults disconnect no node unless
+/// the file allows it.
 fn check_faults(
     settings: &Settings,
     fabric: &Fabric,

@@ -29,7 +29,9 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
+    /// Type of the description of a machine.
     type Machine = SciSpec;
+    /// Type of the description of a workload.
     type Work = PacketTraffic;
 
     /// Read the description of the machine from a scenario.

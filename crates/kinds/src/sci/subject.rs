@@ -49,7 +49,9 @@ pub struct Built {
 }
 
 impl Kind for Sci {
+    /// Type of a machine that has been built.
     type Built = Built;
+    /// Type of the summary of a machine in results.
     type Summary = SciSummary;
 
     /// Build the machine, or return the field that makes this impossible.

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
+    /// Rust type of the values.
     type Held = JobNodes;
 
     /// Return the description of this type of values, for errors and the reference.

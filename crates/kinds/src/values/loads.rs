@@ -20,6 +20,7 @@ impl RateLoad {
 }
 
 impl ValueType for RateLoad {
+    /// Rust type of the values.
     type Held = RateOrGap;
 
     /// Return the description of this type of values, for errors and the reference.
@@ -68,6 +69,7 @@ impl LoadOfNode {
 }
 
 impl ValueType for LoadOfNode {
+    /// Rust type of the values.
     type Held = NodeLoad;
 
     /// Return the description of this type of values, for errors and the reference.

@@ -19,6 +19,7 @@ const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
+    /// Rust type of the values.
     type Held = Vec<Listed>;
 
     /// Return the description of this type of values, for errors and the reference.

@@ -1,8 +1,12 @@
 //! Types of values in the scenario tables of machines and workloads.
 
+// The nodes of a job.
 mod job_nodes;
+// Loads as bandwidths, rates, gaps or shares.
 mod loads;
+// Lists of single messages.
 mod messages;
+// Numbers of nodes per dimension, rings, and levels of trees.
 mod sizes;
 
 use isthmus_scenario::format::{Problem, Whole, closest, shown};
@@ -42,6 +46,7 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
+    /// Rust type of the values.
     type Held = u32;
 
     /// Return the description of this type of values, for errors and the reference.
@@ -68,6 +73,7 @@ impl MostOutstanding {
 }
 
 impl ValueType for MostOutstanding {
+    /// Rust type of the values.
     type Held = Outstanding;
 
     /// Return the description of this type of values, for errors and the reference.

@@ -17,6 +17,7 @@ pub(crate) struct Size {
 }
 
 impl ValueType for Size {
+    /// Rust type of the values.
     type Held = Vec<u32>;
 
     /// Return the description of this type of values, for errors and the reference.
@@ -65,6 +66,7 @@ impl ValueType for Size {
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
+    /// Rust type of the values.
     type Held = Vec<u32>;
 
     /// Return the description of this type of values, for errors and the reference.
@@ -96,6 +98,7 @@ impl ValueType for Grid {
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
+    /// Rust type of the values.
     type Held = Vec<u32>;
 
     /// Return the description of this type of values, for errors and the reference.
@@ -155,6 +158,7 @@ impl Rings {
 }
 
 impl ValueType for Rings {
+    /// Rust type of the values.
     type Held = Vec<Vec<u32>>;
 
     /// Return the description of this type of values, for errors and the reference.

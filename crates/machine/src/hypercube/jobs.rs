@@ -173,6 +173,8 @@ impl Replication for JobsSimulation {
         (self.state.messages.len() + self.state.errands.len()) as u64
     }
 
+    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
+    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let state = &mut self.state;
         self.engine
@@ -343,6 +345,7 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = ErrandId;
 
     /// Handle a timer: the next step of the errand with this number.
@@ -381,6 +384,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.state.wait(engine, delivered.tail, arriving);
     }
 
+    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

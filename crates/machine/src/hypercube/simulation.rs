@@ -227,6 +227,7 @@ pub(crate) struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
     /// Handle a timer: a new demand of a PE, the end of a demand, or the next step of an errand.
@@ -269,6 +270,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.observer.granted(number, hop, time);
     }
 
+    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

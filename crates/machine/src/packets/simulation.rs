@@ -124,10 +124,13 @@ impl<W: Routes> Replication for Simulation<W> {
         self.engine.now()
     }
 
+    /// Return the number of messages in memory.
     fn under_way(&self) -> u64 {
         self.engine.open() + self.state.outside_engine
     }
 
+    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
+    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
@@ -250,11 +253,13 @@ trait MessageSink {
 }
 
 impl MessageSink for Offers<Demand> {
+    /// Offer a message that is handed to its interface at `time`.
     #[inline]
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         self.offer(time, message);
     }
 
+    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -262,10 +267,12 @@ impl MessageSink for Offers<Demand> {
 }
 
 impl<W: Routes> MessageSink for Engine<Demand, W> {
+    /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }
 
+    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
@@ -345,6 +352,7 @@ impl State {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Demand;
 
     /// Return the time at which the device has read the requested data.
@@ -429,6 +437,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -189,10 +189,13 @@ impl Replication for JobsSimulation {
         self.rings.now()
     }
 
+    /// Return the number of messages in memory.
     fn under_way(&self) -> u64 {
         self.state.messages.len() as u64
     }
 
+    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
+    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -462,6 +465,7 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
     const REMINDED: bool = true;
@@ -513,6 +517,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.report_and_offer(offers);
     }
 
+    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -224,6 +224,7 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
     /// Handle the handover of a packet to its interface. A request is followed by the node's next request.
@@ -283,6 +284,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -17,7 +17,9 @@ impl Format for HypercubeJobs {
         None,
         Some(&failures::FAULTS),
     );
+    /// Type of the description of a machine.
     type Machine = HypercubeSpec;
+    /// Type of the description of a workload.
     type Work = JobsOnCube;
 
     /// Read the description of the machine from a scenario.

@@ -18,7 +18,9 @@ use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 impl Kind for HypercubeJobs {
+    /// Type of a machine that has been built.
     type Built = Built;
+    /// Type of the summary of a machine in results.
     type Summary = HypercubeSummary;
 
     /// Build the machine, or return the field that makes this impossible.

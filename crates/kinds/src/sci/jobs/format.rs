@@ -17,7 +17,9 @@ impl Format for SciJobs {
         None,
         Some(&failures::FAULTS),
     );
+    /// Type of the description of a machine.
     type Machine = SciSpec;
+    /// Type of the description of a workload.
     type Work = JobsOnRings;
 
     /// Read the description of the machine from a scenario.

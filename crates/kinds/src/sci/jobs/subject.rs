@@ -16,7 +16,9 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
+    /// Type of a machine that has been built.
     type Built = Built;
+    /// Type of the summary of a machine in results.
     type Summary = SciSummary;
 
     /// Build the machine, or return the field that makes this impossible.
