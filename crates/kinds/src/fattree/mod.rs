@@ -6,9 +6,9 @@ mod build;
 mod fabric;
 // Summary in results.
 mod figures;
-// Scenario format.
+// Scenario format of this kind of machine.
 mod format;
-// Fields of the scenario tables.
+// Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::FatTreeSummary;

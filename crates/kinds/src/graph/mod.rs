@@ -4,11 +4,11 @@
 mod fabric;
 // Summary in results.
 mod figures;
-// Scenario format.
+// Scenario format of this kind of machine.
 mod format;
-// Fields that have no effect.
+// Reports of fields that have no effect.
 mod no_effect;
-// Fields of the scenario tables.
+// Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::GraphSummary;

@@ -8,20 +8,20 @@ mod capacity;
 mod failures;
 // Summary and utilisation in results.
 mod figures;
-// Scenario format.
+// Scenario format of this kind of machine.
 mod format;
 mod jobs;
 // Reader of the description of the machine.
 mod machine;
 // Names of the latencies.
 mod measures;
-// Fields that have no effect.
+// Reports of fields that have no effect.
 mod no_effect;
 // Queueing model, channel by channel.
 mod routes;
 // Hypercubes as subjects of experiments.
 mod subject;
-// Fields of the scenario tables.
+// Fields of the scenario tables of this kind of machine.
 mod table;
 // Reader of the workload.
 mod workload;

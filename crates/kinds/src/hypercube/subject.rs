@@ -21,8 +21,8 @@ use isthmus_workload::spec::{Arrival, TrafficSpec};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Minimum length of a run before it is judged, in zero-load round trips. The test compares the two halves of a run,
-/// so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in zero-load round trips. The test compares the two halves of a
+/// run, so initial filling must end well within the first half.
 const ROUND_TRIPS_MIN: u64 = 5;
 
 const FLOWS: &[FlowInfo] = &[
@@ -135,7 +135,7 @@ impl Subject for Point {
         self.built.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run before it is judged.
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let machine = &self.built.machine;
         let times = machine.times();

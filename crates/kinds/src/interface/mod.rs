@@ -3,11 +3,11 @@
 
 // Summary and utilisation in results.
 mod figures;
-// Scenario format.
+// Scenario format of this kind of machine.
 mod format;
 // Network interfaces as subjects of experiments.
 mod subject;
-// Fields of the scenario tables.
+// Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::InterfaceSummary;

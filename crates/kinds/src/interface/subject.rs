@@ -109,7 +109,7 @@ impl Subject for Point {
         CYCLE_US
     }
 
-    /// Return the minimum number of cycles of a run before it is judged.
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         0
     }

@@ -19,8 +19,8 @@ pub(crate) use isthmus_machine::storage::Access;
 /// Name of the devices behind I/O servers as a kind of part in results.
 pub(crate) const DEVICE: &str = "device";
 
-/// Minimum length of a run before it is judged, in multiples of the time that a message needs at an idle device. The
-/// test compares the two halves of a run, so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle device.
+/// The test compares the two halves of a run, so initial filling must end well within the first half.
 const ALONE_MIN: f64 = 5.0;
 
 /// Recommended length of a run, in multiples of the time in which a burst buffer fills.
@@ -250,7 +250,7 @@ impl Devices {
         ))
     }
 
-    /// Return the minimum number of ticks of a run before it is judged.
+    /// Return the minimum number of ticks of a run whose stability is judged.
     pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let alone =
             device_jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));

@@ -13,7 +13,7 @@ mod measured;
 mod message;
 // Errors for jobs that do not fit on the machine.
 mod misfit;
-// Fields that have no effect.
+// Reports of fields that have no effect.
 mod no_effect;
 // Reader of a workload with jobs.
 mod read;

@@ -17,8 +17,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Minimum length of a run before it is judged, in multiples of the time of one message on an idle machine. The test
-/// compares the two halves of a run, so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in multiples of the time of one message on an idle machine. The
+/// test compares the two halves of a run, so initial filling must end well within the first half.
 pub(crate) const ALONE_MIN: u64 = 5;
 
 /// A machine that jobs run on: the part of a [`Subject`] that depends on the machine.
@@ -45,8 +45,8 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
     /// Return the time that a message of a job spends outside its device on an idle machine, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64;
 
-    /// Return the minimum number of cycles of a run before it is judged: those of several messages of the slowest open
-    /// loop, and of several requests to devices. Closed loops need no such minimum.
+    /// Return the minimum number of cycles of a run whose stability is judged: those of several messages of the
+    /// slowest open loop, and of several requests to devices. Closed loops need no such minimum.
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let open = foretold(&jobs.traffic).filter(|asks| asks.message.offered.is_some());
         let longest = open
@@ -109,12 +109,12 @@ impl<M: Runs> Subject for Point<M> {
         self.machine.cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run before it is judged.
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         self.machine.cycles_min(&self.jobs)
     }
 
-    /// Return the recommended number of cycles of a run before it is judged.
+    /// Return the recommended number of cycles of a run whose stability is judged.
     fn cycles_wanted(&self) -> Cycles {
         self.machine.cycles_wanted(&self.jobs)
     }

@@ -21,7 +21,7 @@ mod loads;
 mod message;
 // Reader of the parameters of a network.
 mod network;
-// Fields that have no effect.
+// Reports of fields that have no effect.
 mod no_effect;
 // Remarks on limits on messages in flight.
 mod outstanding;

@@ -225,7 +225,7 @@ fn solve(
     if let Some(reason) = domain::reason_outside(share, slots.fold(0.0, f64::max)) {
         overlay.bound(&reason, |_| true);
     }
-    // This is a bound that holds at every load, also outside the domain of the model.
+    // The accepted load is a bound that is valid at every load, also outside the domain of the model.
     overlay.measures.insert("accepted".to_owned(), accepted);
     if rate < full.saturation_rate() {
         overlay.utilisation = utilisation(machine, &classes, rate);

@@ -8,14 +8,14 @@ mod capacity;
 mod failures;
 // Summary and utilisation in results.
 mod figures;
-// Scenario format.
+// Scenario format of this kind of machine.
 mod format;
 mod jobs;
 // Dependability study: all failures of several fabrics.
 mod study;
 // SCI fabrics as subjects of experiments.
 mod subject;
-// Fields of the scenario tables.
+// Fields of the scenario tables of this kind of machine.
 mod table;
 // Reader of the workload.
 mod workload;

@@ -38,7 +38,7 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
     periodic: false,
 }];
 
-/// Minimum length of a run before it is judged, in zero-load times across the fabric.
+/// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
 /// An SCI fabric that has been built, with its description.
@@ -186,7 +186,7 @@ impl Subject for Point {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run before it is judged.
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);

@@ -155,7 +155,7 @@ impl Machine {
         })
     }
 
-    /// Return the channel numbers.
+    /// Return the numbers of the channels.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

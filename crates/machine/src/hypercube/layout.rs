@@ -133,7 +133,7 @@ impl Layout {
         self.lanes[kind as usize]
     }
 
-    /// Return the number of lanes of every channel, in order.
+    /// Return the number of lanes of every channel, in the order of channel numbers.
     pub fn all_lanes(&self) -> impl Iterator<Item = u32> + '_ {
         ChannelKind::ALL
             .into_iter()

@@ -4,7 +4,7 @@
 //! [`Simulation`] runs a workload on it, message by message, and reports events to an
 //! [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
-// Construction from the description.
+// Construction of the machine from its description.
 mod build;
 // Effects of faults on routes and on the assignment of PEs to I/O nodes.
 mod faulted;

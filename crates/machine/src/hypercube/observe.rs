@@ -158,7 +158,7 @@ pub struct Started<'a> {
     pub number: u64,
     /// Kind of the message.
     pub class: Class,
-    /// The present cycle.
+    /// Cycle in which the message starts to request channels.
     pub time: Cycles,
     /// Length of the message in flits.
     pub length: u32,

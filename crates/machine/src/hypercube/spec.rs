@@ -105,8 +105,8 @@ pub struct HypercubeSpec {
 }
 
 impl HypercubeSpec {
-    /// Return the number of I/O nodes, or `None` if only a search finds it. Codes with m parity bits have
-    /// 2^(d - m) (section 3.2).
+    /// Return the number of I/O nodes, or `None` if only a search for a placement determines it.
+    /// Codes with m parity bits have 2^(d - m) I/O nodes (section 3.2).
     pub fn io_node_count(&self) -> Option<u32> {
         match &self.placement {
             PlacementSpec::Hamming | PlacementSpec::Combined => {
@@ -119,7 +119,8 @@ impl HypercubeSpec {
         }
     }
 
-    /// Return the paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
+    /// Return the machine of the hypercube paper: 20 MB/s lanes, 1-byte flits, the numbers of lanes of
+    /// section 5.1, and `b` lanes for each link of the I/O network.
     pub fn paper(dimension: u32, b: u32) -> Self {
         Self {
             dimension,

@@ -141,7 +141,7 @@ impl<W> Routed<W> {
         &self.routes
     }
 
-    /// Return the properties of its links, switches and interfaces.
+    /// Return the properties of the network's links, switches and interfaces.
     pub fn network(&self) -> &Network {
         &self.network
     }

@@ -40,7 +40,7 @@ struct State {
 #[derive(Debug)]
 struct ServerDevices {
     stores: JobStores,
-    /// Number of the queue in a server's interface that carries its answers.
+    /// Number of the queue in a server's interface for the server's answers.
     queue: u32,
     /// Length of an answer in bytes.
     bytes: u64,

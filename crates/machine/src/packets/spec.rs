@@ -57,11 +57,11 @@ pub struct Readings {
 /// The network interface of a node and the memory behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nic {
-    /// Largest data of one packet.
+    /// Maximum data of one packet.
     pub payload: Bytes,
     /// Length of a packet without its payload: routing, headers, check sums.
     pub overhead: Bytes,
-    /// Data of a packet is padded to a multiple of this.
+    /// The data of a packet is padded to a multiple of this length.
     pub padding: Bytes,
     /// Data of the request packet of a read, padding included; may be zero.
     pub request: Bytes,

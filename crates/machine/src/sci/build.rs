@@ -44,7 +44,7 @@ fn listed(nodes: &[u32]) -> String {
     format!("{plural} {}", words.join(", "))
 }
 
-/// Largest data of one packet (IEEE 1596).
+/// Maximum data of one packet (IEEE 1596).
 const PAYLOAD_MAX: Bytes = Bytes::new(256);
 
 /// An SCI fabric with its routes, ready for simulations.
@@ -115,7 +115,7 @@ impl Machine {
         &self.fabric
     }
 
-    /// Return the routes.
+    /// Return the routes of packets.
     pub fn routes(&self) -> &Routes {
         &self.routes
     }

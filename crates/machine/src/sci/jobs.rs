@@ -34,7 +34,7 @@ id! {
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     message: MessageId,
-    /// Data that its transaction moves, in bytes.
+    /// Data that the transaction of the packet moves, in bytes.
     bytes: u32,
     kind: TagKind,
 }
@@ -42,9 +42,9 @@ struct Tag {
 /// Kind of a packet or a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
-    /// The first request of its message.
+    /// The first request of a message.
     First,
-    /// Another request.
+    /// A later request of a message.
     Request,
     Response,
     /// Timer: all data of a write has arrived.

@@ -4,7 +4,7 @@
 //! A [`Simulation`] runs packet traffic on it and reports events to an [`Observer`]. A
 //! [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
-// Construction from the description.
+// Construction of the machine from its description.
 mod build;
 // Limit on the transactions of each node that are under way.
 mod gate;

@@ -203,7 +203,7 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle the handover of a request to its interface, where the number under way is limited.
+    /// Handle the handover of a request to its interface, if the number of transactions under way is limited.
     fn handed(&mut self, node: u32, now: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         state.report_offered(node, now, self.observer);

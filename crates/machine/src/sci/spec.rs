@@ -24,7 +24,7 @@ pub struct Queues {
     pub input: u32,
     /// Slots of each output queue that an input port feeds.
     pub output: u32,
-    /// Slots of each output queue that the client feeds.
+    /// Slots of each output queue that the node's own client feeds.
     pub client: u32,
 }
 
@@ -55,7 +55,7 @@ pub struct SciSpec {
     pub echo: Bytes,
     /// Slots of the queues of each interface.
     pub queues: Queues,
-    /// Place where packets of a node wait for a slot of its interface, or that they are dropped.
+    /// Treatment of a node's packets that find no free slot: they wait, or they are dropped.
     pub source: Source,
     /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,
@@ -96,7 +96,7 @@ pub const BLOCK: u64 = 16;
 /// Split of the messages of jobs into transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Largest data of one transaction, 1 to 256 bytes (IEEE 1596).
+    /// Maximum data of one transaction, 1 to 256 bytes (IEEE 1596).
     pub payload: Bytes,
     /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,
