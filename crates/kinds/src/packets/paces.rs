@@ -298,7 +298,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
         all.fold(1.0, f64::min)
     }
 
-    /// Return a client of a job, or `None` if it has no partner.
+    /// Return a client of a job, or `None` if the client has no partner.
     fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
         let (mut links, mut delay) = (0.0, 0.0);
         let written = self.fabric.shares(partners.client, &partners.others);

@@ -13,7 +13,7 @@ pub enum Class {
     Request,
     /// PE to the I/O node that serves it: request and data in one message.
     Write,
-    /// I/O node to the I/O node that has the block, or that collects it.
+    /// Request or data from an I/O node to the I/O node that has or collects the block.
     Forward,
     /// Data from the I/O node that serves the requester.
     ReplyLocal,

@@ -74,7 +74,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Continue an errand, since the event that it waited for has occurred.
+    /// Continue an errand, because the event for which the errand waited has occurred.
     pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),

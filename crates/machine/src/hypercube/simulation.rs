@@ -286,7 +286,7 @@ impl<O: Observer> Driver<'_, O> {
         let mut demand = state.traffic.demand(pe);
         let flow = match &mut demand {
             Demand::Message { to } => {
-                // No message goes to a failed PE. This ends, since at least two PEs work.
+                // No message goes to a failed PE. The loop ends, because at least two PEs work.
                 while !state.machine.is_alive(*to) {
                     *to = state.traffic.receiver(pe);
                 }

@@ -11,7 +11,7 @@ use strum::{EnumString, VariantNames};
 pub enum PlacementSpec {
     /// Code words of the Hamming code; dimensions 2^m - 1 only.
     Hamming,
-    /// Hamming where it is perfect, else combined 3-cubes (section 3.2).
+    /// Code words of the Hamming code where the code is perfect, else combined 3-cubes (section 3.2).
     Combined,
     /// A minimum dominating set. It is exact if the solver ends in time, else the best one found.
     Dominating,

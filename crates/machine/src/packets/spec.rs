@@ -16,7 +16,7 @@ pub enum Switching {
     },
     /// Virtual cut-through: a packet advances as soon as the next buffer has room for all of it.
     CutThrough {
-        /// Capacity of an input of a switch, in packets. Its virtual channels have equal parts.
+        /// Capacity of an input of a switch, in packets, divided evenly among the virtual channels.
         buffer: u32,
         /// Time from the release of a buffer slot until the sender of the link knows it.
         credit: Time,
