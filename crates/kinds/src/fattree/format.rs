@@ -10,30 +10,24 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
-    /// Type of the description of a machine.
     type Machine = FatTreeSpec;
-    /// Type of the description of a workload.
     type Work = JobsTraffic;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<FatTreeSpec, Problem> {
         build::build(settings)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
         // The shape has been checked with the machine.
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &FatTreeSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
-    /// Return the fields of `[machine]` that follow from others by default, with their values.
     fn derived(machine: &FatTreeSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

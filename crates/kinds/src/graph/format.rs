@@ -15,12 +15,9 @@ use std::sync::Arc;
 impl Format for Graph {
     const NAME: &'static str = "graph";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
-    /// Type of the description of a machine.
     type Machine = GraphSpec;
-    /// Type of the description of a workload.
     type Work = JobsTraffic;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
         let MachineTable {
             graph,
@@ -86,20 +83,17 @@ impl Format for Graph {
         Ok(GraphSpec { shape, network })
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
-    /// Return the fields of `[machine]` that follow from others by default, with their values.
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

@@ -32,32 +32,25 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Type of the description of a machine.
     type Machine = HypercubeSpec;
-    /// Type of the description of a workload.
     type Work = TrafficSpec;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
         machine::build(settings)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &TrafficSpec) {
         no_effect::watch(watch, machine, work);
     }
 
-    /// Return the fields of `[machine]` that follow from others by default, with their values.
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
     }
 
-    /// Return the failure states of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         failures::of_cube(machine, asked)
     }

@@ -39,12 +39,9 @@ const FLOWS: &[FlowInfo] = &[
 ];
 
 impl Kind for Hypercube {
-    /// Type of a machine that has been built.
     type Built = Built;
-    /// Type of the summary of a machine in results.
     type Summary = HypercubeSummary;
 
-    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Ok(Built {
             spec: Arc::new(spec.clone()),
@@ -53,7 +50,6 @@ impl Kind for Hypercube {
         })
     }
 
-    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
         let io_nodes = built.machine.placement().io_node_count();
         if let Some(spot) = traffic.hot_io_node
@@ -72,12 +68,10 @@ impl Kind for Hypercube {
         }))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> HypercubeSummary {
         figures::summary(&built.spec, &built.machine)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(_: &TrafficSpec) -> Vec<String> {
         NAMES.clone()
     }
@@ -123,7 +117,6 @@ struct Point {
 }
 
 impl Subject for Point {
-    /// Return a new simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.built.machine);
         Box::new(Running {
@@ -135,7 +128,6 @@ impl Subject for Point {
         self.built.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let machine = &self.built.machine;
         let times = machine.times();
@@ -153,7 +145,6 @@ impl Subject for Point {
         ROUND_TRIPS_MIN * round_trip
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.built.machine.working_pes().into()
     }
@@ -173,17 +164,14 @@ impl Subject for Point {
         io_nodes.saturating_mul(lanes).saturating_mul(each)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
-    /// Return whether the latency with this index can occur at this point.
     fn occurs(&self, measure: usize) -> bool {
         measures::occurs(measure, &self.built.machine, &self.traffic)
     }
 
-    /// Return the flows of traffic whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -207,27 +195,22 @@ impl Subject for Point {
         ]
     }
 
-    /// Return the offered load; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         per_ms(&self.traffic)
     }
 
-    /// Return the analytic estimates.
     fn overlay(&self) -> Overlay {
         analysis::overlay(&self.built, &self.traffic)
     }
 
-    /// Return the demand on each part of the machine and the supply of the part.
     fn capacity(&self) -> Capacity {
         capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(counted, &self.built.machine, overlay)
     }
 
-    /// Return an empty list: the loads of single nodes are not counted.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -239,7 +222,6 @@ struct Running {
 }
 
 impl Simulated for Running {
-    /// Run until the recorders have finished or cycle `until` has passed. Return false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let ran = self.simulation.run_until(&mut Recording(recorders), until);
         ran.goes_on() || recorders.finished()
@@ -249,17 +231,14 @@ impl Simulated for Running {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of channels and devices from now on.
     fn count_channels(&mut self) {
         self.simulation.count();
     }
 
-    /// Return the use of channels and devices since counting started.
     fn counts(&self) -> Counts {
         let (carried, held) = (self.simulation.carried(), self.simulation.held());
         let disks = held.disks.into_iter();
@@ -291,13 +270,11 @@ impl Simulated for Running {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record a new demand.
     #[inline]
     fn offered(&mut self, flow: Flow, _time: Cycles) {
         self.0.offer(flow as usize);
     }
 
-    /// Record the arrival of a message.
     #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.0.delivered += 1;
@@ -309,7 +286,6 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the end of a message or demand.
     #[inline]
     fn completed(&mut self, completed: &Completed) {
         let at = measures::of_operation(completed.operation);
@@ -318,7 +294,6 @@ impl Observer for Recording<'_> {
         self.0.flows[Flow::Io as usize].complete();
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

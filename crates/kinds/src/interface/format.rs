@@ -68,12 +68,9 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
-    /// Type of the description of a machine.
     type Machine = Machine;
-    /// Type of the description of a workload.
     type Work = Work;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<Machine, Problem> {
         let table = MachineTable::read(settings, "machine");
         let (cell, interface) = (table.cell, table.interface);
@@ -113,7 +110,6 @@ impl Format for Interface {
         Ok(machine)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
         let table = WorkloadTable::read(settings, "workload");
         let tu_bytes = table.tu.get();
@@ -136,7 +132,6 @@ impl Format for Interface {
         Ok(work)
     }
 
-    /// Report to `watch` the stopping rules, which have no effect on exact runs.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(
@@ -152,7 +147,6 @@ impl Format for Interface {
         }
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
         let places = work.sent_bytes(machine) < work.share_bytes(machine);
         let is_place_given = watch.settings().given("machine.interface.place").is_some();

@@ -25,17 +25,13 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 }];
 
 impl Kind for Interface {
-    /// Type of a machine that has been built.
     type Built = Machine;
-    /// Type of the summary of a machine in results.
     type Summary = InterfaceSummary;
 
-    /// Build the machine, or return the field that makes this impossible.
     fn build(machine: &Machine) -> Result<Machine, Flaw> {
         Ok(machine.clone())
     }
 
-    /// Return the machine under this workload, as a subject of experiments.
     fn subject(machine: &Machine, work: &Work) -> Result<Arc<dyn Subject>, Flaw> {
         check_work(machine, work).map_err(flaw)?;
         let point = Point {
@@ -47,12 +43,10 @@ impl Kind for Interface {
         Ok(Arc::new(point))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(machine: &Machine) -> InterfaceSummary {
         figures::summary(machine)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(_: &Work) -> Vec<String> {
         let names = [
             "accepted",
@@ -94,7 +88,6 @@ impl Point {
 }
 
 impl Subject for Point {
-    /// Return a new simulation with the random streams of this seed and replication.
     fn begin(&self, _seed: u64, _replication: u64) -> Box<dyn Simulated> {
         let simulation = self.simulation();
         let simulation = simulation.unwrap_or_else(|_| unreachable!("it was built before"));
@@ -109,52 +102,42 @@ impl Subject for Point {
         CYCLE_US
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         0
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         u64::from(self.machine.rows) * u64::from(self.machine.columns)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(&self) -> &[String] {
         &[]
     }
 
-    /// Return whether the latency with this index can occur at this point.
     fn occurs(&self, _measure: usize) -> bool {
         false
     }
 
-    /// Return the flows of traffic whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
 
-    /// Return whether the offered load follows the accepted load, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.work.load_bytes_per_s.is_none()
     }
 
-    /// Return the rates that results report.
     fn rates(&self) -> Vec<RateInfo> {
         Vec::new()
     }
 
-    /// Return the number of messages of the run, which is exact because it uses no random numbers.
     fn exact(&self) -> Option<u64> {
         Some(self.work.adus)
     }
 
-    /// Return the offered load; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.work.load_bytes_per_s.map(|load| load as f64 / 1e6)
     }
 
-    /// Return the analytic estimates.
     fn overlay(&self) -> Overlay {
         let Some((most, which)) = figures::bound(&self.machine, &self.work) else {
             return Overlay::default();
@@ -169,17 +152,14 @@ impl Subject for Point {
         overlay
     }
 
-    /// Return the demand on each part of the machine and the supply of the part.
     fn capacity(&self) -> Capacity {
         figures::capacity(&self.machine, &self.work, self.load())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(&self.machine, counted, overlay)
     }
 
-    /// Return an empty list: the loads of single nodes are not counted.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -211,7 +191,6 @@ impl Running {
 }
 
 impl Simulated for Running {
-    /// Run until the recorders have finished or cycle `until` has passed. Return false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         while !recorders.finished() && self.simulation.now() < until {
             self.offer(recorders);
@@ -233,7 +212,6 @@ impl Simulated for Running {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.offered - self.simulation.adus().min(self.offered)
     }
@@ -241,7 +219,6 @@ impl Simulated for Running {
     /// Do nothing: the counts run from the start of the simulation.
     fn count_channels(&mut self) {}
 
-    /// Return the use of channels and devices since counting started.
     fn counts(&self) -> Counts {
         let elapsed = self.simulation.now() as f64;
         let ticks = |share: f64| (share * elapsed).round() as u64;
@@ -259,12 +236,10 @@ impl Simulated for Running {
         }
     }
 
-    /// Return how the machine has collapsed, if no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         None
     }
 
-    /// Return the results of an exact run.
     fn figures(&self) -> Vec<Figure> {
         let Some(found) = self.simulation.figures() else {
             return Vec::new();

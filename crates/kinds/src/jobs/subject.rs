@@ -100,7 +100,6 @@ struct Point<M> {
 }
 
 impl<M: Runs> Subject for Point<M> {
-    /// Return a new simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         self.machine.begin(&self.jobs, seed, replication)
     }
@@ -109,87 +108,70 @@ impl<M: Runs> Subject for Point<M> {
         self.machine.cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         self.machine.cycles_min(&self.jobs)
     }
 
-    /// Return the recommended number of cycles of a run whose stability is judged.
     fn cycles_wanted(&self) -> Cycles {
         self.machine.cycles_wanted(&self.jobs)
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine.senders()
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(&self) -> &[String] {
         self.jobs.measures()
     }
 
-    /// Return whether the latency with this index can occur at this point.
     fn occurs(&self, measure: usize) -> bool {
         self.jobs.occurs(measure)
     }
 
-    /// Return the flows of traffic whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         self.jobs.flows()
     }
 
-    /// Return whether the offered load follows the accepted load, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.jobs.limits_itself()
     }
 
-    /// Return the rates that results report.
     fn rates(&self) -> Vec<RateInfo> {
         self.jobs.rates()
     }
 
-    /// Return the offered load; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.jobs.load()
     }
 
-    /// Return the longest period of the checkpoint jobs, in cycles.
     fn period(&self) -> Cycles {
         self.jobs.period()
     }
 
-    /// Return the number of messages in the longest checkpoint period.
     fn period_messages(&self) -> u64 {
         self.jobs.period_messages()
     }
 
-    /// Return the demand on each part of the machine and the supply of the part.
     fn capacity(&self) -> Capacity {
         self.machine.capacity(&self.jobs)
     }
 
-    /// Return the analytic estimates.
     fn overlay(&self) -> Overlay {
         self.machine.overlay(&self.jobs)
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         self.machine.uses(&self.jobs, counted, overlay)
     }
 
-    /// Return the offered and the accepted load of each node.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         nodes(counted, self.jobs.mb_per_s())
     }
 
-    /// Return the jobs for the results.
     fn jobs(&self) -> Vec<JobSummary> {
         self.jobs.jobs()
     }
 
-    /// Return the nodes of the I/O servers.
     fn servers(&self) -> Vec<u32> {
         self.machine.servers(&self.jobs)
     }
@@ -206,7 +188,6 @@ pub(crate) struct Running<S> {
 }
 
 impl<S: Replication + Send> Simulated for Running<S> {
-    /// Run until the recorders have finished or cycle `until` has passed. Return false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut recording = self.observer.with(recorders);
         let was_stopped = self.simulation.run_until(&mut recording, until);
@@ -217,18 +198,15 @@ impl<S: Replication + Send> Simulated for Running<S> {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of channels and devices from now on.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
         self.observer.restart_counts();
     }
 
-    /// Return the use of channels and devices since counting started.
     fn counts(&self) -> Counts {
         Counts {
             nodes: self.observer.nodes(),
@@ -236,12 +214,10 @@ impl<S: Replication + Send> Simulated for Running<S> {
         }
     }
 
-    /// Return how the machine has collapsed, if no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         (self.collapse)(&self.simulation)
     }
 
-    /// Return the observations that have started and not ended, such as phases.
     fn unended(&self) -> Vec<Unended> {
         self.observer.unended(&self.simulation.open())
     }

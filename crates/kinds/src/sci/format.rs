@@ -29,22 +29,17 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Type of the description of a machine.
     type Machine = SciSpec;
-    /// Type of the description of a workload.
     type Work = PacketTraffic;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Return the failure states of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }

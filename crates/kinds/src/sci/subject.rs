@@ -49,17 +49,13 @@ pub struct Built {
 }
 
 impl Kind for Sci {
-    /// Type of a machine that has been built.
     type Built = Built;
-    /// Type of the summary of a machine in results.
     type Summary = SciSummary;
 
-    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
-    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         let live = built.machine.fabric().live_nodes();
         let is_live = |node: &u32| live.binary_search(node).is_ok();
@@ -79,12 +75,10 @@ impl Kind for Sci {
         }))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(&built.machine)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(_: &PacketTraffic) -> Vec<String> {
         NAMES.clone()
     }
@@ -173,7 +167,6 @@ impl Point {
 }
 
 impl Subject for Point {
-    /// Return a new simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.machine);
         Box::new(Running {
@@ -186,7 +179,6 @@ impl Subject for Point {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
@@ -199,7 +191,6 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
@@ -213,17 +204,14 @@ impl Subject for Point {
         links.saturating_mul(each)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
-    /// Return whether the latency with this index can occur at this point.
     fn occurs(&self, measure: usize) -> bool {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
-    /// Return the flows of traffic whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -249,12 +237,10 @@ impl Subject for Point {
         rates
     }
 
-    /// Return the offered load; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         Some(self.load_gb_per_s())
     }
 
-    /// Return the analytic estimates.
     fn overlay(&self) -> Overlay {
         let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
         self.overlay
@@ -262,7 +248,6 @@ impl Subject for Point {
             .clone()
     }
 
-    /// Return the demand on each part of the machine and the supply of the part.
     fn capacity(&self) -> Capacity {
         // Visiting all pairs of a large fabric is too slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
@@ -281,13 +266,11 @@ impl Subject for Point {
         capacity
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         let lengths = self.machine.lengths(&self.traffic);
         figures::uses(counted, &self.machine, Some(lengths), Vec::new(), overlay)
     }
 
-    /// Return the offered and the accepted load of each node.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         figures::nodes(counted, self.gb_per_s())
     }
@@ -300,7 +283,6 @@ struct Running {
 }
 
 impl Simulated for Running {
-    /// Run until the recorders have finished or cycle `until` has passed. Return false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
@@ -310,17 +292,14 @@ impl Simulated for Running {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of channels and devices from now on.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
     }
 
-    /// Return the use of channels and devices since counting started.
     fn counts(&self) -> Counts {
         let links = self.simulation.links();
         let nodes = self.simulation.nodes().iter();
@@ -331,7 +310,6 @@ impl Simulated for Running {
         }
     }
 
-    /// Return how the machine has collapsed, if no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         Some(collapse(self.simulation.stall()?, self.cycle_us))
     }
@@ -355,13 +333,11 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record a new demand.
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);
     }
 
-    /// Record the arrival of a message.
     #[inline]
     fn arrived(&mut self, arrival: &Arrival) {
         self.0.delivered += 1;
@@ -370,7 +346,6 @@ impl Observer for Recording<'_> {
         self.0.flows[0].retry(arrival.retries.into());
     }
 
-    /// Record the end of a message or demand.
     #[inline]
     fn completed(&mut self, _node: u32, response: Option<Cycles>) {
         if let Some(response) = response {
@@ -379,13 +354,11 @@ impl Observer for Recording<'_> {
         self.0.flows[0].complete();
     }
 
-    /// Record a transaction that was dropped.
     #[inline]
     fn dropped(&mut self, _node: u32) {
         self.0.flows[0].drop_one();
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

@@ -12,10 +12,8 @@ use std::collections::BTreeSet;
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
-    /// Rust type of the values.
     type Held = JobNodes;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         let item = json::any_of(&[json::node(), json::text(r"\s*\d+\s*-\s*\d+\s*")]);
         TypeInfo::new(
@@ -29,7 +27,6 @@ impl ValueType for JobNodeSet {
         )
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<JobNodes, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim() == "all" => Ok(JobNodes::All),

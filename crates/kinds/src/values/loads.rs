@@ -20,10 +20,8 @@ impl RateLoad {
 }
 
 impl ValueType for RateLoad {
-    /// Rust type of the values.
     type Held = RateOrGap;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a rate or a time",
@@ -34,7 +32,6 @@ impl ValueType for RateLoad {
         .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
         match &node.tree {
             Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
@@ -69,10 +66,8 @@ impl LoadOfNode {
 }
 
 impl ValueType for LoadOfNode {
-    /// Rust type of the values.
     type Held = NodeLoad;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a bandwidth or a share",
@@ -83,7 +78,6 @@ impl ValueType for LoadOfNode {
         .units("as a bandwidth; none, or % in text, for a share")
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
@@ -104,7 +98,6 @@ impl ValueType for LoadOfNode {
         }
     }
 
-    /// Return the amount of a value that is a number, for the axes of a sweep.
     fn amount(&self, value: &NodeLoad) -> Option<Amount> {
         match value {
             NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),

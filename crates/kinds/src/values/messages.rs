@@ -19,10 +19,8 @@ const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
-    /// Rust type of the values.
     type Held = Vec<Listed>;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);
@@ -36,7 +34,6 @@ impl ValueType for Messages {
         )
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {

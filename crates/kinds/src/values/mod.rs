@@ -46,15 +46,12 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
-    /// Rust type of the values.
     type Held = u32;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         self.whole().describe()
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<u32, Problem> {
         match node.tree {
             Tree::Integer(0) if self.min > 0 => {
@@ -73,10 +70,8 @@ impl MostOutstanding {
 }
 
 impl ValueType for MostOutstanding {
-    /// Rust type of the values.
     type Held = Outstanding;
 
-    /// Return the description of this type of values, for errors and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a whole number or \"unlimited\"",
@@ -86,7 +81,6 @@ impl ValueType for MostOutstanding {
         )
     }
 
-    /// Read a value from a node of the file.
     fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
         match &node.tree {
             Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
@@ -102,7 +96,6 @@ impl ValueType for MostOutstanding {
         }
     }
 
-    /// Return the amount of a value that is a number, for the axes of a sweep.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

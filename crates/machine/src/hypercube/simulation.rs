@@ -227,10 +227,8 @@ pub(crate) struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
-    /// Handle a timer: a new demand of a PE, the end of a demand, or the next step of an errand.
     #[inline]
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         let pes = self.state.pes;
@@ -243,7 +241,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the arrival of a message: report it, then complete its demand or continue its errand.
     #[inline]
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         self.state.delivered += 1;
@@ -264,13 +261,11 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Report that a message was granted a channel.
     #[inline]
     fn granted(&mut self, number: u64, hop: u32, time: Cycles) {
         self.observer.granted(number, hop, time);
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -201,12 +201,10 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
 struct Idle;
 
 impl LocalView for Idle {
-    /// Return 0, because the network has no packets.
     fn occupied(&self, _: u32) -> u64 {
         0
     }
 
-    /// Return 0, because the network has no packets.
     fn waiting(&self, _: u32) -> u64 {
         0
     }

@@ -124,13 +124,10 @@ impl<W: Routes> Replication for Simulation<W> {
         self.engine.now()
     }
 
-    /// Return the number of messages in memory.
     fn under_way(&self) -> u64 {
         self.engine.open() + self.state.outside_engine
     }
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
-    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
@@ -144,12 +141,10 @@ impl<W: Routes> Replication for Simulation<W> {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
-    /// Start to count the use of links, interfaces and devices from now on.
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
@@ -158,7 +153,6 @@ impl<W: Routes> Replication for Simulation<W> {
         }
     }
 
-    /// Return the counts of the devices behind the servers.
     fn counted_behind(&self) -> Vec<StationCount> {
         let devices = self.state.devices.as_ref();
         let now = self.engine.now();
@@ -253,13 +247,11 @@ trait MessageSink {
 }
 
 impl MessageSink for Offers<Demand> {
-    /// Offer a message that is handed to its interface at `time`.
     #[inline]
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         self.offer(time, message);
     }
 
-    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -267,12 +259,10 @@ impl MessageSink for Offers<Demand> {
 }
 
 impl<W: Routes> MessageSink for Engine<Demand, W> {
-    /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }
 
-    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
@@ -352,7 +342,6 @@ impl State {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Demand;
 
     /// Return the time at which the device has read the requested data.
@@ -362,7 +351,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         done.unwrap_or(time)
     }
 
-    /// Handle the complete arrival of a message.
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
         if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
@@ -399,7 +387,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the handover of a message to its interface.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);
@@ -421,7 +408,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.complete(time, &demand, offers);
     }
 
-    /// Report the arrival of a packet that carries data or an answer.
     #[inline]
     fn packet(&mut self, packet: &PacketSeen<'_, Demand>) {
         if !packet.request {
@@ -437,7 +423,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

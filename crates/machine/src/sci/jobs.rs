@@ -189,13 +189,10 @@ impl Replication for JobsSimulation {
         self.rings.now()
     }
 
-    /// Return the number of messages in memory.
     fn under_way(&self) -> u64 {
         self.state.messages.len() as u64
     }
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
-    /// handled. Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -212,12 +209,10 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.now())
     }
 
-    /// Start to count the use of links and devices from now on.
     fn restart_counts(&mut self) {
         self.rings.restart_counts();
         let now = self.now();
@@ -226,7 +221,6 @@ impl Replication for JobsSimulation {
         }
     }
 
-    /// Return the counts of the devices behind the servers.
     fn counted_behind(&self) -> Vec<StationCount> {
         let stores = self.state.stores.as_ref();
         stores.map_or_else(Vec::new, |stores| stores.counted(self.now()))
@@ -465,12 +459,10 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
     const REMINDED: bool = true;
 
-    /// Handle the handover of a packet to its interface.
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.kind != TagKind::First {
             return;
@@ -482,7 +474,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the arrival of a request or a response.
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         match delivery.tag.kind {
             TagKind::First | TagKind::Request => self.request_arrived(delivery, offers),
@@ -517,7 +508,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.report_and_offer(offers);
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -224,10 +224,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Type of the tag that the engine carries with each message, packet or timer.
     type Tag = Tag;
 
-    /// Handle the handover of a packet to its interface. A request is followed by the node's next request.
     #[inline]
     fn generated(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.is_response {
@@ -242,7 +240,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         offers.offer(time, packet);
     }
 
-    /// Handle the arrival of a request or a response.
     #[inline]
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let tag = delivery.tag;
@@ -284,7 +281,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Return whether the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -17,22 +17,17 @@ impl Format for HypercubeJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Type of the description of a machine.
     type Machine = HypercubeSpec;
-    /// Type of the description of a workload.
     type Work = JobsOnCube;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
         machine::build(settings)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &JobsOnCube) {
         no_effect::lanes(watch, machine);
         let replaced = work.jobs.storage.is_some();
@@ -44,12 +39,10 @@ impl Format for HypercubeJobs {
         }
     }
 
-    /// Return the fields of `[machine]` that follow from others by default, with their values.
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
     }
 
-    /// Return the failure states of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         failures::of_cube(machine, asked)
     }

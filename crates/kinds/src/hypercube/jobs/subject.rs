@@ -18,17 +18,13 @@ use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 impl Kind for HypercubeJobs {
-    /// Type of a machine that has been built.
     type Built = Built;
-    /// Type of the summary of a machine in results.
     type Summary = HypercubeSummary;
 
-    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Hypercube::build(spec)
     }
 
-    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, work: &JobsOnCube) -> Result<Arc<dyn Subject>, Flaw> {
         let traffic = JobsTraffic {
             servers: Servers::Apart {
@@ -44,12 +40,10 @@ impl Kind for HypercubeJobs {
         jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> HypercubeSummary {
         Hypercube::summary(built)
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(work: &JobsOnCube) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -70,7 +64,6 @@ impl CubeForJobs {
 }
 
 impl Runs for CubeForJobs {
-    /// Return a new simulation of these jobs, with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -95,12 +88,10 @@ impl Runs for CubeForJobs {
         self.machine().cube().node_count()
     }
 
-    /// Return the number of nodes that can send.
     fn senders(&self) -> u64 {
         self.machine().working_pes().into()
     }
 
-    /// Return the devices behind the I/O nodes. A message is one request for each transfer unit.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
@@ -118,13 +109,11 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
-    /// Return the demand of the jobs on each part of the machine and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {

@@ -17,29 +17,23 @@ impl Format for SciJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Type of the description of a machine.
     type Machine = SciSpec;
-    /// Type of the description of a workload.
     type Work = JobsOnRings;
 
-    /// Read the description of the machine from a scenario.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
-    /// Read the workload from a scenario and check it against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Report to `watch` the fields that have no effect because of the values of other fields.
     fn watch(watch: &mut Watch<'_>, machine: &SciSpec, work: &JobsOnRings) {
         let nodes = machine.shape.node_count();
         behind::watch(watch, &work.jobs, nodes);
         crate::jobs::watch(watch, &work.jobs, nodes);
     }
 
-    /// Return the failure states of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }

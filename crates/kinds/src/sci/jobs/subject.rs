@@ -16,28 +16,22 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
-    /// Type of a machine that has been built.
     type Built = Built;
-    /// Type of the summary of a machine in results.
     type Summary = SciSummary;
 
-    /// Build the machine, or return the field that makes this impossible.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
-    /// Return the machine under this workload, as a subject of experiments.
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
         jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(built.machine())
     }
 
-    /// Return the names of all latencies in the order of the results.
     fn measures(work: &JobsOnRings) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -51,7 +45,6 @@ struct FabricForJobs {
 }
 
 impl Runs for FabricForJobs {
-    /// Return a new simulation of these jobs, with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -79,23 +72,19 @@ impl Runs for FabricForJobs {
         self.machine.fabric().node_count()
     }
 
-    /// Return the number of nodes that can send.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return the time that a message of a job spends outside its device on an idle machine, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
-    /// Return the demand of the jobs on each part of the machine and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
         let devices = behind::parts(counted, 0, servers, self.cycle_us(), storage);
