@@ -35,7 +35,7 @@ impl DiskTable {
     }
 }
 
-/// `[workload.servers.device]`.
+/// Table `[workload.servers.device]`: the device behind each I/O server.
 #[derive(Describe)]
 pub(crate) struct StorageTable {
     /// What stands behind each I/O server: nothing, so that what has arrived is stored, and on a hypercube
@@ -89,14 +89,14 @@ enum StorageWord {
     },
 }
 
-/// Fields of devices with disks.
+/// Fields of all kinds of devices with disks.
 #[derive(Describe)]
 struct OnDisk {
     #[describe(table)]
     disk: DiskTable,
 }
 
-/// Check and return the device behind each I/O server; its table is at `path`.
+/// Check and return the description of the device behind each I/O server; the key of its table is `path`.
 pub(crate) fn storage(
     settings: &Settings,
     table: StorageTable,
@@ -153,7 +153,8 @@ pub(crate) fn storage(
     })
 }
 
-/// Report to `watch` the fields without effect because of the values of other fields. The device's table is at `path`.
+/// Report to `watch` the fields of the device that have no effect because of the values of other fields. The key of
+/// the device's table is `path`.
 pub(crate) fn watch(watch: &mut Watch<'_>, storage: &StorageSpec, path: &str) {
     let StorageSpec::Cache { hit_rate, .. } = storage else {
         return;

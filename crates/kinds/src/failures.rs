@@ -4,7 +4,7 @@ use isthmus_kernel::{Streams, draw_below};
 use isthmus_scenario::format::{Asked, Failures, Part, State, Which};
 use isthmus_topology::rings::{pair_count, sample_pairs};
 
-/// A failure of one part.
+/// Failure of a single part.
 pub(crate) struct Single {
     /// The part that fails.
     pub part: Part,
@@ -39,9 +39,9 @@ pub(crate) struct Left {
     pub runs: bool,
 }
 
-/// Return the states without failure, with each failure of `single`, and with pairs of them. The pairs are sampled at
-/// random with the seed of `asked`; all sets of pairs are equally likely. `state_after` returns the state of the
-/// machine after failures. Return `None` if there are more states than `asked` allows.
+/// Return the states without failure, with each failure of `single`, and with pairs of these failures. The pairs are
+/// sampled at random with the seed of `asked`; all sets of pairs are equally likely. `state_after` returns the state
+/// of the machine after failures. Return `None` if there are more states than `asked` allows.
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,

@@ -99,18 +99,24 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 
+// Conversion between loads and bandwidths.
 mod bandwidths;
+// Scenario tables of disks and devices.
 mod devices;
+// Failure states of a machine.
 mod failures;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
 pub mod interface;
 mod jobs;
+// Send rate under a limit on messages in flight.
 mod outstanding;
 pub mod packets;
+// Fields of runs and searches.
 mod runs;
 pub mod sci;
+// Types of values in scenario tables.
 mod values;
 
 use isthmus_experiment::{Kinds, Row};

@@ -1,25 +1,25 @@
-//! Send rate under a limit on messages in flight: the data of these messages over the time that one of them takes
-//! on an idle machine.
+//! Send rate under a limit on messages in flight. The rate is the data of the messages in flight, divided by the
+//! time that one message takes on an idle machine.
 
 use isthmus_workload::Outstanding;
 
-/// Share of the maximum send rate of a closed loop below which a limit is worth a remark.
+/// A closed loop gets a remark if the limit keeps it below this share of its maximum send rate.
 const NEAR: f64 = 0.95;
 
-/// A sender with a limit on messages in flight.
+/// A sender with a limit on messages in flight, for a remark on this limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender<'s> {
     /// Key of the field that sets the limit.
     pub field: &'s str,
-    /// Words for the sender: `a node of job io`.
+    /// Words for the sender, such as `a node of job io`.
     pub who: &'s str,
-    /// Words for the messages: `message of 320 B`.
+    /// Words for the messages, such as `message of 320 B`.
     pub what: &'s str,
     /// Limit on messages in flight.
     pub outstanding: Outstanding,
     /// Time from the hand-over of a message until it is complete on an idle machine, in microseconds.
     pub alone_us: f64,
-    /// Data of a message, in units such as bytes.
+    /// Data of a message, in a unit such as bytes.
     pub each: f64,
     /// Offered load, in units per microsecond; `None` in a closed loop.
     pub asked: Option<f64>,
@@ -34,8 +34,8 @@ impl Sender<'_> {
         (self.alone_us > 0.0).then(|| f64::from(most) * self.each / self.alone_us)
     }
 
-    /// Return a remark if the limit keeps the sender below its offered load or its maximum rate. `amount` prints a rate
-    /// in units per microsecond.
+    /// Return a remark if the limit keeps the sender below its offered load or its maximum rate. `amount` returns
+    /// the text of a rate that is given in units per microsecond.
     pub fn remark(&self, amount: impl Fn(f64) -> String) -> Option<String> {
         let bound = self.bound()?;
         let than = match (self.asked, self.most) {

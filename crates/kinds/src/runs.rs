@@ -3,8 +3,8 @@
 use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{AnyType, Field, Measures};
 
-/// Adapt a common field of runs and searches. `of` is the default of `stop.of`, a field of type `measures`. The ends of
-/// a search have the type `load`, with `from` and `to` as examples.
+/// Adapt a common field of runs and searches. `of` is the default of the field `stop.of`, whose values have the type
+/// `measures`. The ends of a search have the type `load`, with `from` and `to` as examples.
 pub(crate) fn own(
     row: Field,
     of: &'static str,

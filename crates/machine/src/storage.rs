@@ -62,7 +62,7 @@ pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
     })
 }
 
-/// Counts of all stations of one kind in a device.
+/// Busy time, accesses and service time of all stations of one kind in a device, such as its disks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationCount {
     /// Busy cycles, summed over the stations.
@@ -203,6 +203,8 @@ impl Stores {
             .collect()
     }
 
+    /// Return the counts from the start of the simulation up to `now`, ordered by server, then by kind of
+    /// station.
     fn totals(&self, now: Cycles) -> Vec<StationCount> {
         let mut totals = Vec::with_capacity(self.before.len());
         for store in &self.stores {

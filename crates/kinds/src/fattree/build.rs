@@ -7,7 +7,7 @@ use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_topology::trees::{Ports, TreesError};
 
-/// Read and check the description of the tree.
+/// Read and check the description of the fat tree.
 pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let (ascent, adaptive) = match table.ascent {
@@ -28,6 +28,7 @@ pub(super) fn build(settings: &Settings) -> Result<FatTreeSpec, Problem> {
     })
 }
 
+/// Return the shape of the tree, or the problem of the field that prevents it.
 fn shape(settings: &Settings, tree: TreeTable) -> Result<Shape, Problem> {
     match tree {
         TreeTable::KAry {
@@ -66,6 +67,7 @@ fn shape(settings: &Settings, tree: TreeTable) -> Result<Shape, Problem> {
     }
 }
 
+/// Return the shape of the tree that connects `nodes` nodes by switches with these numbers of ports.
 fn by_ports(settings: &Settings, nodes: u32, ports: &PortsTable) -> Result<Shape, Problem> {
     let PortsTable { down, up } = ports;
     if up.len() + 1 != down.len() {

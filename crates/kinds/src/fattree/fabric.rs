@@ -127,7 +127,7 @@ impl Fabric for Machine {
     }
 }
 
-/// Return the rank of a kind of links, in the order in which packets cross them.
+/// Return the rank of a kind of links, in the order in which packets cross links.
 fn rank(kind: LinkKind) -> u8 {
     match kind {
         LinkKind::Inject => 0,

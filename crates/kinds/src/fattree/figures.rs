@@ -25,7 +25,7 @@ pub struct FatTreeSummary {
     pub deadlock: String,
 }
 
-/// Return the summary of the tree.
+/// Return the summary of a fat tree.
 pub(super) fn summary(machine: &Machine) -> FatTreeSummary {
     let tree = machine.tree();
     let levels = 1..=tree.level_count();

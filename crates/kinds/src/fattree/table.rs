@@ -9,7 +9,7 @@ use isthmus_topology::trees::MAX_PORTS;
 
 const PORTS_MAX: u64 = MAX_PORTS as u64;
 
-/// `[machine]` without the preset, whose values replace the defaults of these fields.
+/// Table `[machine]` without the preset, whose values replace the defaults of these fields.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// How the tree is described: arity and levels (section 2.2), the ports of its switches, or the
@@ -24,7 +24,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// Fields of each description of a tree, selected by `machine.tree`.
+/// Fields of each form of description of a tree, selected by `machine.tree`.
 #[derive(Describe)]
 pub(super) enum TreeTable {
     KAry {
@@ -59,7 +59,7 @@ pub(super) enum TreeTable {
     },
 }
 
-/// `[machine.ports]`.
+/// Table `[machine.ports]`: the ports of switches that determine the tree.
 #[derive(Describe)]
 pub(super) struct PortsTable {
     /// Ports towards the nodes of the switches of each level, leaf switches first.
@@ -70,7 +70,7 @@ pub(super) struct PortsTable {
     pub(super) up: Vec<u32>,
 }
 
-/// Fields of each choice of the link up, selected by `machine.ascent`.
+/// Fields of each rule for the choice of a link upwards, selected by `machine.ascent`.
 #[derive(Describe)]
 pub(super) enum AscentTable {
     Adaptive {

@@ -15,8 +15,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Return the least common multiple of 1 to `links`, for up to 6 links: this many equally likely random outcomes
-/// divide evenly among any number of parallel links.
+/// Return the number of equally likely random outcomes for the choice among parallel links: the least common
+/// multiple of 1 to `links`, for up to 6 links. It divides evenly among any number of parallel links.
 fn link_choices(links: u32) -> u32 {
     [1, 1, 2, 6, 12, 60]
         .get(links as usize)
@@ -51,7 +51,7 @@ impl Kind for Graph {
     }
 }
 
-/// Return the field that causes an error of a machine, with a hint.
+/// Return the field that causes an error in the construction of the network, with a hint.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
         MachineError::Network(error) => return network_flaw(spec, error),
@@ -89,7 +89,7 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error of links; links between groups have a separate delay.
+/// Return the field that causes an error of the network parameters; links between groups have a separate delay.
 fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
@@ -155,7 +155,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the channel classes on a link: after a link between groups, packets leave one group fewer.
+    /// Return the number of channel classes that packets use on a link; links between groups use one class less.
     fn classes(&self, from: u32, to: u32) -> u32 {
         let classes = self.routes().classes();
         match self.between(from, to) {

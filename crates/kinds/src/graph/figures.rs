@@ -24,12 +24,12 @@ pub struct GraphSummary {
     pub links: u32,
     /// The two switches of each cable between switches; empty above 4096 nodes or 20,000 links.
     pub cables: Vec<(u32, u32)>,
-    /// Names of the switches in the file; empty if they have numbers only, and if cables are not listed.
+    /// Names of the switches in the file; empty if the switches have only numbers or if cables are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The switch of each node; empty above 4096 nodes.
     pub at: Vec<u32>,
-    /// Routing in words.
+    /// Routing of packets, in words.
     pub routing: String,
     /// Length of one simulation cycle in microseconds.
     pub cycle_us: f64,
@@ -37,7 +37,7 @@ pub struct GraphSummary {
     pub deadlock: String,
 }
 
-/// Return the summary of the network.
+/// Return the summary of a network of switches.
 pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
     let wiring = machine.wiring();
     let nodes = wiring.node_count();
@@ -72,7 +72,7 @@ pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
     }
 }
 
-/// Return the names that a list of cables gives its switches.
+/// Return the names of the switches in a list of cables.
 fn names(form: &Form) -> Vec<String> {
     match form {
         Form::Cables { names, .. } => (0..)
@@ -83,6 +83,7 @@ fn names(form: &Form) -> Vec<String> {
     }
 }
 
+/// Return the name of the topology, such as `4 x 4 torus`.
 fn name(shape: &Shape) -> String {
     match shape {
         Shape::Switches { form, .. } => form.to_string(),
@@ -103,6 +104,7 @@ fn name(shape: &Shape) -> String {
     }
 }
 
+/// Return the words for the routing of packets.
 fn routing(shape: &Shape) -> &'static str {
     use isthmus_machine::graph::spec::DragonflyRouting;
     match shape {

@@ -99,7 +99,7 @@ impl Format for Graph {
     }
 }
 
-/// Adapt a field of the shared network table: current networks have no age limit, unlike QsNET.
+/// Adapt a field of the shared network table: the age of packets has no limit by default, unlike in the QsNET.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
@@ -120,7 +120,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Return the description of switches with their routing.
+/// Return the description of a network of switches in any form except dragonflies.
 fn switches(
     settings: &Settings,
     form: Form,
@@ -147,7 +147,7 @@ fn switches(
     })
 }
 
-/// Add to a problem the line within a multi-line value.
+/// Add the number of the line within a multi-line value to a problem.
 fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     match line {
         Some(line) => problem.below(line as u32),
@@ -185,7 +185,7 @@ fn switches_of_list(
     }
 }
 
-/// Check that the cables join switches with numbers that a table of routes can hold.
+/// Check that each cable joins two switches whose numbers a table of routes can hold.
 fn checked_cables(
     settings: &Settings,
     cables: Vec<(u32, u32)>,

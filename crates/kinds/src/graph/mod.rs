@@ -1,9 +1,14 @@
 //! `machine.kind = "graph"`: networks of switches in any topology, and the jobs that run on their nodes.
 
+// Networks of switches as packet networks.
 mod fabric;
+// Summary in results.
 mod figures;
+// Scenario format of this kind of machine.
 mod format;
+// Reports of fields that have no effect.
 mod no_effect;
+// Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::GraphSummary;

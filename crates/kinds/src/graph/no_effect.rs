@@ -3,7 +3,7 @@
 use isthmus_machine::graph::spec::Shape;
 use isthmus_scenario::format::{Reason, Watch};
 
-/// Report the fields without effect to `watch`.
+/// Report to `watch` the fields of the network that have no effect.
 pub(super) fn watch(watch: &mut Watch<'_>, shape: &Shape) {
     let delay = "machine.delay";
     let &Shape::Dragonfly {

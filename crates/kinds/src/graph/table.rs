@@ -7,16 +7,16 @@ use isthmus_scenario::format::{Describe, Links, Span, Text, Whole};
 use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
 
-/// Maximum number of switches: the table of routes has to fit into memory.
+/// Maximum number of switches, so that the table of routes fits into memory.
 pub const SWITCHES_MAX: u32 = 4096;
 
-/// Maximum number of nodes.
+/// Maximum number of nodes of the network.
 pub(super) const NODES_MAX: u32 = 1 << 17;
 
-/// Maximum number of characters of a list.
+/// Maximum number of characters of a list of edges or routes.
 const LIST_MAX: usize = 1 << 24;
 
-/// Maximum number of characters of the names of ignored attributes.
+/// Maximum number of characters of the list of ignored attributes.
 const IGNORED_MAX: usize = 10_000;
 
 const SWITCHES: Size = Size {
@@ -28,7 +28,7 @@ const SWITCHES: Size = Size {
 /// Range of the number of nodes at one switch.
 const NODES: Whole<u32> = Whole::new(1, 4096);
 
-/// `[machine]`.
+/// Table `[machine]` of a network of switches.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// How switches are joined: each with the next; in a grid that is closed in every dimension, or has

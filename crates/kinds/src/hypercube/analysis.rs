@@ -21,10 +21,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const READS: usize = 0;
 const WRITES: usize = 1;
 
-/// A point as parameters of the analytic model, for any reading of the paper.
+/// Parameters of the analytic model for one point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queueing {
-    /// The machine and its traffic.
+    /// Machine and traffic of the point.
     pub model: HypercubeIo,
     /// Disks behind the caches with their requests, reads and then writes; `None` if misses do not queue.
     pub disks: Option<Disks>,
@@ -63,11 +63,12 @@ impl Queueing {
     }
 }
 
-/// Cache of the limits of a machine by traffic, because all loads of a sweep have the same limit.
+/// Cache of the saturation limits of a machine by traffic, because all loads of a sweep have the same limit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits(Arc<Mutex<Vec<(HypercubeIo, Limit)>>>);
 
 impl Limits {
+    /// Return the cached limit, or the result of `find` after it has been added to the cache.
     fn get(
         &self,
         model: &HypercubeIo,
@@ -83,9 +84,9 @@ impl Limits {
     }
 }
 
-/// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the point.
-/// The model works channel by channel if all routes can be followed. Otherwise it is that of section 6, in the reading
-/// that fits simulations best.
+/// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the
+/// point. The model works channel by channel if all routes can be followed. Otherwise it is the model of section 6,
+/// in the reading of the paper that fits simulations best.
 pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
     let mut overlay = Queueing::new(&built.machine, &built.spec, traffic)
         .and_then(|queueing| solve(built, &queueing).ok())
@@ -103,12 +104,13 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
 struct Header {
     /// Message rate of the class, per cycle.
     rate: f64,
-    /// Latency from the generation of a message.
+    /// Latency from the generation of a message to the arrival of its header.
     generation: f64,
-    /// Latency from the injection lane.
+    /// Latency from the injection lane to the arrival of the header.
     router: f64,
 }
 
+/// Return the estimates of the queueing model for a point that the model covers.
 fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     let (machine, spec): (&Machine, &HypercubeSpec) = (&built.machine, &built.spec);
     let reading = Reading::default();
@@ -186,7 +188,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     Ok(overlay)
 }
 
-/// Return the header latencies on the routes of a machine.
+/// Return the rate and the header latencies of each message class, from the routes of a machine.
 fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {
@@ -197,9 +199,9 @@ fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     .collect()
 }
 
-/// Return the disks of the I/O nodes under requests that miss the cache, or `None` if misses do not queue. A read goes
-/// to the PE's own I/O node with the probability of the locality, and otherwise to any other I/O node with equal
-/// probability. A write goes to the PE's own I/O node.
+/// Return the disks of the I/O nodes with the requests that miss the cache, or `None` if misses do not queue. A read
+/// goes to the PE's own I/O node with the probability of the locality, and otherwise to any other I/O node with
+/// equal probability. A write goes to the PE's own I/O node.
 fn disks(
     machine: &Machine,
     spec: &HypercubeSpec,
@@ -253,7 +255,7 @@ fn disks(
     .map(Some)
 }
 
-/// Return the machine and its traffic as parameters of the model.
+/// Return the parameters of the analytic model for a machine and its traffic.
 fn model(
     machine: &Machine,
     spec: &HypercubeSpec,
@@ -304,6 +306,7 @@ fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     Moments::uniform_count(traffic.file_blocks_min, traffic.file_blocks_max, 1.0)
 }
 
+/// Return the moments of a length from the moments of its number of blocks; a block has the length `unit`.
 fn scaled(blocks: &Moments, unit: f64) -> Moments {
     Moments {
         mean: blocks.mean * unit,
@@ -312,6 +315,7 @@ fn scaled(blocks: &Moments, unit: f64) -> Moments {
     }
 }
 
+/// Return the mean of each latency that results report, in microseconds.
 fn measures(
     machine: &Machine,
     spec: &HypercubeSpec,

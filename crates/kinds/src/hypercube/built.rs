@@ -6,7 +6,7 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::Arc;
 
-/// A machine with its description.
+/// A hypercube that has been built, with its description.
 #[derive(Debug, Clone)]
 pub struct Built {
     pub(super) spec: Arc<HypercubeSpec>,
@@ -16,7 +16,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// Return the point as parameters of the analytic model, if the model covers it.
+    /// Return the parameters of the analytic model for this traffic, or `None` if the model does not cover it.
     pub fn queueing(&self, traffic: &TrafficSpec) -> Option<Queueing> {
         Queueing::new(&self.machine, &self.spec, traffic)
     }

@@ -17,7 +17,7 @@ use isthmus_workload::spec::TrafficSpec;
 /// Load that counts as light, as a fraction of the saturation load of the channels.
 const LIGHT_LOAD: f64 = 1e-3;
 
-/// Return the kinds of channel in the order in which messages cross them: name in results, description and lanes.
+/// Return the kinds of channel in the order in which messages cross them: name in results, words and lanes.
 fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
     let lanes = spec.lanes;
     [
@@ -76,6 +76,7 @@ fn limit_remark(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Op
     .remark(|per_us| format!("{} /ms", number(per_us * 1e3)))
 }
 
+/// Add the demand on each kind of channel and its supply to `capacity`.
 fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
     let reading = Reading::default();
     let light = built.queueing(traffic).and_then(|queueing| {
@@ -120,6 +121,7 @@ fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
     );
 }
 
+/// Add the demand on I/O nodes and their disks and the supply to `capacity`.
 fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: &mut Capacity) {
     if traffic.io_probability <= 0.0 {
         return;

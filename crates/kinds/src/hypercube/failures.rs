@@ -10,7 +10,7 @@ const IO_NODES: &str = "machine.faults.io_nodes";
 const LINKS: &str = "machine.faults.links";
 const IO_LINKS: &str = "machine.faults.io_links";
 
-/// Failures that files can list or sweep.
+/// Parts whose failures a file can list or sweep.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "pes", "io-nodes", "links", "io-links"]),
     with: &[],
@@ -33,7 +33,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         return None;
     }
     let Ok(machine) = Machine::new(spec) else {
-        // The build of its points reports the error.
+        // If the machine cannot be built, the build of the points reports the error.
         let left = |_: &[Part]| Left {
             live: 0,
             runs: true,
@@ -80,7 +80,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// Return the given faults together with further failed parts.
+/// Return the faults of the description together with further failed parts.
 fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {

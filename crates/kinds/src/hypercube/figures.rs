@@ -9,7 +9,7 @@ use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine};
 use isthmus_topology::RoutingScheme;
 use serde::Serialize;
 
-/// Return for each channel the cycles for which messages held it, and the number of these messages.
+/// Return the occupancy of each channel: the cycles for which messages occupied it, and the number of messages.
 pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Vec<Taken> {
     let channels = cycles.iter().zip(messages);
     channels
@@ -28,7 +28,7 @@ pub struct HypercubeSummary {
     pub dimension: u32,
     /// Number of PEs.
     pub pes: u32,
-    /// PEs with an I/O node in ascending order; the index is the number of the I/O node.
+    /// PEs with an I/O node in ascending order; the index in this list is the number of the I/O node.
     pub io_nodes: Vec<u32>,
     /// Number of the I/O node that serves each PE, `None` for a failed PE; empty above 4096 PEs.
     pub servers: Vec<Option<u32>>,
@@ -39,14 +39,14 @@ pub struct HypercubeSummary {
     pub cycle_us: f64,
     /// Result of the deadlock check of the routing, in words.
     pub deadlock: String,
-    /// Failed parts, in words; empty if none.
+    /// Failed parts, in words; empty if no part has failed.
     pub faults: Vec<String>,
 }
 
 /// Maximum number of PEs for which the results list the I/O node of each PE.
 const SERVERS_LISTED_MAX: u32 = 4096;
 
-/// Return the summary of the machine.
+/// Return the summary of a hypercube.
 pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSummary {
     let placement = machine.placement();
     let layout = machine.layout();
@@ -81,6 +81,7 @@ pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSumma
     }
 }
 
+/// Return the result of the deadlock check in words.
 fn deadlock(machine: &Machine) -> String {
     match machine.check_deadlock() {
         Ok(DeadlockProof::Numbered) => {
@@ -96,6 +97,7 @@ fn deadlock(machine: &Machine) -> String {
     }
 }
 
+/// Return the failed parts in words.
 fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend(faults.pes.iter().map(|pe| format!("PE {pe}")));
@@ -139,7 +141,7 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 
 /// Maximum number of channels for which the results list each channel.
 const CHANNELS_LISTED_MAX: usize = 20_000;
-/// Kind of the disks of I/O nodes, as results name it.
+/// Name of the disks of I/O nodes as a kind of part in results.
 pub(super) const DISK: &str = "disk";
 
 /// Return the utilisation of each channel.
@@ -176,7 +178,7 @@ pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
     parts
 }
 
-/// Return the utilisation of channels and disks, and the bottleneck.
+/// Return the utilisation of channels and disks, and the bottleneck among them.
 pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) -> Uses {
     let cycle_us = machine.clock().cycle_us();
     let mut disks = Vec::new();
@@ -199,7 +201,7 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
     uses_of(channels(counted, machine), disks, overlay)
 }
 
-/// Return the rows of channels and devices, and the bottleneck among them.
+/// Return the rows of results for channels and devices, and the bottleneck among these parts.
 pub(super) fn uses_of(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay) -> Uses {
     let listed = channels.len() <= CHANNELS_LISTED_MAX;
     let mut parts = channels;

@@ -73,7 +73,7 @@ fn adapt_field(row: Field) -> Field {
     )
 }
 
-/// Return a value as a rate per ms: a rate itself, or the rate of a mean gap.
+/// Return the load that a value of a scenario sets, as a rate per ms: the value is a rate or a mean gap.
 fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     match (over, value.as_()) {
         ("workload.interarrival", Some(RateOrGap::Gap(time))) => {
@@ -91,7 +91,7 @@ fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     }
 }
 
-/// Return the field and the text that set a rate: its mean interarrival time in whole picoseconds.
+/// Return the field and the text that set a rate per ms: the mean interarrival time in whole picoseconds.
 fn write_load(per_ms: f64) -> Result<LoadValue, &'static str> {
     let rate = Rate::from_per_s(per_ms * 1e3);
     let gap = 1e12 / rate.per_s();

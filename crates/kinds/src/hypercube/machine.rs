@@ -7,7 +7,7 @@ use isthmus_machine::hypercube::spec::{
 use isthmus_scenario::format::{Describe, Layer, Problem, Settings};
 use isthmus_units::Clock;
 
-/// Read and check the description of the machine.
+/// Read and check the description of the hypercube.
 pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let DeviceTable {
@@ -42,6 +42,7 @@ pub(super) fn build(settings: &Settings) -> Result<HypercubeSpec, Problem> {
     Ok(spec)
 }
 
+/// Return the lanes of each kind of link; lanes that the file does not set follow from the dimension.
 fn lanes(settings: &Settings, table: &LanesTable, dimension: u32) -> Result<Lanes, Problem> {
     let usual = Lanes::paper(dimension, table.io_link);
     let lanes = Lanes {
@@ -67,7 +68,7 @@ fn lanes(settings: &Settings, table: &LanesTable, dimension: u32) -> Result<Lane
     Ok(lanes)
 }
 
-/// Return the numbers of lanes that follow from the dimension and the I/O network by default.
+/// Return the numbers of lanes that follow by default from the dimension and the I/O network.
 pub(super) fn derived(cube: &HypercubeSpec) -> Vec<(&'static str, String)> {
     let lanes = &cube.lanes;
     [
@@ -80,6 +81,7 @@ pub(super) fn derived(cube: &HypercubeSpec) -> Vec<(&'static str, String)> {
     .to_vec()
 }
 
+/// Return the placement of the I/O nodes, or a problem if there are more I/O nodes than PEs.
 fn placement(
     settings: &Settings,
     word: PlacementWord,
@@ -158,6 +160,7 @@ fn check_clock(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem>
     Ok(())
 }
 
+/// Check that all listed failures are of existing parts, and that not all nodes have failed.
 fn check_faults(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem> {
     let pe_count = 1u32 << spec.dimension;
     let io_nodes = spec.io_node_count();
@@ -194,6 +197,7 @@ fn check_faults(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem
     check_links(settings, key, &faults.io_links, "I/O node", io_nodes)
 }
 
+/// Check that the listed nodes exist and that they are not all nodes. `what` is the word for a node.
 fn check_nodes(
     settings: &Settings,
     key: &str,
@@ -220,6 +224,7 @@ fn check_nodes(
     Ok(())
 }
 
+/// Check that the listed links join existing neighbours. `what` is the word for a node.
 fn check_links(
     settings: &Settings,
     key: &str,

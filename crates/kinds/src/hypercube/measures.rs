@@ -17,19 +17,19 @@ pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     classes.chain(operations).collect()
 });
 
-/// Return the index of the first measure of `class`; the second follows.
+/// Return the index of the first latency of a message class; the second latency follows.
 #[inline]
 pub(super) fn of_class(class: Class) -> usize {
     2 * class as usize
 }
 
-/// Return the index of the first measure of `operation`; the second follows.
+/// Return the index of the first latency of an I/O operation; the second latency follows.
 #[inline]
 pub(super) fn of_operation(operation: Operation) -> usize {
     2 * (Class::ALL.len() + operation as usize)
 }
 
-/// Return whether `traffic` on `machine` can produce the measure at all, however rarely.
+/// Return whether `traffic` on `machine` can produce the latency with this index at all, however rarely.
 pub(super) fn occurs(measure: usize, machine: &Machine, traffic: &TrafficSpec) -> bool {
     let shares = traffic.collectives;
     let io = traffic.io_probability > 0.0;

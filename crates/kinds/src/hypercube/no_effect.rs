@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Report to `watch` the fields of lanes that have no effect.
+/// Report to `watch` the numbers of lanes that have no effect.
 pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     let unused = [
         ("machine.lanes.io_source", cube.lanes.io_source),
@@ -25,7 +25,7 @@ pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Report to `watch` the fields of disks, if no block comes from a disk.
+/// Report to `watch` the fields of disks if no block comes from a disk.
 fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     for key in [
         "machine.device.disk.seek",
@@ -45,8 +45,8 @@ fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Report to `watch` the fields of the cache and the disk of I/O nodes that have no effect. Another device may have
-/// replaced both, and jobs may not use them.
+/// Report to `watch` the fields of the cache and the disk of I/O nodes that have no effect. `replaced` means that
+/// another device is used instead; `used` means that the traffic uses I/O nodes.
 pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: bool, used: bool) {
     if used && !replaced {
         return disks(watch, cube);
@@ -82,7 +82,7 @@ pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: 
     }
 }
 
-/// Report to `watch` all fields that have no effect under this traffic of PEs.
+/// Report to `watch` all fields that have no effect under this traffic.
 pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
     lanes(watch, cube);
     disks(watch, cube);

@@ -12,7 +12,7 @@ const PAIRS_MAX: u64 = 1 << 14;
 /// Maximum dimension of a cube for which the model distinguishes links.
 const DIMENSION_MAX: u32 = 10;
 
-// Indices of message lengths in the list of the network.
+// Indices of the kinds of messages in the list of message lengths.
 const MESSAGE: usize = 0;
 const REQUEST: usize = 1;
 const REPLY: usize = 2;
@@ -38,11 +38,11 @@ const WIDTHS: [&[ChannelKind]; 6] = [
 pub(super) struct Limit {
     /// Saturation load in messages per cycle and PE.
     pub load: f64,
-    /// The bottleneck in words.
+    /// Name of the bottleneck in words.
     pub part: String,
 }
 
-/// The routes of a machine with the traffic on them.
+/// The routes of a hypercube with the traffic on them, as a network of the queueing model.
 pub(super) struct Routes<'a> {
     machine: &'a Machine,
     network: Network,
@@ -70,7 +70,7 @@ impl<'a> Routes<'a> {
         Ok(Some(Self { machine, network }))
     }
 
-    /// Return the mean header latencies by class if each PE sends `rate` messages per cycle.
+    /// Return the mean header latencies of each message class if each PE sends `rate` messages per cycle.
     pub fn headers(&self, rate: f64) -> Vec<HeaderLatency> {
         let solved = self.network.solve(rate);
         self.network.headers(&solved, MessageClass::ALL.len())
@@ -102,7 +102,7 @@ impl<'a> Routes<'a> {
         best.map(|(_, part)| Limit { load, part })
     }
 
-    /// Return the busiest channel of these kinds, if any carries traffic.
+    /// Return the channel of these kinds with the highest utilisation, if any of these channels carries traffic.
     fn most_held(&self, kinds: &[ChannelKind], held: &[f64]) -> Option<(ChannelKind, u32)> {
         let layout = self.machine.layout();
         let channels = kinds
@@ -113,7 +113,7 @@ impl<'a> Routes<'a> {
             .max_by(|a, b| held[a.1 as usize].total_cmp(&held[b.1 as usize]))
     }
 
-    /// Return the lanes of all channels, doubled for these kinds.
+    /// Return the number of lanes of every channel, with twice the lanes for channels of these kinds.
     fn doubled(&self, kinds: &[ChannelKind]) -> Vec<u32> {
         let mut lanes = self.network.lanes().to_vec();
         for &kind in kinds {
@@ -150,7 +150,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// Steps and starts of routes that have been followed so far.
+/// Routes that have been followed so far, as steps and starts of the queueing model.
 #[derive(Default)]
 struct Walked {
     steps: Vec<Step>,
@@ -225,7 +225,7 @@ impl Walked {
         }
     }
 
-    /// Add requests, writes, forwards and replies on the paths of the machine.
+    /// Add the messages of I/O demands (requests, writes, forwards and replies) on the paths of the machine.
     fn demands(&mut self, machine: &Machine, model: &HypercubeIo) {
         let traffic = &model.traffic;
         let io_nodes = machine.placement().io_node_count();
@@ -273,7 +273,7 @@ impl Walked {
         }
     }
 
-    /// Add a path with the message rate on it.
+    /// Add a path, with the rate of the messages that cross it.
     fn walk(
         &mut self,
         (class, role): (MessageClass, Role),

@@ -21,8 +21,8 @@ use isthmus_workload::spec::{Arrival, TrafficSpec};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Minimum length of a run before it is judged, in zero-load round trips. The test compares the two halves of a run,
-/// so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in zero-load round trips. The test compares the two halves of a
+/// run, so initial filling must end well within the first half.
 const ROUND_TRIPS_MIN: u64 = 5;
 
 const FLOWS: &[FlowInfo] = &[
@@ -77,7 +77,7 @@ impl Kind for Hypercube {
     }
 }
 
-/// Return the field that causes an error of a machine, with a hint.
+/// Return the field that causes an error in the construction of the machine, with a hint.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
@@ -109,6 +109,7 @@ fn per_ms(traffic: &TrafficSpec) -> Option<f64> {
     Some(1e-3 / gap.seconds())
 }
 
+/// A hypercube under the traffic of one point.
 #[derive(Debug)]
 struct Point {
     built: Built,
@@ -148,8 +149,9 @@ impl Subject for Point {
         self.built.machine.working_pes().into()
     }
 
-    /// Return the demands that delays can hold. A message enters the network at once, so messages count 0. I/O demands
-    /// wait in software and devices after their request, and each lane of an I/O node admits one flit per cycle.
+    /// Return the number of demands that delays can contain at once. Messages between PEs enter the network
+    /// immediately, so this number is 0 for them. I/O demands wait in software and devices after their request, and
+    /// each lane of an I/O node admits one flit per cycle.
     fn held_by_delays(&self, flow: usize) -> u64 {
         if flow == Flow::Messages as usize {
             return 0;
@@ -214,6 +216,7 @@ impl Subject for Point {
     }
 }
 
+/// A running simulation of a hypercube.
 struct Running {
     simulation: Simulation,
 }
@@ -257,13 +260,13 @@ impl Simulated for Running {
         }
     }
 
-    /// Return `None`: the build of a machine proves that its routes are free of deadlock.
+    /// Return `None`, because the build of a machine proves that its routes are free of deadlock.
     fn collapse(&self) -> Option<Collapse> {
         None
     }
 }
 
-/// Observer that passes the events of a simulation on to recorders.
+/// Observer that passes the events of a simulation on to the recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {

@@ -13,7 +13,7 @@ const LANES_OR_NONE: Lanes = Lanes { min: 0 };
 const COUNT: Whole<u32> = Whole::new(1, 1 << 20);
 const TARGET: Whole<u32> = Whole::new(0, (1 << 20) - 1);
 
-/// `[machine]`.
+/// Table `[machine]` of a hypercube.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// Dimension d of the hypercube of 2^d PEs.
@@ -36,7 +36,7 @@ pub(super) struct MachineTable {
     pub(super) faults: FaultsTable,
 }
 
-/// `[machine.lanes]`.
+/// Table `[machine.lanes]`: the lanes of each kind of link.
 #[derive(Describe)]
 pub(super) struct LanesTable {
     /// k: lanes from PE to router and back (Fig. 2).
@@ -59,7 +59,7 @@ pub(super) struct LanesTable {
     pub(super) io_to_pe: Option<u32>,
 }
 
-/// `[machine.placement]`.
+/// Table `[machine.placement]`: the PEs that have an I/O node.
 #[derive(Describe)]
 pub(super) struct PlacementTable {
     /// Where the I/O nodes go (section 3.2): code words of the Hamming code; perfect cubes combined; a
@@ -91,7 +91,7 @@ pub(super) struct Count {
     pub(super) count: u32,
 }
 
-/// `[machine.device]`.
+/// Table `[machine.device]`: start-up overhead of messages, I/O nodes and disks.
 #[derive(Describe)]
 pub(super) struct DeviceTable {
     /// Message start-up overhead in software (Table 1).
@@ -110,7 +110,7 @@ pub(super) struct DeviceTable {
     pub(super) disk: DiskTable,
 }
 
-/// `[machine.faults]`.
+/// Table `[machine.faults]`: the failed parts.
 #[derive(Describe)]
 pub(super) struct FaultsTable {
     /// PEs that have failed, with their routers.
@@ -127,7 +127,7 @@ pub(super) struct FaultsTable {
     pub(super) io_links: Vec<(u32, u32)>,
 }
 
-/// `[workload]`: the demands of the PEs.
+/// Table `[workload]`: the demands of the PEs.
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
     /// When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which a PE
@@ -206,7 +206,7 @@ pub(super) enum ArrivalTable {
     },
 }
 
-/// Fields of the offered load of each PE in an open loop.
+/// Fields of all open loops: the offered load of each PE.
 #[derive(Describe)]
 pub(super) struct OpenLoop {
     /// t_a: mean time between two demands of one PE.
@@ -226,7 +226,7 @@ pub(super) struct OpenLoop {
     pub(super) rate: Option<Rate>,
 }
 
-/// `[workload.file_blocks]`.
+/// Table `[workload.file_blocks]`: the sizes of files.
 #[derive(Describe)]
 pub(super) struct FileBlocksTable {
     /// Smallest file, in blocks.
@@ -240,7 +240,7 @@ pub(super) struct FileBlocksTable {
     pub(super) split: u32,
 }
 
-/// `[workload.hot_pe]`.
+/// Table `[workload.hot_pe]`: a PE that receives a larger share of messages.
 #[derive(Describe)]
 pub(super) struct HotPeTable {
     /// The PE that PE-PE messages favour.
@@ -251,7 +251,7 @@ pub(super) struct HotPeTable {
     pub(super) probability: f64,
 }
 
-/// `[workload.hot_io_node]`.
+/// Table `[workload.hot_io_node]`: an I/O node that receives a larger share of reads.
 #[derive(Describe)]
 pub(super) struct HotIoNodeTable {
     /// The I/O node that reads favour, by index in the ascending placement.
@@ -262,7 +262,7 @@ pub(super) struct HotIoNodeTable {
     pub(super) probability: f64,
 }
 
-/// `[workload.collectives]`.
+/// Table `[workload.collectives]`: I/O demands for many PEs.
 #[derive(Describe)]
 pub(super) struct CollectivesTable {
     /// Share of I/O demands that fetch one block for all PEs (section 4.3).

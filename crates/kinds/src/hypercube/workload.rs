@@ -12,7 +12,7 @@ use isthmus_workload::spec::{Arrival, Collectives, HotSpot, TrafficSpec};
 /// Fields that set the offered load of each PE, as a rate or as a mean gap.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.rate", "workload.interarrival"];
 
-/// Read the workload and check it against the machine that it runs on.
+/// Read the workload and check it against the hypercube.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let (file_blocks_min, file_blocks_max) = file_blocks(settings, &table.file_blocks)?;
@@ -63,10 +63,12 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Traf
     Ok(spec)
 }
 
+/// Return the number of PEs, including failed ones.
 fn pe_count(machine: &HypercubeSpec) -> u32 {
     1 << machine.dimension
 }
 
+/// Return the process by which demands arrive at each PE.
 fn arrival(
     settings: &Settings,
     table: ArrivalTable,
@@ -121,6 +123,7 @@ fn closed_loop_demands(
     }
 }
 
+/// Return the mean interarrival time of an open loop, or a problem if neither a time nor a rate is set.
 fn mean(settings: &Settings, open: &OpenLoop) -> Result<Time, Problem> {
     let mean = open.interarrival.or_else(|| open.rate.map(mean_gap));
     mean.ok_or_else(|| {
@@ -132,6 +135,7 @@ fn mean(settings: &Settings, open: &OpenLoop) -> Result<Time, Problem> {
     })
 }
 
+/// Return the smallest and the largest number of blocks of a file.
 fn file_blocks(settings: &Settings, table: &FileBlocksTable) -> Result<(u32, u32), Problem> {
     let min = table.min;
     let max = table.max.unwrap_or(min);
@@ -145,6 +149,7 @@ fn file_blocks(settings: &Settings, table: &FileBlocksTable) -> Result<(u32, u32
     ))
 }
 
+/// Check that the target of a hot spot exists. The last argument is the word for such targets and their number.
 fn check_target(
     settings: &Settings,
     key: &str,
@@ -161,6 +166,7 @@ fn check_target(
     }
 }
 
+/// Return the collective I/O demands, or the problem of a field that makes them impossible.
 fn collectives(
     settings: &Settings,
     table: &CollectivesTable,

@@ -28,7 +28,7 @@ pub struct InterfaceSummary {
     pub engines: u32,
 }
 
-/// Return the summary of the machine.
+/// Return the summary of the torus and its network interface.
 pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     let stride = machine.columns / machine.links;
     InterfaceSummary {
@@ -43,7 +43,7 @@ pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     }
 }
 
-/// Return the stages that data pass through, each with its bandwidth in MB/s and an explanation.
+/// Return the stages through which data pass: name, bandwidth in MB/s, explanation.
 fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
     let interface = &machine.interface;
     let mb = |bytes_per_s: u64| bytes_per_s as f64 / 1e6;
@@ -90,7 +90,7 @@ pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Return the demand on each stage and its supply.
+/// Return the demand on each stage and the supply of the stage.
 pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Capacity {
     let parts = stages(machine, work).into_iter();
     let parts = parts.map(|(name, supply, basis)| PartKind {
@@ -112,8 +112,8 @@ pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Cap
     }
 }
 
-/// Return the name of a part in results, with its location as numbers of cells. The interface is numbered after the
-/// cells.
+/// Return the kind of a part in results, with its location as one or two numbers. Cells come first; the interface
+/// has the number after the last cell.
 fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     match part {
         Part::Link(LinkKind::Torus(from, to)) => ("link", from, Some(to)),
@@ -127,7 +127,7 @@ fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     }
 }
 
-/// Return the utilisation of all parts that did any work.
+/// Return the utilisation of all parts that did any work, and the bottleneck.
 pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) -> Uses {
     let Some(counted) = counted.first() else {
         return Uses::default();

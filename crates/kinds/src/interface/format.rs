@@ -235,7 +235,7 @@ fn bytes_per_s(bandwidth: Bandwidth) -> u64 {
     bandwidth.bits_per_s() / 8
 }
 
-/// Return a time in ns, the ticks of the simulation, or a problem if it is not a whole number.
+/// Return a time in ns, the ticks of the simulation, or a problem if the time is not a whole number of ns.
 fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
     if time.ps().is_multiple_of(1_000) {
         return Ok(time.ps() / 1_000);
@@ -245,6 +245,7 @@ fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
     Err(settings.problem(key, problem, format!("give {whole}")))
 }
 
+/// Convert an error of the simulation to a problem of the scenario.
 fn problem(settings: &Settings, error: Error) -> Problem {
     settings.problem(error.field, error.problem, error.hint)
 }

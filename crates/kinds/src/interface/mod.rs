@@ -1,9 +1,13 @@
 //! `machine.kind = "interface"`: a network interface, its stream manager, and the cells of a torus
 //! that send through it.
 
+// Summary and utilisation in results.
 mod figures;
+// Scenario format of this kind of machine.
 mod format;
+// Network interfaces as subjects of experiments.
 mod subject;
+// Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::InterfaceSummary;

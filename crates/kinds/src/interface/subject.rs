@@ -63,6 +63,7 @@ impl Kind for Interface {
     }
 }
 
+/// Convert an error of the simulation to a flaw of the scenario.
 fn flaw(error: Error) -> Flaw {
     Flaw {
         field: error.field,
@@ -72,6 +73,7 @@ fn flaw(error: Error) -> Flaw {
     }
 }
 
+/// A torus with its network interface under the work of one point.
 #[derive(Debug)]
 struct Point {
     machine: Machine,
@@ -79,6 +81,7 @@ struct Point {
 }
 
 impl Point {
+    /// Return a new simulation of the point.
     fn simulation(&self) -> Result<Simulation, Error> {
         Simulation::new(&self.machine, &self.work)
     }
@@ -162,6 +165,7 @@ impl Subject for Point {
     }
 }
 
+/// A running simulation of a network interface.
 struct Running {
     simulation: Simulation,
     /// Number of ADUs that were reported to the recorders.
@@ -170,14 +174,14 @@ struct Running {
 }
 
 impl Running {
-    /// Return the tick at which the next ADU that is not yet reported is made.
+    /// Return the tick at which the application makes the next ADU that is not yet reported.
     fn next_offer(&self) -> Cycles {
         let gap = self.work.gap_ns().filter(|_| self.offered < self.work.adus);
         gap.map_or(Cycles::MAX, |gap| gap.saturating_mul(self.offered))
     }
 
-    /// Report the ADUs that have been made by now. Without a load there is nothing to report: the offered load then
-    /// equals the accepted load.
+    /// Report to the recorders the ADUs that the application has made by now. Without a load the offered load equals
+    /// the accepted load, so nothing is reported.
     fn offer(&mut self, recorders: &mut Recorders) {
         while self.next_offer() <= self.simulation.now() {
             recorders.offer(0);

@@ -8,7 +8,7 @@ use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 const SPAN: Span = Span::or_zero("us");
 const PERIOD: Span = Span::above_zero("ns");
 
-/// `[machine]`.
+/// Table `[machine]` of a network interface with its torus of cells.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// Rows of cells of the torus (section 6.3: 8); row 0 is the edge at which the interface is.
@@ -34,7 +34,7 @@ pub(super) struct MachineTable {
     pub(super) interface: InterfaceTable,
 }
 
-/// `[machine.cell]`.
+/// Table `[machine.cell]`: properties of a cell of the torus.
 #[derive(Describe)]
 pub(super) struct CellTable {
     /// A cycle of a cell's processor, the unit of costs per word: 20 MHz, which the paper does not give.
@@ -53,7 +53,7 @@ pub(super) struct CellTable {
     pub(super) message: Time,
 }
 
-/// `[machine.interface]`.
+/// Table `[machine.interface]`: properties of the network interface.
 #[derive(Describe)]
 pub(super) struct InterfaceTable {
     /// Processors of the interface, each with a memory bus (section 4.2: 2).
@@ -101,7 +101,7 @@ pub(super) struct InterfaceTable {
     pub(super) network: Bandwidth,
 }
 
-/// `[workload]`: a stream of application data units (ADUs).
+/// Table `[workload]`: a stream of application data units (ADUs).
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
     /// Where data come from: the cells, or the interface's staging memory, in which they lie

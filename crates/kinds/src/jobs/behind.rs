@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 
 pub(crate) use isthmus_machine::storage::Access;
 
-/// Kind of device parts, as results name it.
+/// Name of the devices behind I/O servers as a kind of part in results.
 pub(crate) const DEVICE: &str = "device";
 
-/// Minimum length of a run before it is judged, in multiples of the time of a message alone at its device.
+/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle device.
 /// The test compares the two halves of a run, so initial filling must end well within the first half.
 const ALONE_MIN: f64 = 5.0;
 
@@ -42,16 +42,16 @@ fn device_jobs<'t>(
     active.filter_map(|(number, job)| Some((number, job, Message::of(job)?)))
 }
 
-/// Time that devices need for the messages of one job, in ns.
+/// Device time that the messages of one job need, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
-    /// Busy time of each kind of station per byte.
+    /// Busy time per byte, for each kind of station of a device (such as cache or disk).
     per_byte: [f64; 4],
-    /// Time of all requests of a message, one after another.
+    /// Time of all requests of a message if they are served one after another.
     sequential: f64,
 }
 
-/// Bottleneck among the devices.
+/// The device with the highest ratio of demand to supply.
 pub(crate) struct Fullest {
     /// Index of the device.
     pub place: usize,
@@ -59,9 +59,9 @@ pub(crate) struct Fullest {
     pub demand: f64,
     /// Bandwidth that the device can supply, in GB/s.
     pub supply: f64,
-    /// Explanation of the supply.
+    /// Explanation of the supply in words.
     pub basis: String,
-    /// Remark on the time before this supply is the limit, such as while a burst buffer fills.
+    /// Remark on the time before this supply limits the jobs, such as while a burst buffer fills.
     pub remark: Option<String>,
 }
 
@@ -88,7 +88,8 @@ impl Devices {
         })
     }
 
-    /// Split messages longer than `request` into several requests, at most `at_once` of them in flight.
+    /// Return devices that receive a message longer than `request` as several requests, at most `at_once` of them in
+    /// flight.
     pub(crate) fn asked_in(self, request: Bytes, at_once: u32) -> Self {
         Self {
             request: request.get(),
@@ -97,7 +98,8 @@ impl Devices {
         }
     }
 
-    /// Return the requests of a message of `size` bytes, as pairs of a count and the bytes of each.
+    /// Return the requests of a message of `size` bytes, as pairs: a number of requests, and the bytes of each of
+    /// them.
     fn requests(&self, size: u64) -> impl Iterator<Item = (u64, u64)> {
         let (whole, rest) = (size / self.request, size % self.request);
         let requests = [(whole, self.request), (u64::from(rest > 0), rest)];
@@ -105,7 +107,7 @@ impl Devices {
     }
 
     /// Return the device time of the messages of a job, weighted by its shares of reads and writes. The result is a
-    /// mean over equally likely sizes, so it holds however a device's time depends on the size.
+    /// mean over equally likely sizes, so it is valid for any dependence of the device time on the size.
     fn served(&self, message: &Message) -> Served {
         let sizes = sizes(message.sizes);
         let bytes: f64 = sizes.iter().map(|&bytes| bytes as f64).sum();
@@ -125,14 +127,14 @@ impl Devices {
         served
     }
 
-    /// Return the busy time of each kind of station per byte of a job, in ns.
+    /// Return the busy time of each kind of station per byte that a job moves, in ns.
     fn per_byte(&self, message: &Message) -> [f64; 4] {
         self.served(message).per_byte
     }
 
-    /// Return a lower bound of the mean time of a message on an idle machine, in ns. `network` returns the ticks that a
-    /// request of a number of bytes spends outside its device. At most `at_once` requests are in flight, and a
-    /// station serves one at a time.
+    /// Return a lower bound of the mean time of a message on an idle machine, in ns. `network` returns the ticks
+    /// that a request of a number of bytes spends outside its device. At most `at_once` requests are in flight, and
+    /// a station serves one request at a time.
     pub(crate) fn least_ns(&self, message: &Message, network: impl Fn(Access, u64) -> f64) -> f64 {
         let sizes = sizes(message.sizes);
         let mut least = 0.0;
@@ -148,6 +150,7 @@ impl Devices {
         least
     }
 
+    /// Return a lower bound of the time of one message of `size` bytes on an idle machine, in ticks.
     fn least_ticks(&self, access: Access, size: u64, network: impl Fn(Access, u64) -> f64) -> f64 {
         let (mut total, mut longest) = (0.0, 0.0_f64);
         let (mut station, mut least_network) = (0.0, f64::INFINITY);
@@ -165,7 +168,7 @@ impl Devices {
             .max(least_network + station)
     }
 
-    /// Explain in words how the supply follows from the description, for the messages of the first job.
+    /// Explain in words how the supply of a device follows from its description, for the messages of the first job.
     pub(crate) fn basis(&self, traffic: &JobsTraffic, layout: &Layout) -> String {
         let Some((.., message)) = device_jobs(traffic, layout).next() else {
             return String::new();
@@ -186,8 +189,9 @@ impl Devices {
         }
     }
 
-    /// Return the bottleneck among `places` devices, or `None` if no job uses a device. A client of a closed loop
-    /// demands at most `alone` GB/s. `place` maps a server to the index of its device.
+    /// Return the device with the highest ratio of demand to supply among `places` devices, or `None` if no job uses
+    /// a device. A client of a closed loop demands at most `alone` GB/s. `place` maps a server to the index of its
+    /// device.
     pub(crate) fn fullest(
         &self,
         traffic: &JobsTraffic,
@@ -224,7 +228,7 @@ impl Devices {
         })
     }
 
-    /// Return a remark on how long a burst buffer absorbs writes faster than it drains.
+    /// Return a remark on how long a burst buffer accepts writes faster than it drains.
     pub(crate) fn remark(&self, traffic: &JobsTraffic, layout: &Layout) -> Option<String> {
         let written = written(traffic, layout);
         let StorageSpec::BurstBuffer {
@@ -246,14 +250,15 @@ impl Devices {
         ))
     }
 
-    /// Return the minimum number of ticks of a run before it is judged.
+    /// Return the minimum number of ticks of a run whose stability is judged.
     pub(crate) fn ticks_min(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let alone =
             device_jobs(traffic, layout).map(|(.., message)| self.least_ns(&message, |_, _| 0.0));
         (ALONE_MIN * alone.fold(0.0, f64::max) / self.tick_ns).ceil() as Cycles
     }
 
-    /// Return the recommended number of ticks of a run: a burst buffer absorbs any load until it is full.
+    /// Return the recommended number of ticks of a run. It is long enough to fill a burst buffer, which accepts any
+    /// load until it is full.
     pub(crate) fn ticks_wanted(&self, traffic: &JobsTraffic, layout: &Layout) -> Cycles {
         let fills = fill_ns(&self.spec, written(traffic, layout)).unwrap_or(0.0);
         (FILLS_MIN * fills / self.tick_ns).ceil() as Cycles
@@ -291,8 +296,8 @@ fn sizes(sizes: Sizes) -> Vec<u64> {
     }
 }
 
-/// Return one part for the device of each server: its busiest station. `first` is the index of the first of these
-/// devices among the counted devices; they have the order of `servers`.
+/// Return one part for the device of each server, with the utilisation of the device's busiest station. `first` is
+/// the index of the first of these devices among the counted devices; they have the order of `servers`.
 pub(crate) fn parts(
     counted: &[Counted],
     first: usize,
@@ -326,7 +331,7 @@ pub(crate) fn parts(
     servers.iter().enumerate().filter_map(of_server).collect()
 }
 
-/// Convert the station counts of a simulation's devices.
+/// Convert the station counts of a simulation's devices to occupancies.
 pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
     let stations = counted.into_iter();
     stations
@@ -362,7 +367,7 @@ pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
     jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// Return the keys of the fields that determine which data jobs move to and from servers.
+/// Return the keys of the fields that determine which data jobs move to and from I/O servers.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {
@@ -380,7 +385,7 @@ pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     of_jobs.chain(of_all).collect()
 }
 
-/// Report to `watch` the fields of devices that have no effect on a machine of `nodes` nodes.
+/// Report to `watch` the fields of devices behind I/O servers that have no effect on a machine of `nodes` nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     devices::watch(watch, &traffic.storage, DEVICE_TABLE);
     let causes = causes(watch);

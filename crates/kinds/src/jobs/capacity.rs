@@ -17,13 +17,14 @@ const UNIT: &str = "MB/s";
 
 /// A job with predictable demand: its nodes send without waiting for messages from other nodes.
 pub(crate) struct Foretold<'t> {
-    /// Index among all jobs.
+    /// Index of the job among all jobs.
     pub number: usize,
     pub job: &'t Job,
     pub message: Message,
 }
 
 impl<'t> Foretold<'t> {
+    /// Return the job with this index if its demand is predictable.
     fn of((number, job): (usize, &'t Job)) -> Option<Self> {
         match job.traffic {
             Traffic::Ping { .. } => None,
@@ -42,7 +43,7 @@ pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = Foretold<'
     jobs.filter(|(_, job)| job.active).filter_map(Foretold::of)
 }
 
-/// Return a remark if the demand of some active jobs is not predictable.
+/// Return a remark if the estimates omit active jobs whose demand is not predictable.
 pub(crate) fn left_out(traffic: &JobsTraffic) -> Option<String> {
     let active = traffic.jobs.iter().filter(|job| job.active).count();
     (foretold(traffic).count() < active).then(|| {
@@ -56,7 +57,7 @@ fn has_loops(traffic: &JobsTraffic) -> bool {
     foretold(traffic).any(|job| job.message.offered.is_none())
 }
 
-/// Return a part with its demand and its supply, both in GB/s.
+/// Return a kind of part with its demand and its supply, both in GB/s.
 pub(crate) fn part(
     traffic: &JobsTraffic,
     name: impl Into<String>,
@@ -74,7 +75,7 @@ pub(crate) fn part(
     }
 }
 
-/// Add the bottleneck device to `capacity` under `name`.
+/// Add the device with the highest ratio of demand to supply to `capacity`, under the name `name`.
 pub(crate) fn device(
     capacity: &mut Capacity,
     traffic: &JobsTraffic,
@@ -86,8 +87,8 @@ pub(crate) fn device(
     capacity.remarks.extend(full.remark);
 }
 
-/// Return a remark if the limit of messages in flight slows the nodes of a job. `node` is the word for such a node. A
-/// message takes `alone_us` on an idle machine. Without the limit a node could send `most` GB/s.
+/// Return a remark if the limit on messages in flight slows the nodes of a job. `node` is the word for such a node.
+/// A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
 pub(crate) fn held_back(
     asks: &Foretold<'_>,
     node: &str,
@@ -107,7 +108,7 @@ pub(crate) fn held_back(
         alone_us,
         each: message.bytes,
         asked: message.offered.map(|rate| rate * MB),
-        // A pause of its own keeps a closed loop from sending all it could.
+        // A think time keeps a closed loop below its maximum rate, so that rate applies only without one.
         most: (message.think_ns == 0.0).then_some(most * MB),
     }
     .remark(bandwidth)

@@ -8,7 +8,7 @@ use isthmus_scenario::format::{
     Choice, Describe, Faults, Field, Loads, Measures, Named, Presets, Rows, Tables, Throughput,
 };
 
-/// Tables `[workload.jobs.NAME]`, one for each job.
+/// Description of the tables `[workload.jobs.NAME]`, one for each job.
 const NAMED: Named = Named {
     table: "workload.jobs",
     one: "job",
@@ -18,7 +18,7 @@ const NAMED: Named = Named {
     rows: |path| Rows::of::<JobTable>(path),
 };
 
-/// Offered load of open loops, per node.
+/// Fields that set the offered load of open loops, per node.
 const LOADS: Loads = Loads {
     keys: Choice(&["workload.load"]),
     key: "workload.load",
@@ -72,7 +72,7 @@ pub(crate) const fn tables(
     }
 }
 
-/// Return the fields of `[workload]` except the jobs, with those of the devices behind servers.
+/// Return the fields of `[workload]` except those of jobs, and the fields of devices behind servers.
 pub(crate) fn workload<T: Describe>() -> Vec<Field> {
     let jobs = Rows::of::<T>("workload").into_iter();
     jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()

@@ -11,14 +11,14 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Targets, Traffic};
 use std::borrow::Cow;
 
-/// Latencies measured for each job. `response` starts when a message is requested, `network` when it is
-/// handed to the network, and `packet` when a packet is injected.
+/// Latencies that results contain for each job. `response` starts when a message is requested, `network` when the
+/// message is handed to the network, and `packet` when a packet is injected.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Unit of rates per node: a byte per microsecond is 1 MB/s.
+/// Unit of rates per node.
 const UNIT: &str = "MB/s";
 
-/// Return the names of all latencies of these jobs in the order of the results. The phase latencies come last.
+/// Return the names of all latencies of these jobs in the order of the results. Latencies of phases come last.
 pub fn names(traffic: &JobsTraffic) -> Vec<String> {
     let jobs = traffic.jobs.iter();
     let messages =
@@ -55,28 +55,29 @@ fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Return whether a job writes to or reads from I/O servers.
+/// Return whether a job reads from I/O servers or writes to them.
 pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
     job.traffic.stores_on(&layout.servers)
 }
 
-/// Return whether a job writes to or reads from devices behind I/O servers.
+/// Return whether a job reads from devices behind I/O servers or writes to them.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Endpoints of a job's data transfers, besides its own nodes.
+/// Receivers and sources of a job's data, besides its own nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     /// Nodes that are not I/O servers.
     Nodes,
     /// I/O servers without devices: data counts as stored on arrival.
     Servers,
-    /// Devices behind I/O servers: data counts when the device has stored it.
+    /// Devices behind I/O servers: data counts when a device has stored it.
     Devices,
 }
 
 impl Endpoint {
+    /// Return the endpoints of a job's data transfers.
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;
@@ -100,7 +101,7 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
-/// Return the number of messages per period of a checkpoint job, or `None` for other jobs.
+/// Return the number of messages in a period of a checkpoint job, or `None` for other jobs.
 fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
     let Traffic::Checkpoint {
         volume, message, ..
@@ -133,31 +134,31 @@ fn client_count(job: &Job, nodes: &[u32]) -> usize {
     nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
-/// Jobs with their layout on the nodes and their measures.
+/// Jobs with their assignment to nodes and the latencies and rates that results contain.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub traffic: JobsTraffic,
     pub layout: Layout,
     tick_us: f64,
     names: Vec<String>,
-    /// One flow for each job, then one for all I/O servers.
+    /// Flows whose backlog shows saturation: one for each job, then one for all I/O servers.
     flows: Vec<FlowInfo>,
     properties: Properties,
 }
 
-/// Properties of jobs that their observers need.
+/// Properties of jobs that observers of a simulation need.
 #[derive(Debug, Clone)]
 struct Properties {
     /// Endpoints of the data transfers of each job.
     data: Vec<Endpoint>,
     /// Whether each job is an open loop.
     open: Vec<bool>,
-    /// Index of the phase latency of each job in the names.
+    /// Index of each job's phase latency in the names of latencies; `None` for jobs without phases.
     phases: Vec<Option<usize>>,
 }
 
 impl Measured {
-    /// Lay the jobs out on a machine of `nodes` nodes whose tick lasts `tick_us` microseconds.
+    /// Assign the jobs to the nodes of a machine of `nodes` nodes whose tick lasts `tick_us` microseconds.
     ///
     /// # Errors
     /// If jobs or servers do not fit on the machine.
@@ -197,7 +198,7 @@ impl Measured {
         })
     }
 
-    /// Return whether any job writes to or reads from devices.
+    /// Return whether any job uses devices behind I/O servers.
     pub fn is_stored_behind(&self) -> bool {
         self.properties.data.contains(&Endpoint::Devices)
     }
@@ -210,7 +211,7 @@ impl Measured {
         }
     }
 
-    /// Return period, volume per node in bytes and number of nodes of each active checkpoint job.
+    /// Return the period, the volume per node in bytes and the number of nodes of each active checkpoint job.
     fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let active = jobs.filter(|(job, _)| job.active);
@@ -222,15 +223,17 @@ impl Measured {
         })
     }
 
-    /// Return the bandwidth of one byte per tick, in MB/s.
+    /// Return the bandwidth in MB/s that corresponds to one byte per tick.
     pub fn mb_per_s(&self) -> f64 {
         1.0 / self.tick_us
     }
 
+    /// Return the names of all latencies in the order of the results.
     pub fn measures(&self) -> &[String] {
         &self.names
     }
 
+    /// Return whether the latency with this index can occur: its job is active.
     pub fn occurs(&self, measure: usize) -> bool {
         let of_phases = || {
             self.properties
@@ -245,16 +248,18 @@ impl Measured {
         job.is_some_and(|job| self.traffic.jobs[job].active)
     }
 
+    /// Return the flows whose backlog shows saturation.
     pub fn flows(&self) -> &[FlowInfo] {
         &self.flows
     }
 
+    /// Return whether no active job is an open loop, so that no backlog can grow.
     pub fn limits_itself(&self) -> bool {
         let mut jobs = self.traffic.jobs.iter().zip(&self.properties.open);
         !jobs.any(|(job, open)| job.active && *open)
     }
 
-    /// Return the accepted rates: of each job per node, and of all I/O per server.
+    /// Return the accepted rates that results contain: of each job per node, and of all I/O per server.
     pub fn rates(&self) -> Vec<RateInfo> {
         let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
             name: Cow::Owned(name),
@@ -312,6 +317,7 @@ impl Measured {
         (longest / self.tick_us).ceil() as Cycles
     }
 
+    /// Return the number of messages that jobs with the longest checkpoint period send in that period.
     pub fn period_messages(&self) -> u64 {
         let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
             return 0;
@@ -333,6 +339,7 @@ impl Measured {
             .fold(0, u64::saturating_add)
     }
 
+    /// Return the name, activity and nodes of each job for the results.
     pub fn jobs(&self) -> Vec<JobSummary> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         jobs.map(|(job, nodes)| JobSummary {
@@ -368,8 +375,8 @@ impl ObserverState {
         self.sent.fill(0);
     }
 
-    /// Return the observations that the end of the run cuts off: the open phases and messages. A closed loop requests a
-    /// message and hands it over at the same time, so both its latencies have the same age.
+    /// Return the ages of the phases and messages that are still open at the end of the run. A closed loop requests
+    /// a message and hands it over at the same time, so both latencies of the message have the same age.
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
@@ -384,13 +391,13 @@ impl ObserverState {
         phases.chain(messages).collect()
     }
 
-    /// Return the bytes offered by each node, always 0, and the bytes carried for its processes.
+    /// Return for each node the bytes offered, always 0, and the bytes carried for the node's processes.
     pub fn nodes(&self) -> Vec<(u64, u64)> {
         self.sent.iter().map(|&bytes| (0, bytes)).collect()
     }
 }
 
-/// Observer that passes the events of jobs on to recorders.
+/// Observer that passes the events of jobs on to the recorders.
 pub(crate) struct Recording<'a> {
     recorders: &'a mut Recorders,
     properties: &'a Properties,
@@ -398,7 +405,7 @@ pub(crate) struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// Count data of a job that was carried for a process on the node `client`.
+    /// Count data of a job that the network has carried for a process on the node `client`.
     #[inline]
     fn carry(&mut self, job: usize, client: u32, bytes: u64) {
         let flows = &mut self.recorders.flows;
@@ -463,7 +470,7 @@ impl Observer for Recording<'_> {
 mod tests {
     use super::*;
 
-    /// 2^50 messages from each of 2^14 nodes overflow a u64, so the count saturates.
+    /// 2^50 messages from each of 2^14 nodes overflow 64 bits, so the count of messages saturates.
     #[test]
     fn messages_of_a_period_without_end() {
         let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\

@@ -6,9 +6,9 @@ use isthmus_workload::jobs::spec::{Arrivals, Job, Sizes, Spread, Traffic};
 /// Messages of a job whose nodes send without waiting for messages from other nodes.
 pub(crate) struct Message {
     pub sizes: Sizes,
-    /// Mean length in bytes.
+    /// Mean length of a message in bytes.
     pub bytes: f64,
-    /// Share of reads.
+    /// Share of messages that are reads.
     pub reads: f64,
     /// Mean think time: from the end of a message until its client requests the next, in ns.
     pub think_ns: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Return the messages of a job, or `None` if its nodes wait for messages from each other.
+    /// Return the messages of a job, or `None` if the job's nodes wait for messages from each other.
     pub fn of(job: &Job) -> Option<Self> {
         let fixed = |think| (think, Spread::Fixed);
         let think = |arrivals: &Arrivals| match arrivals {
@@ -57,7 +57,7 @@ impl Message {
         packets(self.sizes, payload)
     }
 
-    /// Return the mean bytes of a message after padding its packets to a multiple of `block` bytes.
+    /// Return the mean bytes of a message if the data of its packets is padded to a multiple of `block` bytes.
     pub fn padded(&self, block: f64) -> f64 {
         match self.sizes.spread {
             _ if block <= 1.0 => self.bytes,
@@ -67,7 +67,8 @@ impl Message {
     }
 }
 
-/// Return the mean number of packets of messages of these sizes, each packet with up to `payload` bytes.
+/// Return the mean number of packets of a message for this distribution of sizes, each packet with up to `payload`
+/// bytes.
 pub(super) fn packets(sizes: Sizes, payload: f64) -> f64 {
     let ratio = sizes.mean.get() as f64 / payload;
     match sizes.spread {
@@ -97,6 +98,7 @@ fn offered(job: &Job) -> Option<f64> {
     }
 }
 
+/// Return whether a job is an open loop with exponential gaps between messages.
 fn is_poisson(job: &Job) -> bool {
     let arrivals = match &job.traffic {
         Traffic::Io(io) => &io.arrivals,
@@ -112,6 +114,7 @@ fn is_poisson(job: &Job) -> bool {
     )
 }
 
+/// Return a time in ns.
 pub(crate) fn ns(time: Time) -> f64 {
     time.ps() as f64 / 1e3
 }

@@ -4,7 +4,7 @@ use isthmus_scenario::format::{Problem, Settings};
 use isthmus_workload::jobs::LayoutError;
 use isthmus_workload::jobs::spec::{JobsTraffic, Servers};
 
-/// Return the problem that a layout error describes, at the field that causes it.
+/// Convert a layout error to a problem of the field that causes the error.
 pub(super) fn misfit(settings: &Settings, traffic: &JobsTraffic, error: &LayoutError) -> Problem {
     let name = error
         .job()

@@ -1,16 +1,27 @@
 //! Jobs on any kind of machine: their scenario tables, measures and estimates.
 
+// Devices behind I/O servers: use, capacity and utilisation.
 pub(crate) mod behind;
 pub(crate) mod capacity;
+// Bandwidth of each node in results.
 mod figures;
+// Scenario tables that all kinds of machine with jobs share.
 mod format;
+// Latencies and rates of jobs.
 mod measured;
+// Lengths and rates of messages.
 mod message;
+// Errors for jobs that do not fit on the machine.
 mod misfit;
+// Reports of fields that have no effect.
 mod no_effect;
+// Reader of a workload with jobs.
 mod read;
+// Check of the memory for the first messages.
 mod start;
+// Jobs on any machine, as a subject of experiments.
 mod subject;
+// Fields of a workload with jobs.
 mod table;
 
 use figures::nodes;

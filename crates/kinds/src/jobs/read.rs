@@ -15,10 +15,10 @@ use isthmus_workload::jobs::spec::{
 };
 use isthmus_workload::storage::StorageSpec;
 
-/// Length of messages between the nodes of a job (section 3.5: 256 KB).
+/// Default length of messages between the nodes of a job (section 3.5 of the QsNET paper: 256 KB).
 const COMPUTE_MESSAGE: Bytes = Bytes::new(262_144);
 
-/// Length of messages to I/O servers and of pings (section 3.4: 1 MB).
+/// Default length of messages to I/O servers and of pings (section 3.4 of the QsNET paper: 1 MB).
 const IO_MESSAGE: Bytes = Bytes::new(1_000_000);
 
 /// Shortest mean gap of an open loop: far shorter than any message, and long enough that simulated time advances.
@@ -29,21 +29,22 @@ const GAP_MIN: Time = Time::from_ns(1);
 pub(crate) struct Nodes {
     /// Number of nodes.
     pub count: u32,
-    /// Maximum send bandwidth of a node.
+    /// Maximum bandwidth at which a node can send.
     pub can_send: Bandwidth,
     /// Whether open loops have one message in flight at a time by default.
     pub one_by_one: bool,
 }
 
 impl WorkloadTable {
-    /// Split the table into its common fields, the servers, and the requests that a server works on at a time.
+    /// Split the table into its common fields, the placement of the servers, and the number of requests that a
+    /// server serves at a time.
     pub fn split(self) -> (CommonTable, Servers, Serve) {
         let ServersTable { placement, serve } = self.servers;
         (self.common, servers(placement), serve)
     }
 }
 
-/// Read the jobs and check them against the nodes that they run on.
+/// Read the jobs and check them against the nodes of the machine.
 pub(crate) fn jobs(
     settings: &Settings,
     table: &CommonTable,
@@ -79,7 +80,7 @@ pub(crate) fn jobs(
         uses_common_load |= reader.uses_common_load;
     }
     if table.load.is_some() && !uses_common_load {
-        // The load may come from [search] only.
+        // The load may be set by a search instead of `[workload]`.
         let (key, problem, hint) = match settings.layer("workload.load") {
             Layer::Search => (
                 "search.over",
@@ -108,7 +109,7 @@ pub(crate) fn jobs(
     }
 }
 
-/// Check that all active jobs exist.
+/// Check that all jobs listed as active exist.
 fn check_active(
     settings: &Settings,
     active: Option<&[String]>,
@@ -126,6 +127,7 @@ fn check_active(
     Err(settings.problem("workload.active", problem, hint))
 }
 
+/// Return the placement of the I/O servers.
 fn servers(placement: ServersWord) -> Servers {
     match placement {
         ServersWord::None => Servers::None,
@@ -144,7 +146,7 @@ fn servers(placement: ServersWord) -> Servers {
 }
 
 impl TrafficTable {
-    /// Return the limit of messages in flight, if the file sets one.
+    /// Return the limit on messages in flight, if the file sets one.
     fn outstanding(&self) -> Option<Outstanding> {
         match self {
             Self::Uniform(asking)
@@ -161,7 +163,7 @@ impl TrafficTable {
     }
 }
 
-/// Reader of one job.
+/// Reader of the table of one job.
 struct JobReader<'s> {
     settings: &'s Settings,
     name: &'s str,
@@ -170,17 +172,19 @@ struct JobReader<'s> {
     /// Length of the job's messages, if the file sets it.
     message: Option<Bytes>,
     nodes: Nodes,
-    /// Load in `workload.load`, for all jobs without a load of their own.
+    /// Load in `workload.load`, which applies to all jobs without a load of their own.
     common_load: Option<NodeLoad>,
-    /// Whether the job uses the common load.
+    /// Whether the job uses the load in `workload.load`.
     uses_common_load: bool,
 }
 
 impl JobReader<'_> {
+    /// Return the key of a field of the job.
     fn key(&self, field: &str) -> String {
         format!("{}.{field}", self.path)
     }
 
+    /// Return the traffic that the job's table describes.
     fn traffic(&mut self, table: TrafficTable) -> Result<Traffic, Problem> {
         Ok(match table {
             TrafficTable::Uniform(asking) => {
@@ -251,6 +255,7 @@ impl JobReader<'_> {
         })
     }
 
+    /// Return the traffic of a job that reads from and writes to servers or a hot node.
     fn io(&mut self, targets: Targets, reads: &Reads, asking: Asking) -> Result<Traffic, Problem> {
         let sizes = self.sizes(&asking, IO_MESSAGE)?;
         Ok(Traffic::Io(Io {
@@ -261,8 +266,8 @@ impl JobReader<'_> {
         }))
     }
 
-    /// Return the limit of messages in flight. By default neighbour and listed traffic has no limit, nor do open loops
-    /// except on circuits. All other traffic has one message in flight at a time.
+    /// Return the limit on messages in flight. By default there is no limit for neighbour and listed traffic, nor
+    /// for open loops except on circuits. All other traffic has one message in flight at a time.
     fn outstanding(
         &self,
         given: Option<Outstanding>,
@@ -304,6 +309,7 @@ impl JobReader<'_> {
         Ok(given)
     }
 
+    /// Return the length of the job's messages, `usual` by default; a length of 0 is a problem.
     fn message(&self, usual: Bytes) -> Result<Bytes, Problem> {
         let message = self.message.unwrap_or(usual);
         if message.get() > 0 {
@@ -317,6 +323,7 @@ impl JobReader<'_> {
         ))
     }
 
+    /// Return the distribution of message lengths, with a mean of `usual` by default.
     fn sizes(&self, asking: &Asking, usual: Bytes) -> Result<Sizes, Problem> {
         Ok(Sizes {
             mean: self.message(usual)?,
@@ -324,6 +331,7 @@ impl JobReader<'_> {
         })
     }
 
+    /// Return when the nodes of the job request messages: as a closed loop, or as an open loop with a load.
     fn arrivals(&mut self, table: ArrivalsTable, message: Bytes) -> Result<Arrivals, Problem> {
         let (own, gaps) = match table {
             ArrivalsTable::Closed {
@@ -357,7 +365,7 @@ impl JobReader<'_> {
         Ok(Arrivals::Open { load, gaps })
     }
 
-    /// Check that the mean gap between messages is in the range that a generator supports.
+    /// Check that the mean gap between messages is in the range that the generator of messages supports.
     fn check_gap(&self, key: &str, load: Bandwidth, message: Bytes) -> Result<(), Problem> {
         let gap_ps = message.get() as f64 * 8e12 / load.bits_per_s() as f64;
         let (problem, hint) = if gap_ps < GAP_MIN.ps() as f64 {
@@ -407,8 +415,8 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     Ok(())
 }
 
-/// Check that jobs and servers lie on nodes that are in service. `live` lists these nodes in ascending order, out of
-/// `count`. `faults` are the keys of the fields that list failures.
+/// Check that no job or server is on a failed node. `live` lists the nodes in service in ascending order, out of
+/// `count` nodes. `faults` are the keys of the fields that list failures.
 pub(crate) fn check_live(
     settings: &Settings,
     traffic: &JobsTraffic,

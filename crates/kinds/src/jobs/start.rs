@@ -9,22 +9,22 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 /// Maximum number of messages, and of their parts, that may be in flight at once; memory limits it.
 const IN_FLIGHT_MAX: u64 = 1 << 24;
 
-/// Parts of messages that are in flight at the same time.
+/// Parts into which messages are split, such as transfer units, that are in flight at the same time.
 pub(crate) struct Parts {
-    /// Field that limits the parts of a message in flight.
+    /// Key of the field that limits the parts of a message in flight.
     pub field: &'static str,
-    /// Word for the parts in an error.
+    /// Word for the parts in an error message.
     pub name: &'static str,
-    /// Data of one part.
+    /// Maximum data of one part.
     pub unit: Bytes,
     /// Maximum number of parts of a message in flight.
     pub most: u32,
-    /// Hint of the error: how to have fewer parts in flight.
+    /// Hint of the error message: how to have fewer parts in flight.
     pub hint: &'static str,
 }
 
-/// Check that there is room for the first messages of all jobs, which start at once. Each message has as many parts in
-/// flight as `parts` allows. The caller has checked that the jobs fit on the `nodes` nodes.
+/// Check that there is memory for the first messages of all jobs, which start at once. Each message has as many
+/// parts in flight as `parts` allows. The caller has checked that the jobs fit on the `nodes` nodes.
 pub(crate) fn check_start(
     settings: &Settings,
     traffic: &JobsTraffic,

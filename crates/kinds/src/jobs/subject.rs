@@ -17,13 +17,13 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Minimum length of a run before it is judged, in multiples of the time of one message on an idle machine. The
+/// Minimum length of a run whose stability is judged, in multiples of the time of one message on an idle machine. The
 /// test compares the two halves of a run, so initial filling must end well within the first half.
 pub(crate) const ALONE_MIN: u64 = 5;
 
 /// A machine that jobs run on: the part of a [`Subject`] that depends on the machine.
 pub(crate) trait Runs: Debug + Send + Sync + 'static {
-    /// Start a simulation of these jobs.
+    /// Return a new simulation of these jobs, with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
     /// Return the length of a cycle in microseconds.
@@ -37,16 +37,16 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         self.node_count().into()
     }
 
-    /// Return the devices behind the servers. By default each message is one request.
+    /// Return the devices behind the I/O servers, if any. By default each message is one request.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         Devices::of(self.cycle_us(), &jobs.traffic.storage)
     }
 
-    /// Return the time of a message of a job on an idle machine without its device, in ns.
+    /// Return the time that a message of a job spends outside its device on an idle machine, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64;
 
-    /// Return the minimum number of cycles of a run before it is judged: those of several messages of the slowest open
-    /// loop, and of several requests to devices. Closed loops need no such minimum.
+    /// Return the minimum number of cycles of a run whose stability is judged: those of several messages of the
+    /// slowest open loop, and of several requests to devices. Closed loops need no such minimum.
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
         let open = foretold(&jobs.traffic).filter(|asks| asks.message.offered.is_some());
         let longest = open
@@ -58,7 +58,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         ALONE_MIN.saturating_mul(alone).saturating_add(served)
     }
 
-    /// Return the recommended number of cycles of a run. By default burst buffers are full by then.
+    /// Return the recommended number of cycles of a run, by default enough to fill all burst buffers.
     fn cycles_wanted(&self, jobs: &Measured) -> Cycles {
         let devices = self.devices(jobs);
         devices.map_or(0, |devices| {
@@ -66,7 +66,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         })
     }
 
-    /// Return the demand on each part of the machine and its supply.
+    /// Return the demand of the jobs on each part of the machine and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity;
 
     /// Return the analytic estimates; empty by default.
@@ -79,7 +79,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         jobs.layout.servers.clone()
     }
 
-    /// Return the utilisation of the parts of the machine.
+    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses;
 }
 
@@ -92,6 +92,7 @@ pub(crate) fn subject(machine: impl Runs, traffic: &JobsTraffic) -> Result<Arc<d
     Ok(Arc::new(Point { machine, jobs }))
 }
 
+/// Jobs on a machine at one point.
 #[derive(Debug)]
 struct Point<M> {
     machine: M,
@@ -176,11 +177,11 @@ impl<M: Runs> Subject for Point<M> {
     }
 }
 
-/// Running replication of jobs on one kind of machine.
+/// A running simulation of jobs on one kind of machine.
 pub(crate) struct Running<S> {
     pub simulation: S,
     pub observer: ObserverState,
-    /// Function that returns the counts of channels and devices, without those of nodes.
+    /// Function that returns the counts of channels and devices; the observer has the counts of nodes.
     pub counts: fn(&S) -> Counts,
     /// Function that returns the collapse of the simulation, if it has collapsed.
     pub collapse: fn(&S) -> Option<Collapse>,
@@ -222,7 +223,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 }
 
-/// Report no collapse, for machines whose routes are free of deadlock.
+/// Return no collapse, for machines whose routes are free of deadlock.
 pub(crate) fn never<S>(_: &S) -> Option<Collapse> {
     None
 }

@@ -12,7 +12,7 @@ use isthmus_workload::jobs::spec::{
 const COUNT: Whole<u32> = Whole::new(1, NODES_MAX as u64);
 const NODE: Whole<u32> = Whole::new(0, (NODES_MAX - 1) as u64);
 
-/// `[workload]` without the tables of jobs and servers.
+/// Table `[workload]` without the tables of jobs and servers.
 #[derive(Describe)]
 pub(crate) struct CommonTable {
     /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
@@ -33,7 +33,7 @@ pub(crate) struct CommonTable {
     pub(super) active: Option<Vec<String>>,
 }
 
-/// `[workload]` of machines whose nodes can be I/O servers.
+/// Table `[workload]` of machines whose nodes can be I/O servers.
 #[derive(Describe)]
 pub(crate) struct WorkloadTable {
     #[describe(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct WorkloadTable {
     pub(super) servers: ServersTable,
 }
 
-/// `[workload.servers]`.
+/// Table `[workload.servers]`: the I/O servers.
 #[derive(Describe)]
 pub(super) struct ServersTable {
     /// Which nodes are I/O servers (section 3.4): none, those with the highest numbers, nodes at equal
@@ -246,7 +246,7 @@ pub(super) enum TrafficTable {
     },
 }
 
-/// Fields of jobs whose nodes request messages independently, as open or closed loops.
+/// Fields of jobs whose nodes request messages independently of each other, as open or closed loops.
 #[derive(Describe)]
 pub(super) struct Asking {
     /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
@@ -275,7 +275,7 @@ pub(super) struct Asking {
     pub(super) under_way: UnderWay,
 }
 
-/// Fields of closed and open loops, selected by `arrivals`.
+/// Fields of closed loops and of open loops, selected by `arrivals`.
 #[derive(Describe)]
 pub(super) enum ArrivalsTable {
     Closed {
@@ -315,7 +315,7 @@ pub(super) struct UnderWay {
     pub(super) outstanding: Option<Outstanding>,
 }
 
-/// Fields of jobs that run in rounds or pings.
+/// Fields of jobs that pause between rounds or pings.
 #[derive(Describe)]
 pub(super) struct Pause {
     /// From the end of a round, or of a ping, to the next one.

@@ -23,7 +23,7 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Return the demand on each part of the network and its supply.
+/// Return the demand of the jobs on each part of the network and the supply of the part.
 pub(crate) fn capacity(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -147,7 +147,7 @@ pub(crate) fn capacity(
     capacity
 }
 
-/// Return remarks on the limits of a node other than its link.
+/// Return remarks on limits of a node's send rate other than its link.
 fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     let link = bandwidth(rules.link.bandwidth * MB);
     let link = match node_links(fabric) {
@@ -220,7 +220,8 @@ fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
     ))
 }
 
-/// Return a remark if the virtual channels do not divide evenly among the layers of the routes.
+/// Return a remark if some virtual channels stay unused, because they do not divide evenly among the layers of the
+/// routes.
 fn unused(fabric: &impl Fabric) -> Option<String> {
     let (channels, classes) = (
         fabric.network().spec().virtual_channels,
@@ -233,6 +234,7 @@ fn unused(fabric: &impl Fabric) -> Option<String> {
     })
 }
 
+/// Return the explanation of the send rate of the DMA engine.
 fn engine(spec: &NetworkSpec) -> String {
     let nic = &spec.nic;
     let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
@@ -240,6 +242,7 @@ fn engine(spec: &NetworkSpec) -> String {
     format!("{} ns for each packet of {}", number(ns), nic.payload)
 }
 
+/// Return the explanation of the send rate that the return of circuits allows, over `switches` switches.
 fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     let spec = fabric.network().spec();
     let flying = match spec.switching {
@@ -256,9 +259,9 @@ fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
 /// The link of a kind with the highest ratio of demand to supply.
 struct Busiest {
     name: String,
-    /// In GB/s.
+    /// Demand on the link in GB/s.
     demand: f64,
-    /// Share of its bandwidth that the buffer behind it sustains.
+    /// Share of the link's bandwidth that the buffer behind the link sustains.
     share: f64,
 }
 
@@ -303,6 +306,7 @@ mod tests {
     use isthmus_experiment::capacity::PartKind;
     use isthmus_machine::fattree::Machine;
 
+    /// Return the capacity estimate of a scenario.
     fn capacity_of(text: &str) -> Capacity {
         let scenario = crate::KINDS
             .parse(text, "s.toml", &[])
@@ -313,11 +317,13 @@ mod tests {
         capacity(&machine, traffic, &layout, None)
     }
 
+    /// Return the kind of part with this name.
     fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c PartKind {
         let found = capacity.parts.iter().find(|part| part.name == name);
         found.unwrap_or_else(|| panic!("no {name} in {:?}", capacity.parts))
     }
 
+    /// Check that a value is close to the expected one.
     fn close(value: Option<f64>, expected: f64) {
         let value = value.unwrap();
         assert!(
@@ -341,9 +347,9 @@ traffic = "io"
 load = "100 MB/s"
 "#;
 
-    /// 12 clients of 100 MB/s, 4 servers: 300 MB/s each. A packet of 320 B is 378 B on a link of 400 MB/s:
-    /// 945 ns, 338.6 MB/s; the engine makes one in 955.2 ns, 335 MB/s. The servers are all nodes below one
-    /// leaf switch: all 1200 MB/s pass its 4 links from above.
+    /// 12 clients of 100 MB/s use 4 servers: 300 MB/s each. A packet with 320 B of data is 378 B on a link of 400
+    /// MB/s: 945 ns, 338.6 MB/s. The DMA engine makes a packet in 955.2 ns, 335 MB/s. The servers are all nodes
+    /// below one leaf switch, so all 1200 MB/s pass the switch's 4 links from above.
     #[test]
     fn by_hand_on_the_qsnet() {
         let found = capacity_of(QSNET);

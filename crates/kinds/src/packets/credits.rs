@@ -16,23 +16,23 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::BTreeMap;
 
-/// Tolerance when the number of packets in a lane is rounded down. A measured mean length is slightly off, because
+/// Tolerance for the rounding of the number of packets in a lane. A measured mean length is slightly off, because
 /// packets overlap the ends of the measurement.
 const ROUNDING_TOLERANCE: f64 = 0.1;
 
 /// Buffer behind a link, and the round trip of its credits. Times are in picoseconds.
 pub(super) struct Credits {
-    /// Lanes of a class.
+    /// Number of lanes of a channel class.
     lanes: u32,
     /// Capacity of a lane, as transmission time on the link.
     lane_ps: f64,
-    /// Round trip without the transmission time of the packet.
+    /// Round trip of a credit without the transmission time of the packet.
     latency_ps: f64,
 }
 
 impl Credits {
     /// Return the credits of a link with signal delay `delay`, into a node or into a switch. A full packet takes
-    /// `full_ps` on it. `None` if circuits hold links.
+    /// `full_ps` on the link. Return `None` if the links carry circuits.
     pub fn of(fabric: &impl Fabric, full_ps: f64, delay: Time, into_node: bool) -> Option<Self> {
         let spec = fabric.network().spec();
         let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
@@ -59,13 +59,14 @@ impl Credits {
         each * f64::from(self.lanes)
     }
 
-    /// Return the time from a packet's start on the link until the sender knows that its slot is free again.
+    /// Return the time from a packet's start on the link until the sender knows that the packet's slot is free
+    /// again.
     pub fn round_ps(&self, packet_ps: f64) -> f64 {
         packet_ps + self.latency_ps
     }
 
-    /// Return the share of the link's bandwidth that packets can fill, at most 1. `spread` is the number of all packets
-    /// over the number in the most used class: 1 if all are of one class.
+    /// Return the share of the link's bandwidth that packets can fill, at most 1. `spread` is the number of all
+    /// packets, divided by the number of packets in the most used class: 1 if all packets are of one class.
     pub fn share(&self, packet_ps: f64, spread: f64) -> f64 {
         let filled = self.places(packet_ps) * packet_ps / self.round_ps(packet_ps);
         (filled * spread).min(1.0)
@@ -81,8 +82,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Return the spread that follows from the routes of all jobs. It is empty if some jobs have no predictable demand,
-    /// or the network is too large to follow its routes, or buffers limit no link.
+    /// Return the spread that follows from the routes of all jobs. The spread is empty if some jobs have no
+    /// predictable demand, if the network is too large to follow its routes, or if buffers limit no link.
     pub fn of(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let classes = fabric.routes().classes();
         let rules = rules(fabric.network().spec(), classes);
@@ -100,9 +101,9 @@ impl Spread {
         Self { by_link, full_ps }
     }
 
-    /// Return the share of its bandwidth that the buffer behind a link sustains, or `None` if the buffer is no limit.
-    /// Packets take `packet_ps` on the link; 0 means that there were none. Without known routes, packets are assumed to
-    /// spread evenly over all classes of the link, which gives the largest share.
+    /// Return the share of a link's bandwidth that the buffer behind the link sustains, or `None` if the buffer is
+    /// no limit. Packets take `packet_ps` on the link; 0 means that there were none. Without known routes, packets
+    /// are assumed to spread evenly over all classes of the link, which gives the largest share.
     pub fn let_through(
         &self,
         fabric: &impl Fabric,

@@ -17,7 +17,7 @@ use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Largest number of routes to follow.
+/// Maximum number of routes that the model follows.
 const ROUTES_MAX: u64 = 1 << 19;
 
 /// Return the estimates of the model for the jobs of `traffic`, laid out by `layout`.
@@ -40,6 +40,7 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
+/// Return the estimates of the model for jobs whose routes have these random choices.
 fn solve(
     switches: &impl Switches,
     layout: &Layout,
@@ -122,7 +123,7 @@ fn solve(
 
 /// Solution of the model at one load.
 struct Solution {
-    /// Latencies of each job, and its message rate per ns.
+    /// Latencies of each job, and the job's message rate per ns.
     jobs: Vec<(Latencies, f64)>,
     /// Utilisation of the busiest node, link, buffer or client.
     busiest: f64,

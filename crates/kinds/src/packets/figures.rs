@@ -119,9 +119,9 @@ fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     ticks as f64 / packets.max(1) as f64
 }
 
-/// Return the number of packets that can hold a link at a time. Circuits hold its virtual channels, the same number for
-/// each class; a link of a node uses one class. A link out of a node has at most its packets in flight. With
-/// cut-through one packet holds the transmitter.
+/// Return the number of packets that can occupy a link at a time. Circuits occupy virtual channels, the same number
+/// for each class; a link of a node uses one class. A link out of a node carries at most the packets in flight of
+/// the node. With cut-through, one packet at a time occupies the transmitter.
 fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
     let each = spec.virtual_channels / classes.max(1);
     match spec.switching {

@@ -14,8 +14,8 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::Sizes;
 use std::collections::BTreeMap;
 
-/// Return the links of a route, with the time for which a circuit holds each: from the start of the header until the
-/// acknowledgement has returned over the link.
+/// Return the links of a route, with the time for which a circuit occupies each link: from the start of the header
+/// until the acknowledgement has returned over the link.
 fn hops(
     delay_of: impl Fn(u32) -> Time,
     links: &Links<'_>,
@@ -38,20 +38,21 @@ fn hops(
     hops
 }
 
-/// Routes of all jobs, with the message rates on them. A class of messages is one kind of one job.
+/// Routes of all jobs, with the message rates on them. Here a class of messages is one kind of messages of one job.
 pub(super) struct Followed {
     pub network: Network,
-    /// Message rates by route, for each class.
+    /// Message rates by route, for each class of messages.
     routes: Vec<Routes>,
-    /// Message rates by route, for each class and client.
+    /// Message rates by route, for each class of messages and each client.
     clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that a sending node receives, as a mean over the messages of each class.
     received: Vec<f64>,
-    /// Messages per ns of each class on a link, by the class of channels.
+    /// Messages per ns on each link, by the class of channels and the class of messages.
     channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>>,
 }
 
 impl Followed {
+    /// Follow the routes of all messages of these jobs.
     pub fn of(
         fabric: &impl Fabric,
         delay_of: impl Fn(u32) -> Time,
@@ -125,7 +126,7 @@ impl Followed {
         }
     }
 
-    /// Multiply all rates by a factor.
+    /// Multiply all message rates by a factor.
     pub fn scale(&mut self, by: f64) {
         self.network.scale(by);
         let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
@@ -139,8 +140,8 @@ impl Followed {
         }
     }
 
-    /// Add buffers behind the links to the network. Return the largest ratio of the load of a link to the load that its
-    /// buffer sustains.
+    /// Add the buffers behind the links to the network. Return the largest ratio of the load of a link to the load
+    /// that the buffer behind it sustains.
     pub fn buffers(
         &mut self,
         fabric: &impl Fabric,
@@ -184,7 +185,7 @@ impl Followed {
         busiest
     }
 
-    /// Return the messages of each class.
+    /// Return the messages of each class, as each job sends them.
     pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
         let all = self.routes.iter().zip(&self.received).enumerate();
         all.map(|(class, (routes, received))| {

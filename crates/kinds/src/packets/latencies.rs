@@ -8,7 +8,7 @@ use isthmus_analytic::queue::mg1_wait;
 use isthmus_analytic::trains::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Return whether a client waits until a message is complete before it hands over the next.
+/// Return whether each client has a limit on its messages in flight, and so waits for a message to be complete.
 fn is_one_by_one(asks: &Foretold<'_>) -> bool {
     asks.job.outstanding.limit().is_some()
 }
@@ -27,7 +27,7 @@ impl Job<'_> {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// Return the mean latencies of the messages.
+    /// Return the mean latencies of the job's messages.
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
@@ -65,7 +65,8 @@ impl Job<'_> {
         Ok(all)
     }
 
-    /// Return the moments of the time of a client's message from hand-over to end, and its mean on an idle network.
+    /// Return the moments of the time from hand-over to end of a client's messages, and the mean of that time on an
+    /// idle network.
     fn of_client(
         &self,
         client: u32,
@@ -105,13 +106,14 @@ impl Job<'_> {
     }
 }
 
-/// Mean latencies of messages in ns, and the utilisation of clients that have one message in flight at a time.
+/// Mean latencies of a job's messages in ns, and the utilisation of clients that have one message in flight at a
+/// time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Latencies {
     /// Mean time from the request for a message to its end.
     pub response: f64,
     /// Mean time from the hand-over of a message to its end.
     pub network: f64,
-    /// Share of time for which the busiest client has a message in flight, if messages meet no others.
+    /// Share of time for which the busiest client has a message in flight, if its messages never wait for others.
     pub busiest_alone: f64,
 }

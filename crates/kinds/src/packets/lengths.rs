@@ -6,22 +6,22 @@ use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_workload::jobs::spec::{Sizes, Spread};
 
-/// Number of cells per mean length into which a distribution of lengths is divided.
+/// Number of cells of a distribution of lengths within one mean length.
 const CELLS: f64 = 64.0;
 
 /// Longest length as a multiple of the mean: an exponential distribution exceeds it with probability 10^-9.
 const LONGEST: f64 = 20.0;
 
-/// Parameters that set the pace of packets.
+/// Parameters that determine the time between packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: &'a Rules,
-    /// Factor by which the packets that a node receives slow its engine.
+    /// Factor by which the packets that a node receives slow the node's DMA engine.
     pub slower: f64,
 }
 
-/// Return the packets of messages of these sizes, for each length with its probability.
+/// Return the packets of messages of these sizes: for each length, with the probability of the length.
 pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     let Pace {
         spec,
@@ -49,7 +49,7 @@ pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     spread(sizes).into_iter().map(packets).collect()
 }
 
-/// Return lengths in bytes with their probabilities.
+/// Return the lengths of a distribution of sizes in bytes, with their probabilities.
 fn spread(sizes: Sizes) -> Vec<(f64, f64)> {
     let mean = sizes.mean.get() as f64;
     let cells = |most: f64, above: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {

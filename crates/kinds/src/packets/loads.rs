@@ -10,19 +10,19 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Maximum number of random routes between all pairs of nodes; with more, routes are not followed.
+/// Maximum number of random routes between all pairs of nodes for which routes are followed.
 pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
 /// A bundle of links that packets cross, and the class of channels that they use there.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossed {
-    /// The bundle: see [`Fabric::bundle`].
+    /// Number of the bundle: see [`Fabric::bundle`].
     pub bundle: u32,
-    /// Previous bundle of the route, if packets from it delay each other.
+    /// Number of the previous bundle of the route, if packets from it delay each other.
     pub before: Option<u32>,
-    /// The class of channels.
+    /// Class of channels that the packets use on the bundle.
     pub class: u16,
-    /// Share of the packets that cross the bundle in this way.
+    /// Share of the packets that cross the bundle after `before` and in this class.
     pub share: f64,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn routed(
         .collect()
 }
 
-/// Demand of jobs, in GB/s.
+/// Demand of jobs on nodes and links, in GB/s.
 pub(super) struct Asked {
     /// Data that each node sends.
     pub sent: Vec<f64>,
@@ -70,12 +70,12 @@ pub(super) struct Asked {
     bundles: BTreeMap<u32, BTreeMap<u16, f64>>,
 }
 
-/// Load of each link of a bundle.
+/// Load of each link of a bundle with the bundle.
 pub(super) struct LinkLoad {
     pub bundle: Bundle,
     /// Demand on each link, in GB/s.
     pub demand: f64,
-    /// Demand over the demand on the most used class of channels.
+    /// Demand on the link, divided by the demand on its most used class of channels.
     pub spread: f64,
 }
 
@@ -141,6 +141,7 @@ impl Asked {
         asked
     }
 
+    /// Add the packets of a demand of `rate` GB/s to the load of the bundles that they cross.
     fn add(&mut self, crossed: Vec<Crossed>, rate: f64) {
         for Crossed {
             bundle,
@@ -154,7 +155,7 @@ impl Asked {
         }
     }
 
-    /// Return the load of the links of each bundle with any demand.
+    /// Return the load of the links of each bundle that carries any demand.
     pub fn links(&self, fabric: &impl Fabric) -> impl Iterator<Item = LinkLoad> {
         self.bundles.iter().map(|(&bundle, classes)| {
             let demand: f64 = classes.values().sum();

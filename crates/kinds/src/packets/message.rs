@@ -38,8 +38,8 @@ impl Message {
         }
     }
 
-    /// Return the time of the last packet on a link, in ns: it carries the rest of the message. It is the `mean` of all
-    /// packets where lengths vary.
+    /// Return the time of the last packet of a message on a link, in ns: the packet carries the rest of the message.
+    /// If lengths vary, this is `mean`, the mean time of all packets.
     fn last_ns(&self, rules: &Rules, mean: f64) -> f64 {
         let Rules { link, interface } = rules;
         if !matches!(self.sizes.spread, Spread::Fixed) {
@@ -50,8 +50,8 @@ impl Message {
         (left + interface.overhead) / link.bandwidth
     }
 
-    /// Return the time that a message needs in addition to its transfer, in ns: the software, its header on the route,
-    /// and either the last acknowledgement or, for a read, the request and its turnaround.
+    /// Return the time that a message needs in addition to its transfer, in ns: the software, the header on the
+    /// route, and either the last acknowledgement or, for a read, the request and its turnaround.
     pub fn turn_ns(&self, network: &NetworkSpec, rules: &Rules, route: Route) -> f64 {
         let nic = &network.nic;
         let (header, back) = route.header_and_acknowledgement(rules);
@@ -60,17 +60,17 @@ impl Message {
     }
 }
 
-/// Route of a message through a network, or the mean of several routes.
+/// Length of a message's route through a network, or the mean of several routes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
-    /// Number of switches.
+    /// Number of switches on the route.
     pub switches: f64,
-    /// Signal delay of all links, in ns.
+    /// Signal delay of all links of the route together, in ns.
     pub delay: f64,
 }
 
 impl Route {
-    /// Return the time of a header, and that of the acknowledgement or 0 if there is none, in ns.
+    /// Return the time of a header on the route, and the time of the acknowledgement (0 if there is none), in ns.
     pub fn header_and_acknowledgement(self, rules: &Rules) -> (f64, f64) {
         let (link, Self { switches, delay }) = (&rules.link, self);
         let back = match link.circuits.is_finite() {
@@ -81,16 +81,17 @@ impl Route {
     }
 }
 
-/// Times of a message, in ns.
+/// Times for which a message occupies the parts of an idle network, in ns.
 pub(crate) struct Times {
-    /// Time for which it occupies a link: of the sending node, between switches, and of the receiving node. It is the
-    /// time of its packets, or of its circuits divided by the circuits of a link.
+    /// Time for which the message occupies a link: of the sending node, between switches, and of the receiving node.
+    /// This is the time of its packets, or of its circuits divided by the circuits of a link.
     pub links: [f64; 3],
-    /// Time in the sending interface: of its DMA engine, or of its circuits divided by the circuits of the interface.
+    /// Time for which the message occupies the sending interface: its DMA engine, or its circuits divided by the
+    /// circuits of the interface.
     pub engine: f64,
-    /// Delay that it adds to the engine of the receiving node, if that engine is busy.
+    /// Delay that the message adds to the DMA engine of the receiving node, if that engine is busy.
     pub received: f64,
-    /// Time from its first byte to its last byte at one point.
+    /// Time from the first byte of the message to its last byte at one point.
     pub transfer: f64,
     /// Part of [`Message::turn_ns`] that remains when the interface is free for the next message.
     pub turn: f64,

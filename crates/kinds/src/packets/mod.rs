@@ -2,24 +2,41 @@
 //! machine provides the topology as a [`Fabric`].
 
 mod capacity;
+// Throughput that the buffer behind a link sustains.
 mod credits;
+// Analytic estimate for networks of switches.
 mod estimate;
+// Utilisation of links and nodes in results.
 mod figures;
+// Routes of all messages, followed link by link.
 mod followed;
+// Scenario tables that all packet networks share.
 mod format;
 mod latencies;
+// Packets of messages of variable length.
 mod lengths;
+// Demand of jobs on nodes and links.
 mod loads;
+// Times of a message on an idle network.
 mod message;
+// Reader of the parameters of a network.
 mod network;
+// Reports of fields that have no effect.
 mod no_effect;
+// Remarks on limits on messages in flight.
 mod outstanding;
+// Analytic estimate of closed loops.
 mod paces;
 mod presets;
+// Parameters for the closed forms of the model.
 mod rules;
+// Messages of a job with their routes and latencies.
 mod sent;
+// Packet networks as subjects of experiments.
 mod subject;
+// Networks of switches as packet networks.
 mod switches;
+// Fields of links, switches and interfaces.
 mod table;
 
 pub use crate::jobs::names;
@@ -77,10 +94,10 @@ pub fn jobs(
 
 /// Topology of a network: its links, the routes of packets and the distances between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
-    /// Routes that packets may take.
+    /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;
 
-    /// Return the routes, which simulations share.
+    /// Return the routes of packets, which simulations share.
     fn routes(&self) -> &Arc<Self::Routes>;
 
     /// Return the parameters of links, switches and interfaces.
@@ -97,7 +114,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// Return the number of switches on a route between two different nodes.
     fn switches_between(&self, from: u32, to: u32) -> u32;
 
-    /// Return the largest number of switches on a route.
+    /// Return the largest number of switches on any route.
     fn switches_at_most(&self) -> u32;
 
     /// Return the number of random choices at the injection, and at a link: see
@@ -107,7 +124,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Some([1, 1])
     }
 
-    /// Return whether [`shares`](Self::shares) covers all links. True by default.
+    /// Return whether [`shares`](Self::shares) covers all links of the network. True by default.
     fn is_followed(&self) -> bool {
         true
     }
@@ -124,7 +141,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// Return the bundle with this number.
     fn bundle(&self, number: u32) -> Bundle;
 
-    /// Return the analytic estimates for jobs on the network.
+    /// Return the analytic estimates for jobs on the network, laid out by `layout`.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay;
 }
 
@@ -133,11 +150,11 @@ pub trait Fabric: Debug + Send + Sync + 'static {
 pub struct Link {
     /// Kind of the link, as results name it.
     pub kind: String,
-    /// Vertex at its start: a node, or a switch numbered after the nodes.
+    /// Vertex at which the link starts: a node, or a switch numbered after the nodes.
     pub from: u32,
-    /// Vertex at its end, numbered in the same way.
+    /// Vertex at which the link ends, numbered in the same way.
     pub to: u32,
-    /// Rank of its kind, in the order in which packets cross links.
+    /// Rank of the kind of link, in the order in which packets cross links.
     pub order: (u8, u32),
     /// Whether the link starts at a node.
     pub out_of_node: bool,
@@ -150,12 +167,12 @@ pub struct Link {
 /// Rank of links out of nodes among the kinds of links.
 pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 
-/// Equivalent links, over which packets are spread evenly.
+/// Bundle of equivalent links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
     /// Kind of the links in words.
     pub name: String,
-    /// Rank of their kind; see [`Link::order`].
+    /// Rank of the kind of the links; see [`Link::order`].
     pub order: (u8, u32),
     /// Numbers of the links.
     pub links: Vec<u32>,

@@ -8,7 +8,7 @@ use isthmus_machine::packets::spec::{
 use isthmus_scenario::format::{Problem, Settings, rounded};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Longest time of a packet on a link: engines store it in picoseconds as 32 bits.
+/// Longest time of a packet on a link: engines store this time in picoseconds in 32 bits.
 const PACKET_MAX: Time = Time::from_us(4_000);
 
 /// Read and check the parameters of the network. `adaptive` sets how packets choose among links.
@@ -80,6 +80,7 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
     times.into_iter().chain(cut).collect()
 }
 
+/// Return the switching technique, or a problem if buffers are smaller than the number of virtual channels.
 fn switching(
     settings: &Settings,
     table: SwitchingTable,
@@ -116,7 +117,7 @@ fn switching(
     }
 }
 
-/// A request must fit into a packet, where there are requests.
+/// Check that a request fits into a packet, if the file sets the length of requests.
 pub(super) fn check_request(settings: &Settings, payload: Bytes) -> Result<(), Problem> {
     let request: Bytes = settings.held(REQUEST);
     if request <= payload || settings.given(REQUEST).is_none() {
@@ -126,9 +127,9 @@ pub(super) fn check_request(settings: &Settings, payload: Bytes) -> Result<(), P
     Err(settings.problem(REQUEST, problem, format!("give at most {payload}")))
 }
 
-/// The interface. Padding and requests are no longer than a packet, unless the file says so.
+/// Return the properties of the network interface. By default padding and requests are no longer than a packet.
 fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Problem> {
-    // From the reading of section 4: they give the peaks of uni- and bidirectional pings.
+    // These values from the reading of section 4 give the peaks of uni- and bidirectional pings.
     let (period, delay) = match memory {
         Memory::Elan => (Time::from_ps(955_200), Time::from_ns(188)),
         Memory::Main => (Time::from_ns(1_600), Time::from_ns(2_400)),
@@ -163,7 +164,8 @@ fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Pro
     Ok(nic)
 }
 
-/// A byte must take a whole number of picoseconds on a link, and a packet no ages.
+/// Check that a byte takes a whole number of picoseconds on a link, and that a packet takes no longer than engines
+/// can count.
 fn check_links(settings: &Settings, spec: &NetworkSpec) -> Result<(), Problem> {
     let key = "machine.bandwidth";
     let bits_per_s = spec.bandwidth.bits_per_s();
@@ -197,7 +199,7 @@ fn check_links(settings: &Settings, spec: &NetworkSpec) -> Result<(), Problem> {
     ))
 }
 
-/// The nearest bandwidths whose bytes take whole picoseconds.
+/// Return words for the nearest bandwidths at which a byte takes a whole number of picoseconds.
 fn near(ps: f64) -> String {
     let bandwidth = |ps: f64| Bandwidth::from_bits_per_s((8e12 / ps) as u64);
     let exact = |ps: &f64| 8_000_000_000_000 % (*ps as u64) == 0;

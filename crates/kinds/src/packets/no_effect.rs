@@ -5,20 +5,21 @@ use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
-/// Key of the length of requests.
+/// Key of the field that sets the length of requests.
 pub(super) const REQUEST: &str = "machine.nic.request";
 
+/// Return whether any active job reads.
 fn reads(traffic: &JobsTraffic) -> bool {
     let mut jobs = traffic.jobs.iter();
     jobs.any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0))
 }
 
-/// Return whether nodes send requests, or servers send answers of devices to writes, which have the same length.
+/// Return whether nodes send requests, or servers answer writes to devices (answers have the length of requests).
 pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
     reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
 }
 
-/// Report the fields without effect to `watch`, for a network of `nodes` nodes.
+/// Report to `watch` the fields that have no effect on a network of `nodes` nodes.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);

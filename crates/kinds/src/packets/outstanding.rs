@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Layout, Pair};
 use std::collections::BTreeMap;
 
-/// Return a remark for each job whose limit on messages in flight slows its nodes.
+/// Return a remark for each job whose limit on messages in flight slows the job's nodes.
 pub(super) fn remarks(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -64,8 +64,8 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
     (1.0 - message.reads) * (answer - back)
 }
 
-/// Return the number of clients by the number of switches to their partners; a client counts in equal parts for each
-/// partner.
+/// Return the number of clients for each number of switches to their partners. A client with several partners counts
+/// as a fraction for each of them.
 fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
     // In large networks all pairs are assumed to have the largest distance.
@@ -96,6 +96,7 @@ fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u3
 mod tests {
     use isthmus_experiment::{Experiment, Options};
 
+    /// Return the remarks on a scenario with this job.
     fn remarks(job: &str) -> Vec<String> {
         let text = format!(
             "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 1\n\
@@ -130,6 +131,7 @@ mod tests {
         );
     }
 
+    /// A limit that does not slow the sender causes no remark.
     #[test]
     fn a_limit_that_does_not_bind_is_no_remark() {
         for job in [

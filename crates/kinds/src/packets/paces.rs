@@ -19,7 +19,7 @@ use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
 
-/// Limits of the model's domain that apply to a topology.
+/// Group of topologies whose limits of the model's domain apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
     FatTrees,
@@ -40,7 +40,7 @@ pub(crate) fn paces(
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Return the reason why the model does not apply, if there is one.
+/// Return the reason why the model does not cover the jobs, if there is one.
 fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
     if fabric.node_count() > NODES_MAX {
         return Some(format!("there are more than {NODES_MAX} nodes"));
@@ -60,6 +60,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())
 }
 
+/// Return the estimates of the model for jobs that it covers.
 fn solve(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -89,7 +90,7 @@ fn solve(
         let name = format!("{}.accepted", job.name);
         overlay.measures.insert(name, total / nodes);
         if message.offered.is_none() {
-            // By Little's law; nanoseconds.
+            // By Little's law this is the mean number of messages in flight; times are in ns.
             let under_way: f64 = own()
                 .map(|((client, _), _)| f64::from(client.under_way))
                 .sum();
@@ -127,7 +128,8 @@ fn solve(
 /// Maximum number of pairs of nodes for which fair shares are computed.
 const PAIRS_MAX: usize = 1 << 18;
 
-/// Return a remark for each closed-loop job whose nodes get less than on an idle network, by max-min fair shares.
+/// Return a remark for each closed-loop job whose nodes send less than on an idle network. Their rates are max-min
+/// fair shares.
 pub(super) fn fair_shares(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -177,24 +179,27 @@ const ENGINES: u32 = 1 << 30;
 /// Part number of the first stream; see [`Use::is_stream`].
 const STREAMS: u32 = 1 << 31;
 
-/// Parts that clients share: bundles of links and the DMA engine of each node.
+/// Parts that clients share, by number: bundles of links, and the DMA engine of each node; also the streams of
+/// packets between two parts.
 struct Parts<'a, F> {
     fabric: &'a F,
     rules: &'a Rules,
-    /// Whether each node sends data. If so, the packets that it receives delay its engine.
+    /// Whether each node sends data. If a node sends, the packets that it receives delay its engine.
     sends: Vec<bool>,
     bundles: BTreeMap<u32, Links>,
     /// Part numbers of the streams, by the previous part and the bundle that they enter.
     streams: BTreeMap<(u32, u32), u32>,
 }
 
-/// Links over which packets are spread evenly.
+/// Bundle of links over which packets are spread evenly.
 #[derive(Debug, Clone, Copy)]
 struct Links {
     count: f64,
-    /// Share of its bandwidth that the buffer behind each link sustains, for full packets in one class of channels.
+    /// Share of each link's bandwidth that the buffer behind the link sustains, for full packets in one class of
+    /// channels.
     let_through: f64,
-    /// Packets that the buffer behind each link holds, and the time until the sender knows that a slot is free, in ns.
+    /// Number of packets in the buffer behind each link, and the time until the sender knows that a slot is free, in
+    /// ns.
     window: Option<(f64, f64)>,
     /// Signal delay of each link, in ns.
     delay: f64,
@@ -216,6 +221,7 @@ impl Links {
 }
 
 impl<'a, F: Fabric> Parts<'a, F> {
+    /// Return the shared parts of a network, before any client uses them.
     fn new(fabric: &'a F, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let mut sends = vec![false; fabric.node_count() as usize];
         for (number, job) in traffic.jobs.iter().enumerate() {
@@ -259,6 +265,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
         (clients, job_of)
     }
 
+    /// Return the links of a bundle; the first call for a bundle computes them.
     fn links(&mut self, bundle: u32) -> Links {
         let (fabric, rules) = (self.fabric, self.rules);
         *self.bundles.entry(bundle).or_insert_with(|| {
@@ -285,13 +292,13 @@ impl<'a, F: Fabric> Parts<'a, F> {
         (self.bundles.get(&part)).is_some_and(|links| !links.out_of_node && !links.into_node)
     }
 
-    /// Return the smallest share of its bandwidth that the buffer behind any link sustains.
+    /// Return the smallest share of a link's bandwidth that the buffer behind the link sustains, over all links.
     fn let_through(&self) -> f64 {
         let all = self.bundles.values().map(|links| links.let_through);
         all.fold(1.0, f64::min)
     }
 
-    /// Return a client of a job, or `None` if it has no partner.
+    /// Return a client of a job, or `None` if the client has no partner.
     fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
         let (mut links, mut delay) = (0.0, 0.0);
         let written = self.fabric.shares(partners.client, &partners.others);
@@ -379,7 +386,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
         part_uses.uses()
     }
 
-    /// Add the uses of links that messages from `from` cross with this probability.
+    /// Add the uses of the links that messages from the node `from` cross; a message is sent with this probability.
     fn cross(
         &mut self,
         from: u32,
@@ -405,16 +412,19 @@ impl<'a, F: Fabric> Parts<'a, F> {
     }
 }
 
-/// Uses of parts: the probability that a message uses a part, and the mean busy time that results, in ns.
+/// Use of each part by a client's messages: the probability that a message uses the part, and the mean busy time of
+/// the part per message, in ns.
 #[derive(Default)]
 struct PartUses(BTreeMap<u32, (f64, f64)>);
 
 impl PartUses {
+    /// Add a use of a part: its probability, and the busy time that results, in ns.
     fn add(&mut self, part: u32, probability: f64, busy: f64) {
         let sums = self.0.entry(part).or_default();
         *sums = (sums.0 + probability, sums.1 + probability * busy);
     }
 
+    /// Return the uses in the form of the model of closed loops.
     fn uses(self) -> Vec<Use> {
         let parts = self.0.into_iter();
         parts

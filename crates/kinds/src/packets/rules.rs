@@ -6,7 +6,8 @@ use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
 use isthmus_machine::packets::routes::Routes as _;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 
-/// Return the parameters if virtual channels are divided among `classes` classes; a node uses those of one class.
+/// Return the parameters for the closed forms if virtual channels are divided among `classes` classes. A node uses
+/// the channels of one class.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     let nic = &spec.nic;
     let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
@@ -48,7 +49,8 @@ pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
     f64::from(fabric.routes().node_links(0).links)
 }
 
-/// Return the maximum send rate from one node to another over `switches` switches, using all its links at once.
+/// Return the maximum send rate from one node to another over `switches` switches, if all links of the node are used
+/// at once.
 pub(super) fn sending(fabric: &impl Fabric, mut rules: Rules, switches: u32) -> Bound {
     let links = node_links(fabric);
     rules.link.circuits *= links;

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 /// Number of kinds of messages: writes, read requests, and the data of reads.
 pub(super) const KINDS: usize = 3;
-/// Kind of read requests.
+/// Index of read requests among the kinds of messages.
 pub(super) const REQUEST: usize = 1;
-/// Kind of the data of reads.
+/// Index of the data of reads among the kinds of messages.
 pub(super) const DATA: usize = 2;
 
-/// Message rates per ns, by the number of switches of the route and its total signal delay in ps.
+/// Message rates per ns for each kind of route: the number of switches, and the total signal delay in ps.
 pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 
 /// Messages of one kind of a job.
@@ -30,7 +30,7 @@ pub(super) struct Sent {
     pub lengths: Vec<Packets>,
 }
 
-/// Mean and mean square of a time, in ns and ns^2.
+/// Mean of a time and mean of its square, in ns and ns^2.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moments {
     pub mean: f64,
@@ -50,12 +50,13 @@ impl Moments {
         })
     }
 
+    /// Return the variance of the time, in ns^2.
     pub fn variance(self) -> f64 {
         self.square - self.mean * self.mean
     }
 }
 
-/// Parameters of links and interfaces.
+/// Parameters of the links and interfaces of a network.
 pub(super) struct Links<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: Rules,
@@ -103,7 +104,8 @@ impl Links<'_> {
 }
 
 impl Sent {
-    /// Return the messages with the pace that the windows of their routes sustain for many packets.
+    /// Return the packets of the messages, with the time between packets that the windows of their routes sustain in
+    /// the long run.
     pub fn paced(&self, links: &Links<'_>) -> impl Iterator<Item = Packets> {
         let least = |packet: f64| match self.rate > 0.0 {
             true => self.mean(|over| {

@@ -47,7 +47,7 @@ pub fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
-/// A network as a machine that jobs run on.
+/// A packet network as a machine that jobs run on.
 #[derive(Debug)]
 struct NetworkForJobs<F>(Arc<F>);
 

@@ -16,14 +16,14 @@ use std::sync::Arc;
 
 /// A network of switches: a [`Fabric`] that follows from a wiring and routes.
 pub trait Switches: Debug + Send + Sync + 'static {
-    /// Routes that packets may take.
+    /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;
 
     /// Return the network and its routes.
     fn routed(&self) -> &Routed<Self::Routes>;
 
-    /// Return the kind of the links from one switch to another, as results name it, and its rank. Ranks start at 1 and
-    /// have the order in which packets cross links.
+    /// Return the kind of the links from one switch to another, as results name it, and the rank of the kind. Ranks
+    /// start at 1 and have the order in which packets cross links.
     fn between(&self, _from: u32, _to: u32) -> (&'static str, u8) {
         ("switch_link", 1)
     }
@@ -44,12 +44,13 @@ pub trait Switches: Debug + Send + Sync + 'static {
         Time::ZERO
     }
 
-    /// Return the signal delay of a link from one switch to another. By default it is that of the longest link.
+    /// Return the signal delay of a link from one switch to another: by default the delay of the longest link.
     fn delay(&self, _from: u32, _to: u32) -> Time {
         self.longest_delay()
     }
 
-    /// Return the maximum number of channel classes that packets use on a link between two switches. All by default.
+    /// Return the maximum number of channel classes that packets use on a link between two switches. By default this
+    /// is the number of all classes.
     fn classes(&self, _from: u32, _to: u32) -> u32 {
         self.routed().routes().classes()
     }
@@ -111,8 +112,8 @@ impl<S: Switches> Fabric for S {
         self.longest_delay()
     }
 
-    /// Return the bundles on the routes. If routes depend on queues or are too many to follow, return the links of nodes
-    /// and, for each group and direction, one bundle of links between groups.
+    /// Return the bundles that packets cross. If routes depend on queues or are too many to follow, return the links
+    /// of nodes and, for each group and direction, one bundle of links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let routes = &**self.routed().routes();
         match followed_choices(self) {
@@ -131,7 +132,8 @@ impl<S: Switches> Fabric for S {
         }
     }
 
-    /// Return the links between two vertices, given the first of them, or all links out of a group or into it.
+    /// Return the links between two vertices, given the first of these links; or all links out of a group or into
+    /// it.
     fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
         if let Some(cut) = first.checked_sub(wiring.link_count()) {
@@ -161,7 +163,7 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// Return the random choices of routes if all routes can be followed: known in advance and not too many.
+/// Return the numbers of random choices of routes if all routes can be followed: known in advance and not too many.
 fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {
@@ -202,12 +204,13 @@ fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     shares.into_iter().map(crossed).collect()
 }
 
-/// Return whether a cut consists of the links out of its group; otherwise it has those into the group.
+/// Return whether a cut consists of the links out of its group; otherwise the cut consists of the links into the
+/// group.
 fn is_out(cut: u32) -> bool {
     cut.is_multiple_of(2)
 }
 
-/// Return the links out of group `cut / 2` or into it.
+/// Return the links of a cut: those out of group `cut / 2`, or those into it.
 fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
     let wiring = switches.routed().wiring();
     let is_cut = |link: &u32| {
@@ -222,6 +225,7 @@ fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
     (0..wiring.link_count()).filter(is_cut).collect()
 }
 
+/// Return the links of a cut as a bundle.
 fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     let links = cut_links(switches, cut);
     let (from, to) = ends(switches.routed().wiring(), links[0]);
@@ -282,7 +286,7 @@ fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
     }
 }
 
-/// Return the property `property` of the link between two vertices if both are switches, and `of_node` otherwise.
+/// Return `property` of the link between two vertices if both are switches, and `of_node` otherwise.
 fn between<S: Switches, T>(
     switches: &S,
     from: u32,

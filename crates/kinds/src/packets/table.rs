@@ -13,12 +13,13 @@ const PACKETS: Whole<u32> = Whole::new(1, 65_535);
 const SPAN: Span = Span::or_zero("ns");
 const PERIOD: Span = Span::above_zero("ns");
 
-/// Range of the data of a packet, which is far shorter than a message.
+/// Range of the data of one packet.
 const PART: Data = Data::new(1, 1 << 20);
 
+/// Range of the data of one packet that may be empty.
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
-/// Location of messages in memory.
+/// Memory in which messages are: of the Elan network interface, or main memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Memory {
@@ -26,7 +27,7 @@ pub(crate) enum Memory {
     Main,
 }
 
-/// Fields of `[machine]`.
+/// Fields of `[machine]` that describe the links, switches and interfaces of any packet network.
 #[derive(Describe)]
 pub struct NetworkTable {
     /// Bandwidth of a link in one direction, headers included (section 2.2).
@@ -95,7 +96,7 @@ pub(crate) enum SwitchingTable {
     },
 }
 
-/// Fields of each way to count the age of a packet, selected by `machine.age`.
+/// Fields of each measure of the age of a packet, selected by `machine.age`.
 #[derive(Describe)]
 pub(crate) enum AgeTable {
     Saturating(Since),
@@ -103,7 +104,7 @@ pub(crate) enum AgeTable {
     PerSwitch,
 }
 
-/// Fields of ages that do not restart at each switch.
+/// Fields of ages that do not restart at each switch: the event from which the age counts.
 #[derive(Describe)]
 pub(crate) struct Since {
     /// Since when the age of a packet counts: its start on the link of its node; its message being
@@ -113,7 +114,7 @@ pub(crate) struct Since {
     pub(crate) age_from: AgeFrom,
 }
 
-/// Fields of the cost of packets that wait long, selected by `machine.late`.
+/// Fields of the additional cost of packets that wait long, selected by `machine.late`.
 #[derive(Describe)]
 pub(crate) enum LateTable {
     Free,
@@ -127,7 +128,7 @@ pub(crate) enum LateTable {
     },
 }
 
-/// `[machine.nic]`.
+/// Table `[machine.nic]`: the network interface of a node.
 #[derive(Describe)]
 pub(crate) struct NicTable {
     /// Most data of one packet (section 2.2.1).

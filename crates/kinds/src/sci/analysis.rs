@@ -40,7 +40,7 @@ pub(super) fn is_quick(machine: &Machine, traffic: &PacketTraffic) -> bool {
     alike || machine.fabric().node_count() <= PAIRS_MAX
 }
 
-/// Average link loads of a traffic pattern, for requests and for responses.
+/// Average number of times that packets of a traffic pattern cross each link, for requests and for responses.
 #[derive(Debug)]
 struct PatternLoads {
     requests: Averages,
@@ -52,9 +52,11 @@ struct PatternLoads {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patterns(Arc<Mutex<Known>>);
 
+/// Patterns with their link loads.
 type Known = Vec<(Pattern, Arc<PatternLoads>)>;
 
 impl Patterns {
+    /// Return the link loads of the traffic's pattern, from the cache if they are known.
     fn pattern_loads(&self, machine: &Machine, traffic: &PacketTraffic) -> Arc<PatternLoads> {
         let pattern = Pattern {
             senders: traffic.senders.clone(),
@@ -113,14 +115,15 @@ pub(super) fn overlay(
     let pattern_loads = patterns.pattern_loads(machine, traffic);
     let mut overlay = solve(machine, traffic, &pattern_loads, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // The limit changes latencies and may cause saturation itself; link loads stay valid.
+        // The limit on transactions in flight changes latencies and may cause saturation itself; link loads stay
+        // valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
     overlay
 }
 
-/// Return the mean time of a transaction with response on an idle fabric, in microseconds.
+/// Return the mean time of a transaction with a response on an idle fabric, in microseconds.
 pub(super) fn alone_us(
     machine: &Machine,
     traffic: &PacketTraffic,
@@ -149,6 +152,7 @@ pub(super) fn alone_us(
     Some((there + turnaround + back) * clock.cycle_us())
 }
 
+/// Return the times of the fabric in cycles, as the model needs them.
 fn timing(machine: &Machine) -> Timing {
     let clock = machine.clock();
     Timing {
@@ -158,6 +162,7 @@ fn timing(machine: &Machine) -> Timing {
     }
 }
 
+/// Return the estimates of the model from the link loads of the traffic's pattern.
 fn solve(
     machine: &Machine,
     traffic: &PacketTraffic,
@@ -220,7 +225,7 @@ fn solve(
     if let Some(reason) = domain::reason_outside(share, slots.fold(0.0, f64::max)) {
         overlay.bound(&reason, |_| true);
     }
-    // This is a bound that holds at every load, also outside the domain of the model.
+    // The accepted load is a bound that is valid at every load, also outside the domain of the model.
     overlay.measures.insert("accepted".to_owned(), accepted);
     if rate < full.saturation_rate() {
         overlay.utilisation = utilisation(machine, &classes, rate);
@@ -228,7 +233,7 @@ fn solve(
     Ok(overlay)
 }
 
-/// Return the largest mean share of client slots that packets of a class occupy at any interface.
+/// Return the largest mean share of an interface's client slots that packets of a class occupy, over all interfaces.
 fn slots_taken(
     machine: &Machine,
     timing: &Timing,

@@ -6,14 +6,14 @@ use isthmus_scenario::format::{Describe, Problem, Settings, rounded};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Default of `machine.patience`, unless the rings are so long that a packet needs more.
+/// Default of `machine.patience`, unless rings are so long that a packet needs more time.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
 /// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
-/// Maximum length of a hop in symbols, more than a kilometre of cable at 1 GB/s: the symbols in flight have to fit
-/// into memory.
+/// Maximum length of a hop in symbols, which is more than a kilometre of cable at 1 GB/s. The symbols in flight must
+/// fit into memory.
 const HOP_CYCLES_MAX: u64 = 4096;
 
 /// Return the time of one symbol on a link, or `None` if it is not a whole number of picoseconds.
@@ -25,7 +25,7 @@ pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     exact.then(|| u64::try_from(whole).ok().map(Time::from_ps))?
 }
 
-/// Read and check the description of the fabric.
+/// Read and check the description of the SCI fabric.
 pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
     let table = MachineTable::read(settings, "machine");
     let shape = shape(settings, &table.fabric)?;
@@ -64,6 +64,7 @@ pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
     Ok(spec)
 }
 
+/// Return the rings of the fabric, or a problem if the size has the wrong number of dimensions.
 fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
     let wrong = |size: &Size, needs: &str, hint: &str| {
         let problem = format!("{} dimensions, but {needs}", size.size.len());
@@ -104,7 +105,7 @@ fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
     })
 }
 
-/// Return the problem that the topology reports for the shape, at the field that causes it.
+/// Convert an error of the topology to a problem of the field that causes the error.
 fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Problem {
     let along = |dimension: u32| match dimension {
         0 => "x".to_owned(),
@@ -138,7 +139,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // The reader of the values has reported the other errors before.
+        // The reader of the values has already reported all other errors.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -150,6 +151,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
     settings.problem(key, problem, hint)
 }
 
+/// Check that the fabric allows the routing, and return the routing.
 fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routing, Problem> {
     let no_dimensions = matches!(shape, Shape::Manhattan { .. } | Shape::Rings(_));
     if routing == Routing::DimensionOrder && no_dimensions {
@@ -162,6 +164,7 @@ fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routi
     Ok(routing)
 }
 
+/// Return the time of one symbol on a link, or a problem if it is not a whole number of picoseconds.
 fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Problem> {
     let (symbol, bandwidth) = (table.symbol, table.bandwidth);
     cycle(symbol, bandwidth).ok_or_else(|| {
@@ -177,6 +180,7 @@ fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Prob
     })
 }
 
+/// Check the delay of a hop and return it: at least one symbol, and a whole number of symbols.
 fn hop(settings: &Settings, hop: Time, cycle: Time) -> Result<Time, Problem> {
     let key = "machine.hop";
     let most = Time::from_ps(cycle.ps().saturating_mul(HOP_CYCLES_MAX));
@@ -191,6 +195,7 @@ fn hop(settings: &Settings, hop: Time, cycle: Time) -> Result<Time, Problem> {
     whole_cycles(settings, key, hop, cycle)
 }
 
+/// Return a time that is a whole number of cycles, or a problem for any other time.
 fn whole_cycles(settings: &Settings, key: &str, time: Time, cycle: Time) -> Result<Time, Problem> {
     let beyond = time.ps() % cycle.ps();
     if beyond == 0 {
@@ -222,6 +227,7 @@ pub(super) fn check_symbols(
     ))
 }
 
+/// Check that the lengths of headers and echoes are whole numbers of symbols within their limits.
 fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     check_symbols(settings, "machine.overhead", spec.overhead, spec.symbol)?;
     check_symbols(settings, "machine.echo", spec.echo, spec.symbol)?;
@@ -250,6 +256,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     ))
 }
 
+/// Check that all failed parts exist, that two or more nodes stay connected, and that faults disconnect no node unless
+/// the file allows it.
 fn check_faults(
     settings: &Settings,
     fabric: &Fabric,
@@ -299,8 +307,8 @@ fn check_faults(
     ))
 }
 
-/// Return `machine.patience` as given or, by default, long enough for several ring changes and trips round the longest
-/// ring.
+/// Return `machine.patience` as the file sets it. By default it is long enough for several ring changes and trips
+/// round the longest ring.
 fn patience(
     settings: &Settings,
     given: Option<Time>,

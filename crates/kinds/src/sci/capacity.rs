@@ -18,7 +18,8 @@ const MB: f64 = 1e3;
 /// Number of idle symbols behind every packet.
 const IDLE: f64 = 1.0;
 
-/// Return the demand on each part and its supply. `overlay` has the load at which the busiest link is full, if known.
+/// Return the demand on each part and its supply. `overlay` contains the load at which the busiest link is full, if
+/// known.
 pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Overlay) -> Capacity {
     let fabric = machine.fabric();
     let load = traffic.load.bits_per_s() as f64 / 8e9;

@@ -7,19 +7,19 @@ use isthmus_topology::rings::{Cause, Fabric, Faults};
 
 pub(super) const NODES: &str = "machine.faults.nodes";
 pub(super) const LINKS: &str = "machine.faults.links";
-/// Setting that allows failures to cut nodes off: their effect is the result of interest.
+/// Setting that allows failures to disconnect nodes, so that a study can report this effect.
 pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out\"");
 
-/// Failures that files can list or sweep.
+/// Parts whose failures a file can list or sweep.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "links", "nodes"]),
     with: &[CUT_OFF],
 };
 
-/// Minimum number of nodes for traffic.
+/// Minimum number of connected nodes for which traffic is possible.
 const LIVE_MIN: u32 = 2;
 
-/// Return the fabric of a description that has been checked.
+/// Return the rings of a description that has been checked.
 pub(super) fn fabric(spec: &SciSpec) -> Fabric {
     let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
     fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))
@@ -56,6 +56,7 @@ pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
+/// Return these failed parts as faults of the description.
 fn faults(parts: &[Part]) -> Faults {
     let mut faults = Faults::default();
     for part in parts {

@@ -17,9 +17,9 @@ pub struct SciSummary {
     pub nodes: u32,
     /// The nodes of each ring in the order in which packets pass them; empty above 4096 nodes.
     pub rings: Vec<Vec<u32>>,
-    /// Number of rings.
+    /// Number of rings of the fabric.
     pub ring_count: u32,
-    /// Rings out of service.
+    /// Numbers of the rings out of service.
     pub dead_rings: Vec<u32>,
     /// Coordinates x and y at which to draw each node; empty above 4096 nodes.
     pub places: Vec<(f64, f64)>,
@@ -33,7 +33,7 @@ pub struct SciSummary {
     pub cycle_us: f64,
     /// Result of the deadlock check of the queues, in words.
     pub deadlock: String,
-    /// Failed parts, in words; empty if none.
+    /// Failed parts, in words; empty if no part has failed.
     pub faults: Vec<String>,
     /// Nodes that faults have cut off.
     pub cut_off: Vec<u32>,
@@ -42,11 +42,11 @@ pub struct SciSummary {
 /// Maximum number of nodes for which the results list rings, links and nodes.
 const LISTED_MAX: u32 = 4096;
 
-/// Return the utilisation of links and of devices behind servers: first the means, for links also by sends and
-/// echoes, then each part.
+/// Return the utilisation of links and of devices behind servers: first the mean of each kind, for links also by
+/// sends and echoes, then each part.
 ///
-/// A link is busy while symbols pass. A packet occupies it for its length and the idle symbol behind it, as a mean
-/// over requests and responses. Without `lengths` the result has no such time.
+/// A link is busy while symbols pass. A packet occupies a link for its length and the idle symbol behind it, as a
+/// mean over requests and responses. Without `lengths` the result has no time of occupation.
 pub(super) fn uses(
     counted: &[Counted],
     machine: &Machine,
@@ -144,7 +144,7 @@ pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
         .collect()
 }
 
-/// Return the summary of the fabric.
+/// Return the summary of an SCI fabric.
 pub(super) fn summary(machine: &Machine) -> SciSummary {
     let fabric = machine.fabric();
     let averages = machine.routes().uniform_averages();
@@ -173,6 +173,7 @@ pub(super) fn summary(machine: &Machine) -> SciSummary {
     }
 }
 
+/// Return the failed parts in words.
 pub(super) fn faults(fabric: &Fabric) -> Vec<String> {
     let faults = fabric.faults();
     let nodes = faults.nodes.iter().map(|node| format!("node {node}"));

@@ -1,5 +1,5 @@
-//! Dependability study of fabrics (section 4.3 of the paper names it as future work): one scenario that runs every
-//! single failure of each fabric, and pairs of failures.
+//! Dependability study of fabrics (section 4.3 of the SCI paper names it as future work): one scenario that runs
+//! every single failure of each fabric, and pairs of failures.
 
 use super::{Sci, failures, figures};
 use isthmus_machine::sci::spec::SciSpec;
@@ -18,7 +18,8 @@ const AXIS: &str = "fault";
 /// Fields that name nodes; a study refuses them.
 const NODE_FIELDS: &[&str] = &["workload.hot_node", "workload.senders"];
 
-/// Settings that omit per-link results: a study has hundreds of points, and these results would fill the disk.
+/// Settings that omit the results of each link: a study has hundreds of points, and these results would fill the
+/// disk.
 const UNMEASURED: &[(&str, &str)] = &[
     ("measure.channels", "false"),
     ("measure.histograms", "false"),
@@ -33,7 +34,7 @@ pub struct Study {
     pub title: String,
     /// Seed of the runs and of the random pairs of failures.
     pub seed: u64,
-    /// The fabrics.
+    /// The fabrics that the study compares.
     pub sites: Vec<Site>,
     /// Cases of each fabric in turn: no failure, single failures, pairs of failures.
     pub cases: Vec<Case>,
@@ -54,7 +55,7 @@ pub struct Site {
     pub single: usize,
     /// Number of pairs of single failures.
     pub pairs: u64,
-    /// Faults that the scenario itself contains, in words.
+    /// Faults that the scenario of the fabric itself contains, in words.
     pub harmed: Vec<String>,
 }
 
@@ -63,13 +64,13 @@ pub struct Site {
 pub struct Case {
     /// Value of the axis `fault`.
     pub label: String,
-    /// Index of the fabric in the study.
+    /// Index of the fabric in `sites`.
     pub site: usize,
     /// Kind of failure: `none`, `one link`, `one node` or `two parts`.
     pub kind: &'static str,
-    /// Failed parts in words.
+    /// Failed parts in words, without those of the scenario itself.
     pub failure: String,
-    /// Failed nodes, including those that fail in the scenario itself.
+    /// Failed nodes, including those that the scenario itself lists as failed.
     pub failed: Vec<u32>,
     /// Number of links or nodes, or of pairs of them, whose failure has this effect.
     pub weight: u64,
@@ -96,17 +97,18 @@ impl From<ScenarioError> for StudyError {
 }
 
 impl StudyError {
+    /// Return an error that names the file of the scenario.
     fn of(scenario: &Scenario, problem: impl fmt::Display) -> Self {
         Self(format!("{}: {problem}", scenario.file()))
     }
 }
 
-/// A fabric of the scenarios that has no unique label yet.
+/// A fabric in the scenarios, before it has a unique label.
 struct Found {
     variant: Variant,
     spec: SciSpec,
     name: String,
-    /// Title of its scenario and label of its variant, to distinguish fabrics with the same name.
+    /// Title of the fabric's scenario and label of its variant, to distinguish fabrics with the same name.
     further: String,
 }
 
@@ -179,6 +181,7 @@ pub fn study(scenarios: &[Scenario], doubles: u64, seed: Option<u64>) -> Result<
     })
 }
 
+/// Check that a scenario describes an SCI fabric and has no settings that a study refuses.
 fn check(scenario: &Scenario) -> Result<(), StudyError> {
     if scenario.kind() != Sci::NAME {
         return Err(StudyError::of(
@@ -210,6 +213,7 @@ fn check(scenario: &Scenario) -> Result<(), StudyError> {
     Ok(())
 }
 
+/// Return the fabric of one variant of a scenario.
 fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, StudyError> {
     if let Some(field) = variant.given(NODE_FIELDS) {
         let at = match variant.label.as_str() {
@@ -240,7 +244,7 @@ fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, S
     })
 }
 
-/// Return unique labels of the fabrics: their names or, if these are not unique, names with titles and variants.
+/// Return unique labels of the fabrics: their names, or names with titles and variants where names are not unique.
 fn labels(found: &[Found]) -> Result<Vec<String>, StudyError> {
     let differ = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len() == labels.len();
     let names: Vec<String> = found.iter().map(|fabric| fabric.name.clone()).collect();
@@ -260,6 +264,7 @@ fn labels(found: &[Found]) -> Result<Vec<String>, StudyError> {
     ))
 }
 
+/// Return the case of one failure state of a fabric.
 fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     let kind = match state.parts[..] {
         [] => "none",

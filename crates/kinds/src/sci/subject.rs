@@ -38,10 +38,10 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
     periodic: false,
 }];
 
-/// Minimum length of a run before it is judged, in zero-load times across the fabric.
+/// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
-/// A fabric with its description.
+/// An SCI fabric that has been built, with its description.
 #[derive(Debug, Clone)]
 pub struct Built {
     machine: Arc<Machine>,
@@ -104,7 +104,7 @@ impl Built {
     }
 }
 
-/// Return the field that causes an error of a machine, with a hint.
+/// Return the field that causes an error in the construction of the fabric, with a hint.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Rings(error) => rings_cause(error),
@@ -128,6 +128,7 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
+/// Return the field that causes an error of the rings, and a hint.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
@@ -143,6 +144,7 @@ fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'
     }
 }
 
+/// An SCI fabric under the traffic of one point.
 #[derive(Debug)]
 struct Point {
     machine: Arc<Machine>,
@@ -153,11 +155,12 @@ struct Point {
 }
 
 impl Point {
-    /// Return the payload bandwidth of one transaction per cycle, in GB/s.
+    /// Return the payload bandwidth in GB/s that corresponds to one transaction per cycle.
     fn gb_per_s(&self) -> f64 {
         self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
     }
 
+    /// Return the offered load in GB/s.
     fn load_gb_per_s(&self) -> f64 {
         self.traffic.load.bits_per_s() as f64 / 8e9
     }
@@ -192,7 +195,8 @@ impl Subject for Point {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return the packets that the delays of the fabric can hold: a link carries a symbol per cycle.
+    /// Return the number of packets that the delays of the fabric can contain at once: a link carries a symbol per
+    /// cycle.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
         let links = self.machine.fabric().links().len() as u64;
@@ -212,7 +216,7 @@ impl Subject for Point {
         FLOWS
     }
 
-    /// Return the payload rates of all nodes together, and the rate of retries.
+    /// Return the rates that results report: payload rates of all nodes together, and the rate of retries.
     fn rates(&self) -> Vec<RateInfo> {
         let rate = |name, fate| RateInfo {
             name: Cow::Borrowed(name),
@@ -272,6 +276,7 @@ impl Subject for Point {
     }
 }
 
+/// A running simulation of an SCI fabric.
 struct Running {
     simulation: Simulation,
     cycle_us: f64,
@@ -324,7 +329,7 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     }
 }
 
-/// Observer that passes the events of a simulation on to recorders.
+/// Observer that passes the events of a simulation on to the recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {

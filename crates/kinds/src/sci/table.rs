@@ -10,7 +10,7 @@ use isthmus_workload::packets::spec::Spacing;
 
 const SLOTS: Whole<u32> = Whole::new(1, 65_535);
 
-/// `[machine]`.
+/// Table `[machine]` of an SCI fabric.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// Rings of the fabric: one, two in opposite directions (section 4.1); one or two along each line
@@ -102,7 +102,7 @@ pub(super) struct Size {
     pub(super) size: Vec<u32>,
 }
 
-/// `[machine.queues]`.
+/// Table `[machine.queues]`: the slots of the queues of an interface.
 #[derive(Describe)]
 pub(super) struct QueuesTable {
     /// Packets that an interface can hold at its input (Table 1).
@@ -116,7 +116,7 @@ pub(super) struct QueuesTable {
     pub(super) client: u32,
 }
 
-/// `[machine.faults]`.
+/// Table `[machine.faults]`: the failed parts.
 #[derive(Describe)]
 pub(super) struct FaultsTable {
     /// Nodes that have failed, and with them all their rings (section 4.3).
@@ -130,7 +130,7 @@ pub(super) struct FaultsTable {
     pub(super) cut_off: CutOff,
 }
 
-/// `[workload]`: packets between the nodes.
+/// Table `[workload]`: packets between the nodes.
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
     /// Total offered load: payload that all nodes together offer (Table 1); each sending node offers an
@@ -188,7 +188,7 @@ pub(super) struct Response {
     pub(super) outstanding: Outstanding,
 }
 
-/// `[workload.hot_node]`.
+/// Table `[workload.hot_node]`: a node that receives a larger share of the packets.
 #[derive(Describe)]
 pub(super) struct HotNodeTable {
     /// The node that packets favour.

@@ -12,7 +12,7 @@ use isthmus_workload::packets::spec::{HotNode, PacketTraffic, Transaction};
 /// Fields that set the offered load.
 pub(super) const LOAD_KEYS: &[&str] = &["workload.load"];
 
-/// Read the workload and check it against the fabric that it runs on.
+/// Read the workload and check it against the SCI fabric.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
     let table = WorkloadTable::read(settings, "workload");
     let nodes = machine.shape.node_count();
@@ -51,8 +51,8 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<PacketTraf
     Ok(traffic)
 }
 
-/// Check that a limit on transactions is not combined with dropped packets: a dropped response would occupy the slot of
-/// its transaction forever.
+/// Check that a fabric with a limit on transactions does not drop packets: a dropped response would occupy the slot
+/// of its transaction forever.
 fn check_outstanding(
     settings: &Settings,
     machine: &SciSpec,
@@ -79,7 +79,7 @@ pub(super) fn live_nodes(machine: &SciSpec) -> Vec<u32> {
     fabric.map_or(all, |fabric| fabric.live_nodes().to_vec())
 }
 
-/// Return the number of nodes that send.
+/// Return the number of nodes that send, or a problem if no listed sender exists and is in service.
 fn senders(
     settings: &Settings,
     listed: &[u32],
@@ -104,6 +104,7 @@ fn senders(
     ))
 }
 
+/// Return the hot node, or a problem if it does not exist or is not in service.
 fn hot_node(
     settings: &Settings,
     table: Option<HotNodeTable>,
@@ -124,13 +125,14 @@ fn hot_node(
     Ok(Some(HotNode { node, probability }))
 }
 
+/// Return the problem that a node does not exist.
 fn no_such_node(settings: &Settings, key: &str, node: u32, nodes: u32) -> Problem {
     let problem = format!("node {node} does not exist");
     settings.problem(key, problem, format!("there are nodes 0 to {}", nodes - 1))
 }
 
-/// Check the mean gap of a sender: at least one cycle, at most 24 hours, and short enough that all messages of a
-/// replication take far fewer than 2^64 cycles.
+/// Check the mean gap between the packets of a sender: at least one cycle, at most 24 hours, and short enough that
+/// all messages of a replication take far fewer than 2^64 cycles.
 fn check_gap(
     settings: &Settings,
     machine: &SciSpec,

@@ -1,4 +1,4 @@
-//! The nodes of a job.
+//! Type of values: the nodes of a job.
 
 use super::NODES_MAX;
 use isthmus_scenario::format::{Problem, shown};
@@ -50,6 +50,7 @@ impl ValueType for JobNodeSet {
     }
 }
 
+/// Read a part of the machine, such as `"part 1 of 2"`.
 fn part(node: &Node, text: &str) -> Result<JobNodes, Problem> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let parsed = match words[..] {
@@ -97,6 +98,7 @@ fn run(item: &Node) -> Result<Vec<u32>, Problem> {
     }
 }
 
+/// Return the problem that a node number is too large for any machine.
 fn beyond(item: &Node, node: u32) -> Problem {
     item.problem(
         format!("node {node} is beyond any machine"),

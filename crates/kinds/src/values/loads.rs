@@ -5,7 +5,7 @@ use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
 use isthmus_scenario::{Node, Tree};
 use isthmus_units::{Bandwidth, Rate, Time};
 
-/// A rate or a mean gap.
+/// Load of a sender, as the file states it: a rate or a mean gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RateOrGap {
     Rate(Rate),
@@ -41,12 +41,12 @@ impl ValueType for RateLoad {
     }
 }
 
-/// Return the mean gap of a rate, to the nearest picosecond.
+/// Return the mean gap that corresponds to a rate, to the nearest picosecond.
 pub(crate) fn mean_gap(rate: Rate) -> Time {
     Time::from_ps((1e12 / rate.per_s()).round() as u64)
 }
 
-/// Offered load of a node.
+/// Offered load of a node, as the file states it: a bandwidth or a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum NodeLoad {
     Bandwidth(Bandwidth),

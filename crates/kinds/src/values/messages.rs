@@ -6,7 +6,7 @@ use isthmus_scenario::{Node, Tree};
 use isthmus_workload::jobs::spec::{Listed, ListedTo};
 use serde_json::json;
 
-/// Maximum number of messages of one list; all are held in memory.
+/// Maximum number of messages of one list, because all of them are in memory.
 const MESSAGES_MAX: u64 = 1 << 24;
 
 /// Range of the length of a message, as in all jobs.
@@ -63,6 +63,7 @@ impl ValueType for Messages {
     }
 }
 
+/// Read one message of a list: sender, receiver, length and, if it is repeated, the number of repetitions.
 fn message(row: &Node) -> Result<Listed, Problem> {
     let Tree::Array(items) = &row.tree else {
         return Err(row.unexpected("a message", ROW));
@@ -85,7 +86,7 @@ fn message(row: &Node) -> Result<Listed, Problem> {
     })
 }
 
-/// Read a receiver: a rank, or a server such as `"server 2"`.
+/// Read the receiver of a message: a rank, or a server such as `"server 2"`.
 fn receiver(node: &Node) -> Result<ListedTo, Problem> {
     let Tree::Text(text) = &node.tree else {
         return node_number(node).map(ListedTo::Rank);

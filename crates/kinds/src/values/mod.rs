@@ -1,8 +1,12 @@
 //! Types of values in the scenario tables of machines and workloads.
 
+// The nodes of a job.
 mod job_nodes;
+// Loads as bandwidths, rates, gaps or shares.
 mod loads;
+// Lists of single messages.
 mod messages;
+// Numbers of nodes per dimension, rings, and levels of trees.
 mod sizes;
 
 use isthmus_scenario::format::{Problem, Whole, closest, shown};
@@ -19,13 +23,13 @@ pub(crate) use sizes::{Grid, Levels, Rings, Size};
 /// Maximum number of nodes of a machine with jobs.
 pub(crate) const NODES_MAX: u32 = 1 << 20;
 
-/// Maximum of a finite limit on messages in flight of one sender.
+/// Maximum value of a limit on the messages of one sender in flight.
 pub(crate) const OUTSTANDING_MAX: u64 = 65_536;
 
-/// Word for no limit on messages in flight.
+/// Word in a file for no limit on messages in flight.
 const UNLIMITED: &str = "unlimited";
 
-/// Maximum number of lanes of one link; far above any machine, and low enough that no count overflows.
+/// Maximum number of lanes of one link: more than in any machine, and small enough that no count overflows.
 const LANES_MAX: u64 = 65_535;
 
 /// Type of values: the number of lanes of a link.
@@ -35,6 +39,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
+    /// Return the type of whole numbers in the valid range.
     fn whole(&self) -> Whole<u32> {
         Whole::new(self.min, LANES_MAX).called("a whole number of lanes")
     }

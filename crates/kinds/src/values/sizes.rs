@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 pub(crate) struct Size {
     /// Minimum number of nodes in each dimension.
     pub(crate) least: u32,
-    /// Maximum number of nodes in all.
+    /// Maximum number of nodes of the fabric.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum, such as `SCI`.
+    /// Words for the cause of the maximum number of nodes, such as `SCI`.
     pub(crate) by: &'static str,
 }
 
@@ -114,13 +114,14 @@ impl ValueType for Levels {
 /// Type of values: rings, each a list of two or more node numbers without repetition. Every node up to the highest
 /// number is on at least one ring.
 pub(crate) struct Rings {
-    /// Maximum number of nodes.
+    /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum, such as `SCI`.
+    /// Words for the cause of the maximum number of nodes, such as `SCI`.
     pub(crate) by: &'static str,
 }
 
 impl Rings {
+    /// Read one ring as a list of node numbers.
     fn ring(&self, item: &Node) -> Result<Vec<u32>, Problem> {
         let Tree::Array(nodes) = &item.tree else {
             return Err(item.unexpected("a ring", "write a ring as its nodes, [0, 1, 2]"));
@@ -171,10 +172,12 @@ impl ValueType for Rings {
     }
 }
 
+/// Return the problem that a dimension has no nodes.
 fn without_nodes(node: &Node) -> Problem {
     node.problem("a dimension without nodes", "give 1 node or more in each")
 }
 
+/// Return the problem that a ring has fewer than two nodes.
 fn ring_of(place: &Node, nodes: usize) -> Problem {
     let nodes = if nodes == 0 { "no node" } else { "one node" };
     place.problem(format!("a ring of {nodes}"), "give 2 nodes or more")

@@ -48,7 +48,7 @@ impl Machine {
         &self.spec
     }
 
-    /// Return the tree.
+    /// Return the tree of nodes and switches.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
@@ -58,7 +58,7 @@ impl Machine {
         &self.routes
     }
 
-    /// Return its links, switches and interfaces.
+    /// Return the properties of the machine's links, switches and interfaces.
     pub fn network(&self) -> &Network {
         &self.network
     }

@@ -3,6 +3,7 @@
 //! A [`Machine`] is built from a [`spec::FatTreeSpec`]. It holds the tree, the routes of packets, and
 //! its links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
 
+// Construction of the machine from its description.
 mod build;
 pub mod spec;
 

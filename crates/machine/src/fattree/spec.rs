@@ -5,20 +5,20 @@ use crate::packets::spec::{Age, Nic, Readings, Switching};
 pub use isthmus_topology::trees::{Ascent, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// A fat tree with its nodes.
+/// Description of a fat tree: its shape, the routing upwards, and its links, switches and interfaces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FatTreeSpec {
-    /// Connections between the switches.
+    /// Shape of the tree: the connections between nodes and the switches of all levels.
     pub shape: Shape,
-    /// Choice among the links up.
+    /// Rule by which packets choose among the links upwards.
     pub ascent: Ascent,
-    /// Links, switches and interfaces.
+    /// Properties of the links, switches and interfaces.
     pub network: NetworkSpec,
 }
 
 impl FatTreeSpec {
-    /// Return the QsNET of the paper (sections 2 and 4.1) with `levels` levels. Values that the paper
-    /// leaves open follow this project's reading of it.
+    /// Return the QsNET of the QsNET paper (sections 2 and 4.1) with `levels` levels. Values that the paper
+    /// does not state follow this project's reading of the paper.
     pub fn qsnet(levels: u32) -> Self {
         Self {
             shape: Shape::KAry { arity: 4, levels },

@@ -47,6 +47,7 @@ pub enum MachineError {
 /// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
+/// Return the part of an error message that names the switches of a dependency cycle; empty without a cycle.
 fn through(circle: &[String]) -> String {
     let named = circle[..circle.len().min(NAMED_MAX)].join(", ");
     match circle.len() {
@@ -67,7 +68,7 @@ pub struct Machine<W> {
 /// A network of switches, ready for simulations.
 #[derive(Debug, Clone)]
 pub enum Built {
-    /// A network of any form.
+    /// A network of any form except a dragonfly, with a table of routes.
     Switches(Arc<Machine<Table>>),
     /// A dragonfly.
     Dragonfly(Arc<Machine<Dragonfly>>),
@@ -135,6 +136,7 @@ impl Built {
 /// A routing table and the reason why it is free of deadlock.
 type TableWithReason = (Table, String);
 
+/// Return a table of shortest routes, with the layers of virtual channels that break dependency cycles.
 fn minimal_table(
     form: &Form,
     wiring: &Arc<Wiring>,
@@ -170,6 +172,7 @@ fn minimal_table(
     Ok((table, deadlock_statement(layers.count, layers.reason())))
 }
 
+/// Return a table of routes that lead up a tree of switches, then down.
 fn up_down_table(
     form: &Form,
     wiring: &Arc<Wiring>,
@@ -193,6 +196,7 @@ fn up_down_table(
     Ok((table, deadlock_statement(1, UpDown::REASON)))
 }
 
+/// Return a table of the routes that the description lists.
 fn listed_table(
     listed: &switches::Routes,
     form: &Form,
@@ -229,6 +233,8 @@ fn deadlock_statement(layers: u16, reason: &str) -> String {
 }
 
 impl<W: Routes> Machine<W> {
+    /// Return the network with these deadlock-free routes, after a check that links have enough virtual
+    /// channels.
     fn new(
         spec: &GraphSpec,
         wiring: Arc<Wiring>,
@@ -273,12 +279,12 @@ impl<W> Machine<W> {
         self.routed.routes()
     }
 
-    /// Return the properties of its links, switches and interfaces.
+    /// Return the properties of the network's links, switches and interfaces.
     pub fn network(&self) -> &Network {
         self.routed.network()
     }
 
-    /// Return the reason why its routes are free of deadlock.
+    /// Return the reason why the network's routes are free of deadlock.
     pub fn deadlock(&self) -> &str {
         &self.deadlock
     }

@@ -6,7 +6,7 @@ pub use isthmus_topology::switches::{Form, Nodes, Routes};
 use isthmus_units::Time;
 use std::sync::Arc;
 
-/// The switches and the routing of packets.
+/// Topology of the switches, with the routing of packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// Switches in any form.
@@ -73,15 +73,15 @@ pub enum Routing {
     Minimal,
     /// One of the shortest routes that lead up a tree, then down.
     UpDown,
-    /// The routes of a list.
+    /// Exactly the routes of this list.
     Table(Arc<Routes>),
 }
 
-/// A network of switches with its nodes.
+/// Description of a network of switches: topology, routing, and properties of its parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphSpec {
-    /// The switches and their routing.
+    /// Topology of the switches and their routing.
     pub shape: Shape,
-    /// Links, switches and interfaces.
+    /// Properties of the links, switches and interfaces.
     pub network: NetworkSpec,
 }

@@ -22,7 +22,7 @@ pub enum MachineError {
     /// The placement of the I/O nodes is invalid.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-    /// A length or a bandwidth of zero.
+    /// The length of a flit or the bandwidth of a lane is zero.
     #[error("a flit of {flit} at {bandwidth} has no cycle time")]
     NoClock {
         /// Length of a flit.
@@ -30,19 +30,19 @@ pub enum MachineError {
         /// Bandwidth of a lane.
         bandwidth: isthmus_units::Bandwidth,
     },
-    /// A kind of channel without lanes.
+    /// A kind of channel has no lanes.
     #[error("channels of kind {kind} have 0 lanes")]
     NoLanes {
-        /// Name of the kind.
+        /// Name of the kind of channel.
         kind: &'static str,
     },
     /// A fault names a node or link that does not exist.
     #[error(transparent)]
     Fault(#[from] FaultError),
-    /// Faults disconnect a network.
+    /// Faults disconnect the PE network or the I/O network.
     #[error("{network} network: {error}")]
     Disconnected {
-        /// `PE` or `I/O`.
+        /// Name of the disconnected network: `PE` or `I/O`.
         network: &'static str,
         /// The nodes that cannot reach each other.
         error: DisconnectedError,
@@ -82,8 +82,9 @@ pub struct Machine {
     pub(crate) separate: bool,
     startup: Cycles,
     times: IoNodeTimes,
-    /// Routes of the PE network and of the I/O network, if faults change them.
+    /// Routes of the PE network around faults; `None` if no fault changes them.
     pub(crate) routes: Option<FaultyCube>,
+    /// Routes of the I/O network around faults; `None` if no fault changes them.
     pub(crate) io_routes: Option<FaultyCube>,
     /// Faults of the I/O network, including failed I/O nodes, which cannot forward a broadcast.
     io_faults: CubeFaults,
@@ -154,12 +155,12 @@ impl Machine {
         })
     }
 
-    /// Return the channel numbers.
+    /// Return the numbers of the channels.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Return the places of the I/O nodes and the PEs that they serve.
+    /// Return the PEs that have an I/O node, and the assignment of PEs to I/O nodes.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
@@ -174,7 +175,7 @@ impl Machine {
         self.layout.io_cube
     }
 
-    /// Return the clock of a lane.
+    /// Return the clock, which converts times and lengths to cycles: a lane carries one flit per cycle.
     pub fn clock(&self) -> Clock {
         self.clock
     }
@@ -200,7 +201,7 @@ impl Machine {
         self.alive.is_empty() || self.alive[pe as usize]
     }
 
-    /// Return the number of PEs that would work if the machine had these faults instead.
+    /// Return the number of PEs that would work if the machine had these faults instead of its own.
     ///
     /// # Errors
     /// If a faulty part does not exist, or the machine cannot run with these faults.
@@ -297,6 +298,7 @@ impl Machine {
     }
 }
 
+/// Return the PEs that have an I/O node, as the description states.
 fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementError> {
     match spec {
         PlacementSpec::Hamming => Placement::hamming(cube),

@@ -61,6 +61,7 @@ impl Left {
 }
 
 impl Faulted {
+    /// Return the routes and the assignment of PEs under `faults`, or an error if the machine cannot run.
     pub fn new(
         cube: Hypercube,
         io_cube: IncompleteHypercube,

@@ -4,7 +4,7 @@ use isthmus_kernel::Cycles;
 use isthmus_workload::{Demand, Outstanding};
 use std::collections::VecDeque;
 
-/// The demands of one PE.
+/// Demands of one PE: the number of demands under way, and the waiting demands.
 #[derive(Debug, Clone, Default)]
 struct PeGate {
     under_way: u32,
@@ -12,7 +12,7 @@ struct PeGate {
     waiting: VecDeque<(Cycles, Demand)>,
 }
 
-/// Gate between the demands of PEs and the network.
+/// Gate that lets demands of PEs into the network, up to the limit for each PE.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     outstanding: Outstanding,
@@ -21,6 +21,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// Return a gate for `pes` PEs that have no demands yet.
     pub fn new(outstanding: Outstanding, pes: u32) -> Self {
         let pe_gates = match outstanding {
             Outstanding::AtMost(_) => pes as usize,
@@ -38,7 +39,8 @@ impl Gate {
         !self.pe_gates.is_empty()
     }
 
-    /// Return whether a demand that arrives `now` may start at once. Else it waits in order.
+    /// Return whether a demand that arrives at `now` may start at once. If not, the demand joins the queue of
+    /// its PE.
     #[inline]
     pub fn admits(&mut self, pe: u32, now: Cycles, demand: Demand) -> bool {
         let Some(pe_gate) = self.pe_gates.get_mut(pe as usize) else {

@@ -48,20 +48,20 @@ enum Leg {
     Io(Step),
 }
 
-/// Event that an errand waits for.
+/// Event for which an errand (a transfer unit under way) waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// The handover time of its message.
+    /// Time at which the errand's message is handed to the network.
     Hand,
-    /// The time to send its worm.
+    /// Time to send the errand's worm.
     Send,
-    /// The arrival of the tail of its worm.
+    /// Arrival of the tail of the errand's worm.
     Arrive,
-    /// The device that stores its data.
+    /// End of the write of the errand's data to the device.
     Store,
 }
 
-/// One transfer unit under way.
+/// A transfer unit of a message under way, with its current worm.
 #[derive(Debug, Clone, Copy)]
 struct Errand {
     message: MessageId,
@@ -81,6 +81,7 @@ pub struct JobsSimulation {
     counted_from: Cycles,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     machine: Arc<Machine>,
@@ -90,7 +91,7 @@ struct State {
     messages: Slab<MessageId, Message>,
     errands: Slab<ErrandId, Errand>,
     path: Vec<ChannelId>,
-    /// Messages on their way to the engine.
+    /// Buffer for messages that are passed on to the engine; empty between calls.
     starting: Vec<Demand>,
 }
 
@@ -153,8 +154,8 @@ impl JobsSimulation {
         self.engine.channels().carried()
     }
 
-    /// Return the cycles for which each channel was held since [`Replication::restart_counts`], summed over
-    /// its lanes, and the length of the interval in cycles.
+    /// Return the cycles for which messages occupied each channel since [`Replication::restart_counts`],
+    /// summed over its lanes, and the length of the interval in cycles.
     pub fn held(&self) -> (Vec<u64>, Cycles) {
         let now = self.engine.now();
         let held = self.engine.channels().held(now);
@@ -264,7 +265,7 @@ impl State {
         self.wait(engine, started, errand);
     }
 
-    /// Send the next worm of an errand, one start-up after `time`.
+    /// Schedule the next worm of an errand, one start-up after `time`.
     fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
@@ -282,11 +283,13 @@ impl State {
         self.wait(engine, at, next);
     }
 
+    /// Schedule an errand for `time`.
     fn wait(&mut self, engine: &mut Engine<ErrandId>, time: Cycles, errand: Errand) {
         let number = self.errands.insert(errand);
         engine.schedule(time, number.number());
     }
 
+    /// Return the job's message that an errand is a part of.
     fn demand(&self, errand: &Errand) -> Demand {
         self.messages[errand.message].demand
     }
@@ -329,6 +332,7 @@ impl State {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -462,7 +466,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Report a unit whose data has arrived completely.
+    /// Report to the observer a transfer unit whose data has arrived completely.
     fn report_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
         let demand = self.state.demand(errand);
         let (from, to) = match demand.operation {

@@ -9,26 +9,26 @@ use isthmus_wormhole::ChannelId;
 pub enum ChannelKind {
     /// PE to router (k lanes).
     PeInject,
-    /// Router to PE (k).
+    /// Router to PE (k lanes).
     PeEject,
     /// Router to neighbouring router.
     Link,
-    /// PE router to I/O node (m).
+    /// PE router to I/O node (m lanes).
     IoNodeIn,
-    /// I/O node to PE router (m).
+    /// I/O node to PE router (m lanes).
     IoNodeOut,
-    /// I/O node to I/O router (r).
+    /// I/O node to I/O router (r lanes).
     IoInject,
-    /// I/O router to I/O node (r).
+    /// I/O router to I/O node (r lanes).
     IoEject,
-    /// I/O router to neighbouring I/O router (b).
+    /// I/O router to neighbouring I/O router (b lanes).
     IoLink,
-    /// I/O router to PE router (n).
+    /// I/O router to PE router (n lanes).
     IoToPe,
 }
 
 impl ChannelKind {
-    /// All kinds, in the order of their numbers.
+    /// All kinds of channels, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::PeInject,
         Self::PeEject,
@@ -41,7 +41,7 @@ impl ChannelKind {
         Self::IoToPe,
     ];
 
-    /// Return the name used in results.
+    /// Return the name of a kind of channel in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "pe_inject",
@@ -57,23 +57,23 @@ impl ChannelKind {
     }
 }
 
-/// A channel by kind and ends. Ends are PE or I/O node numbers, as the kind says.
+/// Name of a channel: its kind, and its ends as numbers of PEs or I/O nodes, depending on the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelName {
-    /// Its kind.
+    /// Kind of the channel.
     pub kind: ChannelKind,
-    /// Its start.
+    /// Number of the PE or I/O node at which the channel starts.
     pub from: u32,
-    /// Its end.
+    /// Number of the PE or I/O node at which the channel ends.
     pub to: u32,
 }
 
-/// Channel numbers: one block per kind, in the order of [`ChannelKind::ALL`].
+/// Numbers of all channels of a machine: one block per kind, in the order of [`ChannelKind::ALL`].
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) cube: Hypercube,
     pub(crate) io_cube: IncompleteHypercube,
-    /// First number of each kind's block, and the end of the last.
+    /// First number of each kind's block, and the end of the last block.
     first: [ChannelId; 10],
     lanes: [u32; 9],
 }
@@ -123,7 +123,7 @@ impl Layout {
         self.first[kind as usize] + index
     }
 
-    /// Return the channels of a kind.
+    /// Return the range of numbers of the channels of a kind.
     pub fn of_kind(&self, kind: ChannelKind) -> std::ops::Range<ChannelId> {
         self.first[kind as usize]..self.first[kind as usize + 1]
     }
@@ -133,14 +133,14 @@ impl Layout {
         self.lanes[kind as usize]
     }
 
-    /// Return the number of lanes of every channel, in order.
+    /// Return the number of lanes of every channel, in the order of channel numbers.
     pub fn all_lanes(&self) -> impl Iterator<Item = u32> + '_ {
         ChannelKind::ALL
             .into_iter()
             .flat_map(|kind| std::iter::repeat_n(self.lanes(kind), self.of_kind(kind).len()))
     }
 
-    /// Return kind and ends of a channel; `io_nodes` are the PEs with an I/O node. Return `None` for
+    /// Return the kind and the ends of a channel; `io_nodes` are the PEs with an I/O node. Return `None` for
     /// unused numbers (links of an incomplete I/O cube towards labels that do not exist).
     pub fn name(&self, channel: ChannelId, io_nodes: &[u32]) -> Option<ChannelName> {
         let kind = ChannelKind::ALL

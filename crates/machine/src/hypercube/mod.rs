@@ -4,14 +4,23 @@
 //! [`Simulation`] runs a workload on it, message by message, and reports events to an
 //! [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
+// Construction of the machine from its description.
 mod build;
+// Effects of faults on routes and on the assignment of PEs to I/O nodes.
 mod faulted;
+// Limit on the demands of each PE that are under way.
 mod gate;
+// Simulation of jobs.
 mod jobs;
+// Numbers of the channels.
 mod layout;
+// Events that a simulation reports.
 mod observe;
+// I/O demands under way and their messages.
 mod operation;
+// Channels that each kind of message crosses.
 mod paths;
+// Protocol of I/O demands.
 mod protocol;
 mod simulation;
 pub mod spec;

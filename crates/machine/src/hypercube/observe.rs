@@ -13,7 +13,7 @@ pub enum Class {
     Request,
     /// PE to the I/O node that serves it: request and data in one message.
     Write,
-    /// I/O node to the I/O node that has the block, or that collects it.
+    /// Request or data from an I/O node to the I/O node that has or collects the block.
     Forward,
     /// Data from the I/O node that serves the requester.
     ReplyLocal,
@@ -26,7 +26,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes, in order.
+    /// All classes of messages, in the order of results.
     pub const ALL: [Self; 8] = [
         Self::PePe,
         Self::Request,
@@ -38,7 +38,7 @@ impl Class {
         Self::Broadcast,
     ];
 
-    /// Return the name used in results.
+    /// Return the name of a class of messages in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PePe => "pe_pe",
@@ -70,7 +70,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All operations, in order.
+    /// All kinds of I/O demands, in the order of results.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Write,
@@ -79,7 +79,7 @@ impl Operation {
         Self::Gather,
     ];
 
-    /// Return the name used in results.
+    /// Return the name of a kind of I/O demand in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -91,7 +91,7 @@ impl Operation {
     }
 }
 
-/// The two flows whose backlog shows saturation.
+/// The two flows of traffic; a growing backlog of either shows saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Flow {
@@ -104,19 +104,19 @@ pub enum Flow {
 /// A message that has reached its receiver. Reported for every head, in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
-    /// Its kind.
+    /// Kind of the message.
     pub class: Class,
     /// Message number.
     pub number: u64,
-    /// The cycle in which it first requested a channel: generation plus start-up.
+    /// Cycle in which the message first requested a channel: generation plus start-up.
     pub ready: Cycles,
-    /// The cycle in which it was granted its first channel.
+    /// Cycle in which the message was granted its first channel.
     pub granted: Cycles,
-    /// The cycle of the arrival of the head.
+    /// Cycle in which the head of the message arrived.
     pub header: Cycles,
-    /// The cycle of the arrival of the tail.
+    /// Cycle in which the tail of the message arrived.
     pub tail: Cycles,
-    /// Number of channels crossed.
+    /// Number of channels that the message crossed.
     pub hops: u32,
 }
 
@@ -139,14 +139,15 @@ impl Leg {
 /// An I/O demand that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Its kind.
+    /// Kind of the demand.
     pub operation: Operation,
     /// Network share of the response in cycles: the sum of the header latencies along the slowest
     /// chain of consecutive messages.
     pub network: Cycles,
-    /// Time from generation to the arrival of the last data, software and devices included, in cycles.
+    /// Time from the generation of the demand to the arrival of its last data, software and devices included,
+    /// in cycles.
     pub response: Cycles,
-    /// Time of completion, in cycles.
+    /// Time at which the demand was complete, in cycles.
     pub time: Cycles,
 }
 
@@ -155,15 +156,15 @@ pub struct Completed {
 pub struct Started<'a> {
     /// Message number.
     pub number: u64,
-    /// Its kind.
+    /// Kind of the message.
     pub class: Class,
-    /// The present cycle.
+    /// Cycle in which the message starts to request channels.
     pub time: Cycles,
-    /// Length in flits.
+    /// Length of the message in flits.
     pub length: u32,
-    /// The channels to cross, in order.
+    /// Channels that the message will cross, in order.
     pub path: &'a [ChannelId],
-    /// The message whose tail arrival triggered it, if any.
+    /// Number of the message whose complete arrival triggered this one, if any.
     pub cause: Option<u64>,
 }
 
@@ -172,7 +173,7 @@ pub trait Observer {
     /// Handle the generation of a demand by a PE.
     fn offered(&mut self, flow: Flow, time: Cycles);
 
-    /// Handle the arrival of a head. For PE-PE messages this is also the completion.
+    /// Handle the arrival of a message's head. For PE-PE messages this is also the completion.
     fn arrived(&mut self, leg: &Leg);
 
     /// Handle the completion of an I/O demand.

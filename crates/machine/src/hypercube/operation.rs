@@ -8,7 +8,7 @@ use isthmus_wormhole::ChannelId;
 id! {
     /// Index of an I/O demand under way.
     pub(crate) struct OpenId;
-    /// Index of an errand.
+    /// Index of an errand: a message of an I/O demand under way.
     pub(crate) struct ErrandId;
 }
 
@@ -18,11 +18,11 @@ pub(crate) struct Open {
     pub operation: Operation,
     pub pe: u32,
     pub generated: Cycles,
-    /// Number of chains of messages that have not ended.
+    /// Number of the demand's chains of messages that have not ended.
     pub parts: u32,
-    /// Network time of the slowest chain so far, in cycles.
+    /// Network time of the demand's slowest chain of messages so far, in cycles.
     pub network: Cycles,
-    /// Time of the latest arrival so far.
+    /// Time of the latest arrival of data or of a stored block of the demand so far.
     pub last: Cycles,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Append the channels that its message crosses to `path`.
+    /// Append the channels that a message with this purpose crosses to `path`.
     pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
         match self {
             Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
@@ -57,20 +57,20 @@ impl Step {
         }
     }
 
-    /// Return whether a message with data also carries a request that announces the data.
+    /// Return whether a message with this purpose contains, besides data, a request that announces the data.
     pub fn announces(self) -> bool {
         matches!(self, Self::Ask { .. } | Self::Redirect { .. })
     }
 }
 
-/// Event that an errand waits for.
+/// Event for which an errand (a message of an I/O demand) waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The time to send its message.
+    /// Time to send the errand's message.
     Send,
-    /// The arrival of the tail of its message at an I/O node.
+    /// Arrival of the tail of the errand's message at an I/O node.
     Arrive,
-    /// The device that stores its data.
+    /// End of the write of the errand's data to the device.
     Store,
 }
 
@@ -82,10 +82,10 @@ pub(crate) struct Errand {
     pub step: Step,
     /// Number of blocks requested or carried.
     pub blocks: u32,
-    /// Header latencies of the chain so far, in cycles.
+    /// Sum of the header latencies of the errand's chain so far, in cycles.
     pub network: Cycles,
     /// Whether the message carries data rather than a request.
     pub data: bool,
-    /// Number of the message that triggered it.
+    /// Number of the message that triggered this one.
     pub cause: u64,
 }

@@ -6,7 +6,7 @@ use isthmus_topology::{FaultyCube, FaultyRoute, Hop};
 use isthmus_wormhole::ChannelId;
 
 impl Machine {
-    /// Append the path from PE to PE: k, e-cube, k.
+    /// Append the path from PE to PE: channel k, links in e-cube order, channel k.
     #[inline]
     pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         path.push(self.layout.channel(ChannelKind::PeInject, from));
@@ -14,8 +14,8 @@ impl Machine {
         path.push(self.layout.channel(ChannelKind::PeEject, to));
     }
 
-    /// Append the path from a PE to the I/O node at another or the same PE: k, e-cube, m. Requests to a
-    /// failed I/O node end at its PE: k, e-cube, k.
+    /// Append the path from a PE to the I/O node at another or the same PE: channel k, links in e-cube order,
+    /// channel m. Requests to a failed I/O node end at the PE of the I/O node: k, e-cube, k.
     pub fn path_ask(&self, pe: u32, io_node: u32, path: &mut Vec<ChannelId>) {
         let at = self.pe_of(io_node);
         path.push(self.layout.channel(ChannelKind::PeInject, pe));
@@ -27,7 +27,8 @@ impl Machine {
         });
     }
 
-    /// Append the path from I/O node to I/O node: r, I/O e-cube, r; without an I/O network m, e-cube, m.
+    /// Append the path from I/O node to I/O node: channel r, links of the I/O network in e-cube order,
+    /// channel r. Without an I/O network: m, e-cube, m.
     pub fn path_forward(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         let layout = &self.layout;
         if self.separate {
@@ -58,6 +59,8 @@ impl Machine {
         path.push(layout.channel(ChannelKind::PeEject, pe));
     }
 
+    /// Append the links of the PE network on the route from one PE to another, around faults if there are
+    /// any.
     #[inline]
     fn push_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         let cube = self.layout.cube;
@@ -71,6 +74,8 @@ impl Machine {
         }
     }
 
+    /// Append the links of the I/O network on the route from one I/O node to another, around faults if there
+    /// are any.
     #[inline]
     fn push_io_links(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         let cube = self.layout.io_cube;
@@ -85,8 +90,8 @@ impl Machine {
     }
 }
 
-/// Return a route around faults. It exists, since a machine with disconnected working nodes is never
-/// built.
+/// Return a route around faults. A route exists, because a machine whose working nodes are disconnected is
+/// never built.
 fn around(routes: &FaultyCube, from: u32, to: u32) -> FaultyRoute<'_> {
     routes.route(from, to).expect("working nodes are connected")
 }

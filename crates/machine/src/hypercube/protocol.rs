@@ -11,7 +11,7 @@ use isthmus_wormhole::Engine;
 use std::sync::Arc;
 
 impl<O: Observer> Driver<'_, O> {
-    /// Start an I/O demand of `pe` that arrived at `asked`.
+    /// Start an I/O demand of `pe` that arrived in cycle `asked`.
     #[cold]
     pub(crate) fn io_demand(
         &mut self,
@@ -74,7 +74,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Continue an errand, since the event that it waited for has occurred.
+    /// Continue an errand, because the event for which the errand waited has occurred.
     pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),
@@ -210,13 +210,14 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Store the data of an errand at the I/O node `node`. The chain ends when it is stored.
+    /// Write the data of an errand to the device of the I/O node `node`. The chain of messages ends when the
+    /// data is stored.
     fn store(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let done = self.serve(node, engine.now(), errand.blocks);
         self.wait(engine, Stage::Store, errand, done);
     }
 
-    /// Locate the data and send the request there.
+    /// Find the I/O node that has the requested data, and send the request there.
     fn locate_data(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let state = &mut *self.state;
         let count = state.machine.placement().io_node_count();
@@ -238,7 +239,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Read the data at the I/O node `node` and send it. The request arrived through `asked`.
+    /// Read the requested data at the I/O node `node` and send it to the PE. The request arrived through the
+    /// I/O node `asked`.
     fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
         let open = &mut self.state.open[errand.open];
         let (pe, operation) = (open.pe, open.operation);
@@ -355,12 +357,12 @@ impl<O: Observer> Driver<'_, O> {
         state.io_nodes[node as usize].serve(state.machine.times(), time, bytes)
     }
 
-    /// Schedule the next message of a chain at `time`.
+    /// Schedule the next message of an errand's chain at `time`.
     fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
         self.wait(engine, Stage::Send, errand, time);
     }
 
-    /// Schedule an errand for `time`, when it reaches `stage`.
+    /// Schedule an errand for `time`, at which it reaches `stage`.
     fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
         let index = self.state.errands.insert(Errand { stage, ..errand });
         engine.schedule(time, 2 * self.state.pes + index.number());

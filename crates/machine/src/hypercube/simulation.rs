@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tag {
     pub class: Class,
-    /// The sending PE of a PE-PE message, else the errand.
+    /// Number of the sending PE of a PE-PE message; of any other message the index of its errand.
     pub value: u32,
 }
 
@@ -39,11 +39,11 @@ pub struct Simulation {
     engine: Engine<Tag>,
     state: State,
     counted_from: Cycles,
-    /// Counts of each disk when counting started; empty before that.
+    /// Counts of each disk at the start of counting; empty before that.
     disks_before: Vec<DiskCount>,
 }
 
-/// Busy times of channels and disks.
+/// Busy times of channels and disks in an interval.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Held {
     /// Length of the interval in cycles.
@@ -54,7 +54,7 @@ pub struct Held {
     pub disks: Vec<DiskCount>,
 }
 
-/// Counts of a disk.
+/// Busy time, requests and service time of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskCount {
     /// Busy cycles.
@@ -66,6 +66,7 @@ pub struct DiskCount {
 }
 
 impl DiskCount {
+    /// Return the counts of `disk` from the start of the simulation up to cycle `now`.
     fn by(disk: &Busy, now: Cycles) -> Self {
         Self {
             cycles: disk.cycles_by(now),
@@ -74,6 +75,7 @@ impl DiskCount {
         }
     }
 
+    /// Return the counts since `before`, earlier counts of the same disk.
     fn since(self, before: &Self) -> Self {
         Self {
             cycles: self.cycles - before.cycles,
@@ -83,6 +85,7 @@ impl DiskCount {
     }
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub machine: Arc<Machine>,
@@ -92,10 +95,10 @@ pub(crate) struct State {
     pub open: Slab<OpenId, Open>,
     pub errands: Slab<ErrandId, Errand>,
     pub path: Vec<ChannelId>,
-    /// Broadcast trees by root, made when first used.
+    /// Broadcast trees by root, computed at the first broadcast from the root.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
-    /// Number of PEs. Timers below it are demands of PEs, those below twice this number are ends of
-    /// demands, and the others belong to errands.
+    /// Number of PEs. Timers with lower numbers belong to new demands of PEs, those below twice this number
+    /// to ends of demands, and the others to errands.
     pub pes: u32,
     pub gate: Gate,
     pub delivered: u64,
@@ -217,6 +220,7 @@ impl Simulation {
     }
 }
 
+/// Handler of the engine's events.
 pub(crate) struct Driver<'a, O> {
     pub state: &'a mut State,
     pub observer: &'a mut O,
@@ -277,7 +281,7 @@ impl<O: Observer> Driver<'_, O> {
         let mut demand = state.traffic.demand(pe);
         let flow = match &mut demand {
             Demand::Message { to } => {
-                // No message goes to a failed PE. This ends, since at least two PEs work.
+                // No message goes to a failed PE. The loop ends, because at least two PEs work.
                 while !state.machine.is_alive(*to) {
                     *to = state.traffic.receiver(pe);
                 }
@@ -295,7 +299,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Hand a demand that arrived at `asked` to the network.
+    /// Hand a demand that arrived in cycle `asked` to the network.
     #[inline]
     fn hand_over(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand, asked: Cycles) {
         let Demand::Message { to } = demand else {
@@ -336,6 +340,7 @@ impl<O: Observer> Driver<'_, O> {
         engine.schedule(time + pause, pe);
     }
 
+    /// Start a message on the channels in `state.path` and report the start.
     #[inline]
     pub(crate) fn start(
         &mut self,

@@ -11,7 +11,7 @@ use strum::{EnumString, VariantNames};
 pub enum PlacementSpec {
     /// Code words of the Hamming code; dimensions 2^m - 1 only.
     Hamming,
-    /// Hamming where it is perfect, else combined 3-cubes (section 3.2).
+    /// Code words of the Hamming code where the code is perfect, else combined 3-cubes (section 3.2).
     Combined,
     /// A minimum dominating set. It is exact if the solver ends in time, else the best one found.
     Dominating,
@@ -25,11 +25,11 @@ pub enum PlacementSpec {
         /// Number of I/O nodes.
         count: u32,
     },
-    /// These PEs.
+    /// The PEs of this list.
     List(Vec<u32>),
 }
 
-/// Service of several requests at an I/O node.
+/// Treatment of several requests at the disk of an I/O node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
@@ -39,7 +39,7 @@ pub enum Service {
     Queue,
 }
 
-/// Start-up overhead, I/O node and disk.
+/// Start-up overhead of messages, and properties of the I/O nodes and their disks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceSpec {
     /// Message start-up overhead (Table 1: 200 us).
@@ -50,7 +50,7 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// Service of several requests at the disk.
+    /// Treatment of several requests at a disk.
     pub service: Service,
 }
 
@@ -98,15 +98,15 @@ pub struct HypercubeSpec {
     pub lanes: Lanes,
     /// Placement of the I/O nodes.
     pub placement: PlacementSpec,
-    /// Start-up overhead, I/O node and disk.
+    /// Start-up overhead of messages, and properties of the I/O nodes and their disks.
     pub device: DeviceSpec,
     /// Failed parts.
     pub faults: FaultSpec,
 }
 
 impl HypercubeSpec {
-    /// Return the number of I/O nodes, or `None` if only a search finds it. Codes with m parity bits have
-    /// 2^(d - m) (section 3.2).
+    /// Return the number of I/O nodes, or `None` if only a search for a placement determines it.
+    /// Codes with m parity bits have 2^(d - m) I/O nodes (section 3.2).
     pub fn io_node_count(&self) -> Option<u32> {
         match &self.placement {
             PlacementSpec::Hamming | PlacementSpec::Combined => {
@@ -119,7 +119,8 @@ impl HypercubeSpec {
         }
     }
 
-    /// Return the paper's machine: 20 MB/s lanes, 1-byte flits, widths of section 5.1.
+    /// Return the machine of the hypercube paper: 20 MB/s lanes, 1-byte flits, the numbers of lanes of
+    /// section 5.1, and `b` lanes for each link of the I/O network.
     pub fn paper(dimension: u32, b: u32) -> Self {
         Self {
             dimension,

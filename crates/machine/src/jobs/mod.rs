@@ -7,9 +7,13 @@
 //!
 //! [`JobsSource`]: isthmus_workload::jobs::JobsSource
 
+// Events that a simulation reports.
 mod observe;
+// Interface of a simulation of jobs.
 mod replication;
+// Messages and phases of the jobs of one replication.
 mod running;
+// I/O servers that serve one request at a time.
 mod turns;
 
 pub use isthmus_workload::jobs::Phase;

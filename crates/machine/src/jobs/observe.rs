@@ -10,15 +10,15 @@ pub struct Packet {
     pub job: u32,
     /// The node of the process whose message the packet belongs to.
     pub client: u32,
-    /// The node that sent it.
+    /// Node that sent the packet.
     pub from: u32,
-    /// The node at which it has arrived.
+    /// Node at which the packet has arrived.
     pub to: u32,
     /// Bytes of data, without padding.
     pub bytes: u64,
-    /// Time from its start on the link of its source to the arrival of the tail, in ticks.
+    /// Time from the packet's start on the link of its source to the arrival of its tail, in ticks.
     pub latency: Cycles,
-    /// Whether it is a server's answer that its device has stored a write. Other packets carry data.
+    /// Whether the packet is a server's answer that its device has stored a write. Other packets carry data.
     pub answer: bool,
 }
 
@@ -27,16 +27,16 @@ pub struct Packet {
 pub struct Stored {
     /// Index of the message's job.
     pub job: u32,
-    /// The node of the process whose message it was.
+    /// Node of the process that requested the message.
     pub client: u32,
-    /// Bytes of data.
+    /// Bytes of data that the device has stored.
     pub bytes: u64,
 }
 
 /// A message that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Index of its job.
+    /// Index of the message's job.
     pub job: u32,
     /// Time from generation to completion in ticks, including the wait for other messages of its process.
     pub response: Cycles,

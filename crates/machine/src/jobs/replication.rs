@@ -5,7 +5,7 @@ use super::running::Open;
 use crate::storage::StationCount;
 use isthmus_kernel::Cycles;
 
-/// A machine, its jobs and everything under way.
+/// One replication of a simulation of jobs, which a caller runs and reads.
 pub trait Replication {
     /// Return the present cycle.
     fn now(&self) -> Cycles;

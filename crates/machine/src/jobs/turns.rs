@@ -17,6 +17,7 @@ pub(crate) struct Turns {
     to_servers: Vec<bool>,
 }
 
+/// One I/O server: whether it serves a request now, and the requests that wait for it.
 #[derive(Debug, Clone, Default)]
 struct Server {
     is_busy: bool,
@@ -40,7 +41,8 @@ impl Turns {
         self.to_servers[demand.job as usize]
     }
 
-    /// Submit a demand at its time. Return it if its server is free; else it is queued.
+    /// Submit a demand at its time. Return the demand if its server is free; else the demand joins the
+    /// server's queue.
     pub fn ask(&mut self, demand: Demand) -> Option<Demand> {
         let server = &mut self.servers[demand.to as usize];
         if server.is_busy {

@@ -4,7 +4,9 @@
 //! with the routes of a machine ([`isthmus_packet::routes`]) and reports events to an [`Observer`].
 //! [`Routed`] combines a network with its wiring and routes.
 
+// Conversion of the description to the rules of the engine.
 mod network;
+// A network with its routes, and the check for deadlock.
 mod routed;
 mod simulation;
 pub mod spec;

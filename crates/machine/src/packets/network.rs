@@ -37,7 +37,7 @@ pub struct Network {
     spec: NetworkSpec,
     /// Greatest common divisor of all times of the description.
     tick: Time,
-    /// Transmission time of a byte.
+    /// Transmission time of a byte on a link.
     byte: Time,
 }
 
@@ -215,6 +215,7 @@ fn times(spec: &NetworkSpec) -> impl Iterator<Item = u64> {
     times.into_iter().map(Time::ps)
 }
 
+/// Return the greatest common divisor of two numbers.
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

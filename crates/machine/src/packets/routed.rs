@@ -43,6 +43,7 @@ pub enum RoutedError {
 /// Largest number of switches of a cycle that an error names.
 const NAMED_MAX: usize = 12;
 
+/// Return the numbers of the first switches of a cycle, as words of an error message.
 fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
@@ -100,7 +101,8 @@ impl<W: Routes> Routed<W> {
         })
     }
 
-    /// Check for deadlock with the first theorem of Dally and Seitz, over all links and classes of channels.
+    /// Check that packets cannot deadlock, with the first theorem of Dally and Seitz, over all links and
+    /// classes of channels.
     fn check_waiting(&self) -> Result<(), RoutedError> {
         let classes = self.routes.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
@@ -139,7 +141,7 @@ impl<W> Routed<W> {
         &self.routes
     }
 
-    /// Return the properties of its links, switches and interfaces.
+    /// Return the properties of the network's links, switches and interfaces.
     pub fn network(&self) -> &Network {
         &self.network
     }
@@ -195,7 +197,7 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
     route
 }
 
-/// A network without packets.
+/// View of a network without packets, for the choice of routes.
 struct Idle;
 
 impl LocalView for Idle {

@@ -18,6 +18,7 @@ pub struct Simulation<W: Routes> {
     state: State,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
@@ -39,7 +40,7 @@ struct State {
 #[derive(Debug)]
 struct ServerDevices {
     stores: JobStores,
-    /// The queue of a server's interface for answers.
+    /// Number of the queue in a server's interface for the server's answers.
     queue: u32,
     /// Length of an answer in bytes.
     bytes: u64,
@@ -159,6 +160,7 @@ impl<W: Routes> Replication for Simulation<W> {
     }
 }
 
+/// Return the engine's message for a job's message, sent through this queue of the interface.
 fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     Message {
         from: demand.from,
@@ -173,6 +175,7 @@ fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -237,7 +240,9 @@ impl<O: Observer> Driver<'_, O> {
 
 /// Interface to the engine for new messages and timers, both from outside and from within a handler.
 trait MessageSink {
+    /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>);
+    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
 }
 

@@ -16,14 +16,14 @@ pub enum Switching {
     },
     /// Virtual cut-through: a packet advances as soon as the next buffer has room for all of it.
     CutThrough {
-        /// Capacity of an input of a switch, in packets. Its virtual channels have equal parts.
+        /// Capacity of an input of a switch, in packets, divided evenly among the virtual channels.
         buffer: u32,
         /// Time from the release of a buffer slot until the sender of the link knows it.
         credit: Time,
         /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
         /// directly onto the link.
         output_buffer: u32,
-        /// Speed of the crossbar into such a buffer, relative to a link, 1 or more.
+        /// Speed of the crossbar into an output buffer, relative to a link, 1 or more.
         speedup: u32,
     },
 }
@@ -33,13 +33,13 @@ pub enum Switching {
 pub enum Age {
     /// Time since [`Readings::age_from`], up to a limit. Packets beyond the limit have equal ages.
     Saturating {
-        /// The limit.
+        /// Largest age that packets can have.
         limit: Time,
     },
     /// Time since [`Readings::age_from`], without a limit.
     Unlimited,
-    /// Time since the packet's request for an output of the switch, without a limit. The readings have
-    /// no effect.
+    /// Time since the packet's request for an output of the switch, without a limit. [`Readings`] have no
+    /// effect on it.
     PerSwitch,
 }
 
@@ -57,11 +57,11 @@ pub struct Readings {
 /// The network interface of a node and the memory behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nic {
-    /// Largest data of one packet.
+    /// Maximum data of one packet.
     pub payload: Bytes,
     /// Length of a packet without its payload: routing, headers, check sums.
     pub overhead: Bytes,
-    /// Data of a packet is padded to a multiple of this.
+    /// The data of a packet is padded to a multiple of this length.
     pub padding: Bytes,
     /// Data of the request packet of a read, padding included; may be zero.
     pub request: Bytes,
@@ -101,11 +101,11 @@ pub struct NetworkSpec {
     pub virtual_channels: u32,
     /// Switching technique: allocation and release of links.
     pub switching: Switching,
-    /// Age of a packet.
+    /// Measure of the age of a packet, for switches that serve the oldest packet first.
     pub age: Age,
-    /// Choices where sources can be read in more than one way.
+    /// Choices where the sources of this model can be read in more than one way.
     pub readings: Readings,
-    /// The network interfaces.
+    /// Properties of the network interfaces.
     pub nic: Nic,
     /// Additional cost of packets that wait long, if any.
     pub late: Option<LatePackets>,

@@ -34,6 +34,7 @@ pub enum MachineError {
     Engine(#[from] isthmus_sci::Error),
 }
 
+/// Return the numbers of the first nodes of a list, as words of an error message.
 fn listed(nodes: &[u32]) -> String {
     let mut words: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
     if nodes.len() > words.len() {
@@ -43,10 +44,10 @@ fn listed(nodes: &[u32]) -> String {
     format!("{plural} {}", words.join(", "))
 }
 
-/// Largest data of one packet (IEEE 1596).
+/// Maximum data of one packet (IEEE 1596).
 const PAYLOAD_MAX: Bytes = Bytes::new(256);
 
-/// A fabric with its routes.
+/// An SCI fabric with its routes, ready for simulations.
 #[derive(Debug)]
 pub struct Machine {
     spec: SciSpec,
@@ -59,9 +60,9 @@ pub struct Machine {
 /// Lengths of the packets of one transaction in symbols, without the idle that follows each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// The request.
+    /// Length of the request.
     pub request: u32,
-    /// The response; `None` for a move.
+    /// Length of the response; `None` for a move, which has no response.
     pub response: Option<u32>,
 }
 
@@ -109,12 +110,12 @@ impl Machine {
         Time::from_ps((self.clock.cycle_us() * 1e6).round() as u64)
     }
 
-    /// Return the rings.
+    /// Return the rings of the fabric and the nodes on them.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// Return the routes.
+    /// Return the routes of packets.
     pub fn routes(&self) -> &Routes {
         &self.routes
     }

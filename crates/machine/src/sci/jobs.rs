@@ -34,16 +34,17 @@ id! {
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     message: MessageId,
-    /// Data that its transaction moves, in bytes.
+    /// Data that the transaction of the packet moves, in bytes.
     bytes: u32,
     kind: TagKind,
 }
 
+/// Kind of a packet or a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
-    /// The first request of its message.
+    /// The first request of a message.
     First,
-    /// Another request.
+    /// A later request of a message.
     Request,
     Response,
     /// Timer: all data of a write has arrived.
@@ -68,11 +69,11 @@ struct Message {
     requests_pending: u64,
     /// Number of transactions whose responses have not arrived.
     responses_pending: u64,
-    /// Arrival of the tail of the last request.
+    /// Arrival time of the tail of the last request, in cycles.
     arrived: Cycles,
-    /// Arrival of the tail of the last response.
+    /// Arrival time of the tail of the last response, in cycles.
     completed: Cycles,
-    /// Time at which the device has read the data.
+    /// Time at which the server's device has read the data of the message, if known.
     ready: Option<Cycles>,
 }
 
@@ -83,6 +84,7 @@ pub struct JobsSimulation {
     state: State,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
@@ -118,8 +120,8 @@ impl JobsSimulation {
         Self::begin(machine, transfer, traffic, layout, of_run, by_symbol)
     }
 
-    /// Like [`JobsSimulation::new`], but always on the symbol-by-symbol engine. It gives the same results
-    /// more slowly.
+    /// Like [`JobsSimulation::new`], but always on the symbol-by-symbol engine. That engine gives the same
+    /// results more slowly.
     pub fn by_symbol(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -132,6 +134,7 @@ impl JobsSimulation {
         Self::begin(machine, transfer, traffic, layout, of_run, true)
     }
 
+    /// Return the fabric at cycle 0 with the first messages of all jobs, on either engine.
     fn begin(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -277,7 +280,8 @@ impl State {
         (self.router).packet(demand.to, demand.from, Class::Response, symbols, tag)
     }
 
-    /// Return the length in symbols of a packet of a transaction that moves `bytes` bytes.
+    /// Return the length in symbols of a packet of a transaction that moves `bytes` bytes; `carries_it`
+    /// states whether this packet carries these bytes.
     fn symbols(&self, bytes: u64, carries_it: bool) -> u32 {
         let blocks = bytes.next_multiple_of(BLOCK);
         let data = match carries_it {
@@ -288,6 +292,7 @@ impl State {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -300,7 +305,7 @@ impl<O: Observer> Driver<'_, O> {
         self.state.offer(|time, packet| offers.offer(time, packet));
     }
 
-    /// Report a packet with data.
+    /// Report to the observer the arrival of a packet with data.
     fn report_packet(&mut self, delivery: &Delivery<Tag>, from: u32) {
         let demand = &self.state.messages[delivery.tag.message].demand;
         self.observer.packet(&PacketSeen {

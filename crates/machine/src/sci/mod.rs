@@ -4,11 +4,16 @@
 //! A [`Simulation`] runs packet traffic on it and reports events to an [`Observer`]. A
 //! [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
+// Construction of the machine from its description.
 mod build;
+// Limit on the transactions of each node that are under way.
 mod gate;
 mod jobs;
+// Events that a simulation reports.
 mod observe;
+// Engine with detection of the collapse of the fabric.
 mod rings;
+// Choice of the route of each packet.
 mod routing;
 mod simulation;
 pub mod spec;

@@ -5,17 +5,18 @@ use isthmus_kernel::Cycles;
 /// A request that was accepted at its target. A move counts as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// The node that sent it.
+    /// Node that sent the request.
     pub source: u32,
-    /// Time from generation to the arrival of the tail, including the wait at the source, in cycles.
+    /// Time from generation to the arrival of the request's tail, including the wait at the source, in
+    /// cycles.
     pub latency: Cycles,
-    /// Time from the first departure of its header to the arrival of the tail, in cycles.
+    /// Time from the first departure of the request's header to the arrival of its tail, in cycles.
     pub network: Cycles,
-    /// Number of links crossed.
+    /// Number of links that the request crossed.
     pub links: u32,
-    /// Number of changes of ring.
+    /// Number of times that the request changed rings.
     pub ring_changes: u32,
-    /// Number of times that it was refused and sent again.
+    /// Number of times that the request was refused and sent again.
     pub retries: u32,
 }
 

@@ -14,7 +14,7 @@ pub struct LinkUse {
     pub echo: u64,
 }
 
-/// The event-driven engine, or the symbol-by-symbol engine, which go bits require.
+/// Engine of SCI rings: event-driven, or symbol by symbol as flow control with go bits requires.
 #[derive(Debug)]
 enum AnyEngine<T> {
     Event(Box<event::Engine<T>>),
@@ -66,18 +66,22 @@ impl<T: Copy> Rings<T> {
         }
     }
 
+    /// Offer a packet to the engine for cycle `time`.
     pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         either!(&mut self.engine, engine => engine.offer(time, packet));
     }
 
+    /// Return the present cycle.
     pub fn now(&self) -> Cycles {
         either!(&self.engine, engine => engine.now())
     }
 
+    /// Return the number of packets under way.
     pub fn under_way(&self) -> u64 {
         either!(&self.engine, engine => engine.under_way())
     }
 
+    /// Return the collapse of the fabric, if the latest check has found one.
     pub fn stall(&self) -> Option<&Stall> {
         self.stall.as_ref()
     }
@@ -92,6 +96,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
+    /// Check whether the fabric has collapsed.
     fn check_for_stall(&mut self) {
         // Long-travelling packets without mutually waiting queues are not a collapse.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
@@ -109,6 +114,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
+    /// Reset the counters of links and nodes.
     pub fn restart_counts(&mut self) {
         either!(&mut self.engine, engine => engine.reset_counters());
     }

@@ -6,7 +6,7 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Chooser of the routes of packets.
+/// Chooser of a route for each packet.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,
@@ -32,6 +32,7 @@ impl Router {
         &self.machine
     }
 
+    /// Return a packet from one node to another, on one of the routes that the routing allows.
     #[inline]
     pub fn packet<T>(
         &mut self,

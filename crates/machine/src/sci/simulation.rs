@@ -36,6 +36,7 @@ pub struct Simulation {
     state: State,
 }
 
+/// State of a replication, without the engine.
 #[derive(Debug)]
 struct State {
     router: Router,
@@ -63,8 +64,8 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, by_symbol)
     }
 
-    /// Like [`Simulation::new`], but always on the symbol-by-symbol engine. It gives the same results more
-    /// slowly.
+    /// Like [`Simulation::new`], but always on the symbol-by-symbol engine. That engine gives the same
+    /// results more slowly.
     pub fn by_symbol(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -74,6 +75,7 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, true)
     }
 
+    /// Return the fabric at cycle 0 with the first request of each sending node, on either engine.
     fn begin(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -194,13 +196,14 @@ impl State {
     }
 }
 
+/// Handler of the engine's events.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle the handover of a request to its interface, where the number under way is limited.
+    /// Handle the handover of a request to its interface, if the number of transactions under way is limited.
     fn handed(&mut self, node: u32, now: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         state.report_offered(node, now, self.observer);

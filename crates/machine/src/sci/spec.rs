@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// The description is an error.
+    /// Report such nodes as an error of the description.
     Refuse,
     /// These nodes neither send nor receive. The largest connected part stays in service.
     LeaveOut,
@@ -24,14 +24,14 @@ pub struct Queues {
     pub input: u32,
     /// Slots of each output queue that an input port feeds.
     pub output: u32,
-    /// Slots of each output queue that the client feeds.
+    /// Slots of each output queue that the node's own client feeds.
     pub client: u32,
 }
 
-/// An SCI fabric.
+/// Description of an SCI fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SciSpec {
-    /// Its rings.
+    /// Rings of the fabric and the nodes on them.
     pub shape: Shape,
     /// Choice among the shortest paths.
     pub routing: Routing,
@@ -47,17 +47,17 @@ pub struct SciSpec {
     pub hop: Time,
     /// Time from an agent's address decoder to its output on the next ring, including the routing decision.
     pub ring_change: Time,
-    /// Start of the ring change.
+    /// Event at which the time of a ring change starts.
     pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,
     /// Length of an echo packet.
     pub echo: Bytes,
-    /// Slots of the queues.
+    /// Slots of the queues of each interface.
     pub queues: Queues,
-    /// Queue for a client's packets.
+    /// Treatment of a node's packets that find no free slot: they wait, or they are dropped.
     pub source: Source,
-    /// Flow control that shares a busy ring.
+    /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,
     /// Time without any delivery, while packets wait, after which a fabric counts as collapsed.
     pub patience: Time,
@@ -96,7 +96,7 @@ pub const BLOCK: u64 = 16;
 /// Split of the messages of jobs into transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Largest data of one transaction, 1 to 256 bytes (IEEE 1596).
+    /// Maximum data of one transaction, 1 to 256 bytes (IEEE 1596).
     pub payload: Bytes,
     /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,

@@ -12,7 +12,7 @@ use isthmus_machine::hypercube::spec::Transfer;
 use isthmus_machine::hypercube::{ChannelKind, ChannelName, Machine};
 use isthmus_workload::jobs::Pair;
 
-/// Return the demand on each part and its supply.
+/// Return the demand of the jobs on each part and the supply of the part.
 pub(super) fn capacity(
     built: &Built,
     transfer: Transfer,
@@ -79,7 +79,7 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return the words for the busiest channel of a kind.
+/// Return the words for the location of the busiest channel of a kind.
 fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     match kind {
         ChannelKind::PeInject => format!("PE {from} to its router"),
@@ -120,7 +120,8 @@ fn channel_demands(machine: &Machine, transfer: Transfer, jobs: &Measured, alone
     channel_demands
 }
 
-/// Add the demand of a PE that moves `rate` GB/s of data to and from another PE or an I/O node.
+/// Add the demand of a PE on the channels of its routes. The PE moves `rate` GB/s of data to and from another PE or
+/// an I/O node.
 fn add(
     channel_demands: &mut [f64],
     machine: &Machine,

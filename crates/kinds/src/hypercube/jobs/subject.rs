@@ -57,6 +57,7 @@ struct CubeForJobs {
 }
 
 impl CubeForJobs {
+    /// Return the hypercube.
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
@@ -96,8 +97,8 @@ impl Runs for CubeForJobs {
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
     }
 
-    /// Return the time of a read from a remote I/O node: three worms with their start-ups for each round of transfer
-    /// units. One more worm is needed if the PE of a failed I/O node forwards the request.
+    /// Return the time of a read from a remote I/O node, in ns: three worms with their start-ups for each round of
+    /// transfer units. One more worm is needed if the PE of a failed I/O node forwards the request.
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
@@ -151,8 +152,8 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs a request, a forward and a
-    /// reply, and one more worm from the PE of a failed I/O node.
+    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs three worms: a request, a
+    /// forward and a reply. A fourth worm is needed if the PE of a failed I/O node forwards the request.
     #[test]
     fn the_longest_way_by_hand() {
         let alone = |faults: &str| {

@@ -7,7 +7,7 @@ use isthmus_units::Bytes;
 /// Maximum number of transfer units of a message in flight.
 const WORMS_MAX: u64 = 1024;
 
-/// `[workload]` with jobs; the servers are the I/O nodes.
+/// Table `[workload]` of a hypercube with jobs; the servers are the I/O nodes.
 #[derive(Describe)]
 pub(super) struct JobsTable {
     #[describe(flatten)]

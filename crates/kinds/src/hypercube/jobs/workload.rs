@@ -13,7 +13,7 @@ use isthmus_workload::storage::StorageSpec;
 /// Maximum number of flits of a worm that engines can count.
 const FLITS_MAX: u64 = 1 << 30;
 
-/// Read the jobs and check them against the machine that they run on.
+/// Read the jobs and check them against the hypercube.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
     let table = JobsTable::read(settings, "workload");
     let (flit, bandwidth) = (machine.flit, machine.bandwidth);
@@ -79,7 +79,7 @@ pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     Bandwidth::from_bits_per_s(all)
 }
 
-/// Return the built-in cache and disk of an I/O node, which apply if the file sets no other device.
+/// Return the cache and the disk of the I/O nodes of a hypercube, which jobs use if the file sets no other device.
 pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
     StorageSpec::Cache {
         access: device.access,

@@ -15,7 +15,7 @@ use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::{BLOCK, Transfer};
 use isthmus_workload::jobs::Pair;
 
-/// Return the demand on each part and its supply.
+/// Return the demand of the jobs on each part and the supply of the part.
 pub(super) fn capacity(
     machine: &Machine,
     transfer: Transfer,
@@ -82,8 +82,8 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return a lower bound of the mean time of a message on an idle fabric, in ns. It is the time of its transactions,
-/// with `transfer.transactions` of them in flight per round, plus the time of the device.
+/// Return a lower bound of the mean time of a message on an idle fabric, in ns. It is the time of the message's
+/// transactions in rounds of `transfer.transactions`, plus the time of the device.
 pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
@@ -103,7 +103,7 @@ pub(super) fn alone_ns(
     network + device
 }
 
-/// Return the mean number of links of a round trip; on large fabrics the minimum, 2.
+/// Return the mean number of links that a request and its response cross together; on large fabrics the minimum, 2.
 fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
     if machine.fabric().node_count() > NODES_MAX {
         return 2.0;

@@ -7,7 +7,7 @@ use isthmus_units::{Bytes, Time};
 /// Number of transactions that a 6-bit transaction number distinguishes (IEEE 1596).
 const TRANSACTIONS_MAX: u64 = 64;
 
-/// `[workload]` with jobs.
+/// Table `[workload]` of an SCI fabric with jobs.
 #[derive(Describe)]
 pub(super) struct JobsTable {
     #[describe(flatten)]

@@ -11,7 +11,7 @@ use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Serve, Traffic};
 
-/// Read the jobs and check them against the fabric that they run on.
+/// Read the jobs and check them against the SCI fabric.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
     let table = JobsTable::read(settings, "workload");
     check_symbols(settings, "workload.payload", table.payload, machine.symbol)?;
@@ -63,8 +63,8 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
     })
 }
 
-/// Refuse listed messages: their rounds start at all nodes at once. The SCI engine cannot do that, because a node
-/// there knows only of messages that have reached it.
+/// Refuse jobs with listed messages: their rounds start at all nodes at once. The SCI engine cannot do that, because
+/// one of its nodes knows only of messages that have reached it.
 fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Problem> {
     let is_listed = |job: &&Job| matches!(job.traffic, Traffic::Listed { .. });
     let Some(job) = traffic.jobs.iter().find(is_listed) else {
