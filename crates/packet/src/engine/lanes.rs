@@ -4,10 +4,11 @@ use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
 use std::ops::Range;
 
+/// A time that never comes.
 pub(super) const NEVER: Cycles = Cycles::MAX;
 
 id! {
-    /// A lane.
+    /// Number of a lane: a virtual channel of a link.
     pub(crate) struct LaneId;
 }
 
@@ -38,7 +39,8 @@ impl Lanes {
         self.channels
     }
 
-    /// Return the number of lane numbers for this number of links.
+    /// Return the size of a table that is indexed by the lanes of this number of links. It includes
+    /// unused lane numbers.
     pub fn count(self, links: u32) -> usize {
         (links as usize) << self.shift
     }

@@ -12,15 +12,17 @@ use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of slots of the wheel: those of two levels of bitmap words.
+/// Number of slots of the wheel: the number of bits in 64 words, which a bitmap of one word
+/// indexes.
 const SLOTS: u64 = 64 * 64;
 
+/// A scheduled event and its time.
 type Entry = (Cycles, Event);
 
-/// Lists no longer than this are sorted by insertion.
+/// Lists up to this length are sorted by insertion.
 const FEW: usize = 48;
 
-/// The queue.
+/// The queue of events: see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     now: Cycles,
@@ -28,11 +30,11 @@ pub(super) struct Queue {
     slot: u64,
     /// Binary logarithm of the ticks of a slot.
     shift: u32,
-    /// Sorted events of the present slot, and the number of those already served.
+    /// Sorted events of the present slot, and the number of these events already served.
     due: Vec<Entry>,
     served: usize,
     slots: Box<[Vec<Entry>]>,
-    /// Empty lists of slots that have been served.
+    /// Empty lists of slots that have been served. Later slots reuse their memory.
     spare: Vec<Vec<Entry>>,
     /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
@@ -74,7 +76,7 @@ impl Queue {
         self.now
     }
 
-    /// Return the present slot and its events that are not served yet.
+    /// Return the number of the present slot, and its events that are not served yet.
     #[inline]
     pub fn slot(&self) -> (u64, &[Entry]) {
         (self.slot, &self.due[self.served..])
@@ -167,6 +169,7 @@ impl Queue {
         true
     }
 
+    /// Move the events of the present slot from the heap to `due`.
     fn collect_far(&mut self) {
         self.far_slot = Cycles::MAX;
         while let Some(&Reverse((time, event))) = self.far.peek() {
@@ -187,7 +190,8 @@ impl Queue {
         if self.words == 0 {
             return Cycles::MAX;
         }
-        // The present slot is empty. It and the slots before it in the wheel are a full turn ahead.
+        // The present slot is empty. Its position and those before it belong to slots one turn
+        // ahead.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);
@@ -261,7 +265,7 @@ mod tests {
                 list.sort_unstable();
                 limit += stretch;
                 let due = list.partition_point(|&(time, _)| time <= limit);
-                // Events with the same key may come in any order.
+                // Events with the same key may be served in any order.
                 let mut served = Vec::new();
                 while let Some(event) = queue.pop_until(limit) {
                     served.push((queue.now(), event));
