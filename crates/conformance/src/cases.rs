@@ -18,7 +18,6 @@ pub struct Offer {
     pub after: Option<(ReportKind, usize)>,
     /// The time of the offer. For a follow-up, the delay after the event: after the cycle of the
     /// generation, or after the time at which the other message is complete.
-    /// after the cycle of its generation.
     pub time: Cycles,
 }
 
