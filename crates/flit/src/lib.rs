@@ -352,6 +352,7 @@ impl Network {
 mod tests {
     use super::*;
 
+    /// Return a message that becomes ready in this cycle.
     fn message(cycle: u64, length: u32, path: &[u32]) -> Message {
         Message {
             ready: Ready::At(cycle),
@@ -369,6 +370,7 @@ mod tests {
         assert_eq!(arrivals[0].tail, 12 + 5);
     }
 
+    /// A blocked worm keeps the lanes that it occupies.
     #[test]
     fn a_blocked_worm_holds_what_it_has() {
         // The first worm occupies channel 1 in cycles 0..=9; meanwhile the second occupies channel
@@ -387,6 +389,7 @@ mod tests {
         assert_eq!(arrivals[2].grants, [13]);
     }
 
+    /// A waiting worm of one flit keeps the buffer that contains it.
     #[test]
     fn a_short_worm_that_waits_keeps_the_buffer_that_it_is_in() {
         // The first message occupies channel 1 in cycles 0..=9. The second, of one flit, waits for
@@ -408,6 +411,7 @@ mod tests {
         assert_eq!(run(&[1, 1], 4, &messages).unwrap(), one);
     }
 
+    /// The next message can get a channel without a gap if the head of the first has arrived.
     #[test]
     fn what_follows_a_head_that_has_arrived_leaves_no_gap() {
         // The head of the first message crosses its last channel in cycle 2, and its tail crosses
@@ -425,6 +429,7 @@ mod tests {
         assert_eq!(arrivals[1].grants, [3, 4, 5]);
     }
 
+    /// A waiting message moves into deeper buffers and frees earlier channels sooner.
     #[test]
     fn deeper_buffers_take_in_what_waits() {
         // The second message waits for channel 2 until cycle 10; its tail leaves the buffer of
@@ -441,6 +446,7 @@ mod tests {
         }
     }
 
+    /// A run in several pieces has the same result as a run in one piece.
     #[test]
     fn a_run_in_pieces_is_the_run_at_once() {
         let messages = [message(0, 3, &[0, 1, 2]), message(40, 3, &[0, 1, 2])];

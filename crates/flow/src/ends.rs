@@ -64,12 +64,14 @@ impl Ends {
         Some(first.2)
     }
 
+    /// Write an entry at this position of the heap.
     #[inline]
     fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;
         self.entries[end.2.index()] = entry as u32;
     }
 
+    /// Move an entry towards the top of the heap until its parent is earlier.
     fn sift_up(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         while entry > 0 {
@@ -83,6 +85,7 @@ impl Ends {
         self.place_entry(entry, end);
     }
 
+    /// Move an entry away from the top of the heap until its children are later.
     fn sift_down(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         loop {

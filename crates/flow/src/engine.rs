@@ -285,6 +285,7 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
+    /// Handle an event that is not the end of a transfer.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
         match event {

@@ -291,6 +291,7 @@ mod tests {
         assert_eq!([0, 1, 320, 321].map(|b| rules.packets(b)), [1, 1, 1, 2]);
     }
 
+    /// Invalid rules cause an error that names the rule.
     #[test]
     fn rules_that_cannot_be_followed_are_named() {
         assert_eq!(rules().check(), Ok(()));

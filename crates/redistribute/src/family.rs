@@ -31,6 +31,7 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// A level without repetition.
     pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {

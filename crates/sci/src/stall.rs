@@ -148,6 +148,7 @@ impl Waiting {
 mod tests {
     use super::*;
 
+    /// Only queues that can never move again are stuck.
     #[test]
     fn only_what_can_never_move_is_stuck() {
         let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();

@@ -19,6 +19,7 @@ impl Class {
     /// All classes, by number.
     pub(crate) const ALL: [Self; CLASSES] = [Self::Request, Self::Response];
 
+    /// Return the number of the class, by which it indexes tables.
     pub(crate) fn number(self) -> usize {
         self as usize
     }
@@ -176,6 +177,7 @@ impl<T: Copy> Offers<T> {
         );
     }
 
+    /// Remove all offers.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();

@@ -34,6 +34,7 @@ struct Watched {
 }
 
 impl Watched {
+    /// Lock the progress of all streams.
     fn streams(&self) -> MutexGuard<'_, BTreeMap<StreamId, Stream>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }

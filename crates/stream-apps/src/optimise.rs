@@ -69,6 +69,7 @@ pub struct Report {
 }
 
 impl Spec {
+    /// Check that the parameters are within bounds.
     fn check(&self) -> Result<(), Error> {
         if !(1..=NODES_MOST).contains(&self.nodes) {
             let nodes = self.nodes;
@@ -221,6 +222,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
+/// Return the format of the stream: a TU has one SU for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -230,6 +232,7 @@ fn format() -> Format {
     }
 }
 
+/// Open a connection to the sink and register the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -335,6 +338,7 @@ mod tests {
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 
+    /// The verifier detects a wrong sample.
     #[test]
     fn a_sample_that_is_another_is_found() {
         let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);

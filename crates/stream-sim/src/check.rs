@@ -83,7 +83,9 @@ fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     Err(Error::new("workload.block", problem, hint))
 }
 
+/// Field of the size of staging memory, for errors.
 const STAGING: &str = "machine.interface.staging";
+/// Field of the size of network memory, for errors.
 const MEMORY: &str = "machine.interface.memory";
 
 /// Return the error for a TU that is too large for a memory. `most` is the maximum size of a TU in

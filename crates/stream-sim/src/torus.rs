@@ -50,10 +50,12 @@ impl Torus {
         }
     }
 
+    /// Return the number of cells.
     fn cells(&self) -> u32 {
         self.rows * self.columns
     }
 
+    /// Return the number of the cell in column `x` of row `y`.
     pub fn cell(&self, x: u32, y: u32) -> u32 {
         y * self.columns + x
     }
@@ -185,6 +187,7 @@ impl Torus {
 mod tests {
     use super::*;
 
+    /// The error for a link that is too slow has a hint for the correction.
     #[test]
     fn a_slow_machine_is_refused_with_a_remedy() {
         assert!(rate("machine.bandwidth", 59).is_err());
@@ -192,6 +195,7 @@ mod tests {
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());
     }
 
+    /// Return a torus with this order of the dimensions.
     fn torus(routing: Routing) -> Torus {
         Torus {
             rows: 8,
@@ -201,6 +205,7 @@ mod tests {
         }
     }
 
+    /// Return the kinds of the links of a path.
     fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()

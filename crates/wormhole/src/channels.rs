@@ -30,6 +30,7 @@ struct Queue {
 }
 
 impl Queue {
+    /// Queue without worms and without a scheduled wake-up.
     const EMPTY: Self = Self {
         head: WormId::NONE,
         tail: WormId::NONE,

@@ -116,6 +116,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Id;
 
+    /// Return a request of the message with this number.
     fn request(number: u64) -> Request {
         Request {
             number,

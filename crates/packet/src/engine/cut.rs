@@ -33,6 +33,7 @@ pub(super) struct Lane {
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
+    /// Lane with an empty buffer and without returning credits.
     const IDLE: Self = Self {
         tail_left: 0,
         returning: Returns::new(),

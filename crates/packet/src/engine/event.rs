@@ -41,6 +41,7 @@ impl Event {
         Self((kind as u64) << 60 | u64::from(rank) << 32 | u64::from(subject))
     }
 
+    /// Return the kind of the event.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 60 {

@@ -45,16 +45,19 @@ impl Lanes {
         (links as usize) << self.shift
     }
 
+    /// Return the lane of a link with this channel number.
     #[inline]
     pub fn lane(self, link: u32, channel: u32) -> LaneId {
         LaneId::new(link << self.shift | channel)
     }
 
+    /// Return the link to which a lane belongs.
     #[inline]
     pub fn link(self, lane: LaneId) -> u32 {
         lane.number() >> self.shift
     }
 
+    /// Return the number of a lane among the lanes of its link.
     #[inline]
     pub fn channel(self, lane: LaneId) -> u32 {
         lane.number() & ((1 << self.shift) - 1)

@@ -81,6 +81,7 @@ impl NextCheck {
     /// No check, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
+    /// Return a check at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -195,6 +196,7 @@ impl Links {
         next
     }
 
+    /// Return the record of a link that is not needed for choices among links.
     #[inline]
     pub fn ledger(&self, link: u32) -> &Ledger {
         &self.ledgers[link as usize]

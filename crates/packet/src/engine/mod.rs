@@ -65,6 +65,7 @@ pub struct Engine<T, W>(Network<T, W>);
     clippy::large_enum_variant,
     reason = "there is one for a whole replication"
 )]
+/// The core of the engine for either switching method.
 #[derive(Debug, Clone)]
 enum Network<T, W> {
     Circuits(Core<T, W, Circuits>),

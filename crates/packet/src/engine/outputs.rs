@@ -89,6 +89,7 @@ impl OutputBuffers {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Buffers> {
+    /// Return the output buffers, which must exist.
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {

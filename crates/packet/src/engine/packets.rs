@@ -81,6 +81,7 @@ impl Packets {
         }
     }
 
+    /// Add a packet with an empty path. Return its slot.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.slots.insert(packet);
@@ -88,6 +89,7 @@ impl Packets {
         slot
     }
 
+    /// Free the slot of a packet.
     #[inline]
     pub fn remove(&mut self, packet: PacketId) {
         self.slots.remove(packet);

@@ -231,6 +231,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// All kinds of events, for random events of the test.
     const KINDS: [Kind; 8] = [
         Kind::Send,
         Kind::Remind,
@@ -243,6 +244,7 @@ mod tests {
     ];
 
     proptest! {
+        /// Compares the queue with a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             span in prop_oneof![1u64..100, 100u64..200_000],

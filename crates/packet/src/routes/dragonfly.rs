@@ -45,6 +45,7 @@ pub struct Dragonfly {
     node_routers: Vec<u32>,
 }
 
+/// A router: its group, and its first outgoing link.
 #[derive(Debug, Clone, Copy)]
 struct Router {
     group: u32,
@@ -352,6 +353,7 @@ mod tests {
         so_far.pop();
     }
 
+    /// Routes have few links, and packets on them cannot wait for one another in a circle.
     #[test]
     fn ways_are_short_and_cannot_wait_in_a_circle() {
         for (shape, routing, longest) in [

@@ -401,6 +401,7 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
+    /// Rule of the routes along the row.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },
@@ -409,6 +410,7 @@ mod tests {
         })
     }
 
+    /// Routes use the links of the network, and parallel links form one run.
     #[test]
     fn ways_have_their_links_and_parallel_ones_are_one_run() {
         let table = row(1, along).unwrap();
@@ -418,6 +420,7 @@ mod tests {
         assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);
     }
 
+    /// A rule without a valid route causes an error that names the route.
     #[test]
     fn what_cannot_be_followed_is_named() {
         let error = |hop: fn(u16, u32, u32) -> Option<Hop>| row(1, hop).unwrap_err().to_string();

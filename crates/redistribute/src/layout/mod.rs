@@ -81,6 +81,7 @@ impl Layout {
         Ok(Self::of_boxes(shape, Boxes::partial(shape, blocks)?))
     }
 
+    /// Return a layout with these boxes.
     fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
         Self {
             form: Form::Boxes(boxes),

@@ -66,6 +66,7 @@ impl ArrayName {
         }
     }
 
+    /// Return the same name with the index of a rank.
     pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),

@@ -135,6 +135,7 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
+    /// Number of bytes of an element.
     const ELEMENT: u64 = 8;
     /// Number of elements of a piece of a message.
     const PIECE: u64 = 1 << 19;
@@ -197,6 +198,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+        /// Tiles are disjoint and cover all ranges.
         #[test]
         fn tiles_are_apart_and_hold_all_reaches(
             given in prop::collection::vec((0..400_u64, 0..60_u64), 0..20),

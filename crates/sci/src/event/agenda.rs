@@ -361,6 +361,7 @@ mod tests {
         }
     }
 
+    /// The agenda chooses the cheaper form, and both forms find the same numbers.
     #[test]
     fn takes_the_form_that_is_cheaper_and_finds_the_same() {
         let (count, hop) = (300, 16);

@@ -83,6 +83,7 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// A line without headers.
     pub const EMPTY: Self = Self {
         first: HeaderId::SENTINEL,
         last: HeaderId::SENTINEL,

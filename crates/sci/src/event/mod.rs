@@ -147,6 +147,7 @@ impl<T: Copy> Engine<T> {
         self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
 
+    /// Accept an offered packet and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet {
             node,
@@ -249,6 +250,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Accept all offers; see [`Engine::take_offers`].
     fn take_all_offers(&mut self, node: u32, now: Cycles) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {

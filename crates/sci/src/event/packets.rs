@@ -117,6 +117,7 @@ impl<T: Copy> Packets<T> {
         self.flights.remove(packet);
     }
 
+    /// Return the segments of a packet, which the caller sets after [`Packets::add`].
     #[inline]
     pub fn route_mut(&mut self, packet: PacketId) -> &mut [RouteSegment] {
         let segments = usize::from(self.flights[packet].segments);
@@ -158,6 +159,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
+    /// Append a packet to the list.
     #[inline]
     pub fn push(&mut self, packet: PacketId, flights: &mut Flights) {
         flights[packet].next = PacketId::NONE;
@@ -170,6 +172,7 @@ impl Fifo {
         self.len += 1;
     }
 
+    /// Remove the first packet of the list.
     #[inline]
     pub fn pop(&mut self, flights: &Flights) {
         self.head = flights[self.head].next;

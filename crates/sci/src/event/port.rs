@@ -20,16 +20,19 @@ pub(super) const GENERATE: u64 = 1;
 /// Phase in which a crossbar searches for a packet to transfer.
 pub(super) const TRANSFER: u64 = 2;
 
+/// Return the sort key of an event in this cycle and phase.
 #[inline]
 pub(super) fn key(time: Cycles, phase: u64) -> Key {
     time << 2 | phase
 }
 
+/// Return the cycle of a sort key.
 #[inline]
 pub(super) fn time_of(key: Key) -> Cycles {
     key >> 2
 }
 
+/// Return the phase of a sort key within its cycle.
 #[inline]
 pub(super) fn phase_of(key: Key) -> u64 {
     key & 3

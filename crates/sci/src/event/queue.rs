@@ -28,6 +28,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
+    /// Return whether all slots of the queue are in use.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.held == self.limit

@@ -91,6 +91,7 @@ impl<T: Copy> Engine<T> {
         )
     }
 
+    /// Accept an offered packet or reminder and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
         let is_reminder = packet.symbols == REMINDER && packet.route.is_empty();
         assert!(

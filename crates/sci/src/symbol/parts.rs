@@ -51,11 +51,13 @@ impl Symbol {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
     }
 
+    /// Return the same symbol with this go bit.
     #[inline]
     pub const fn with_go(self, go: bool) -> Self {
         Self(self.0 & !1 | go as u64)
     }
 
+    /// Return the kind of the symbol.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 8 & 0xFF {
@@ -67,16 +69,19 @@ impl Symbol {
         }
     }
 
+    /// Return the go bit of an idle.
     #[inline]
     pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
     }
 
+    /// Return the position of the symbol in its packet.
     #[inline]
     pub fn position(self) -> u16 {
         (self.0 >> 16) as u16
     }
 
+    /// Return the subaction of the packet to which the symbol belongs.
     #[inline]
     pub fn action(self) -> ActionId {
         ActionId::new((self.0 >> 32) as u32)
@@ -171,6 +176,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
+    /// Count an incoming symbol.
     #[inline]
     pub fn count(&mut self, incoming: Symbol) {
         let kind = match incoming.kind() {

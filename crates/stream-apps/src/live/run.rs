@@ -89,6 +89,7 @@ pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Resu
     Ok(Report { ns, bytes })
 }
 
+/// Return the nanoseconds since `begin`.
 fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

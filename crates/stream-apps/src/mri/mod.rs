@@ -207,6 +207,7 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
+/// Return the format of the stream: ADUs of any size up to a block, divided over the routes.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..ROUTES).map(LinkId).collect();
     Format {
@@ -215,6 +216,7 @@ fn format() -> Format {
     }
 }
 
+/// Open a connection to the sink and register the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -273,6 +275,7 @@ struct Rank {
 }
 
 impl Rank {
+    /// Compute the images and send them when this rank has control.
     fn run(self) -> Course {
         let shared = &self.shared;
         for image in 0..self.images {

@@ -166,6 +166,7 @@ mod tests {
         assert!(open * 200 < edges.len(), "{open} of {} edges", edges.len());
     }
 
+    /// The ranks have very different numbers of triangles.
     #[test]
     fn ranks_have_very_different_parts_of_it() {
         let counts: Vec<usize> = (0..32)

@@ -57,6 +57,7 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Check the parameters and return the format of the frames.
     fn geometry(&self) -> Result<Geometry, Error> {
         let geometry = Geometry {
             width: self.width,

@@ -40,6 +40,7 @@ impl Clock {
         }
     }
 
+    /// Lock the state of the clock.
     fn frames(&self) -> MutexGuard<'_, Frames> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
