@@ -35,6 +35,7 @@ pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 pub struct Log<'c> {
     case: &'c Case,
     pub(crate) reports: Vec<Report>,
+    /// Number of reports after which the handler finishes.
     finish_after: usize,
 }
 

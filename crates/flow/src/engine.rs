@@ -70,10 +70,13 @@ pub struct Engine<T> {
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
+    /// End times of all moving transfers.
     ends: Ends,
+    /// Future events except ends of transfers.
     future: BinaryHeap<Reverse<(Cycles, Event)>>,
     /// Buffer for the transfers whose share has changed.
     changed: Vec<FlowId>,
+    /// Running counters; `None` before counting is started.
     counting: Option<Counting>,
     now: Cycles,
     /// Number of offers and timers so far, for the order of events.

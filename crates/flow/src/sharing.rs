@@ -72,6 +72,7 @@ struct Link {
 struct Flow {
     /// The maximum share of the transfer.
     bound: u64,
+    /// Number of links of the transfer.
     hops: u16,
     /// Whether the transfer is in `changed`.
     is_changed: bool,
@@ -91,9 +92,11 @@ pub(crate) struct Sharing {
     opened: Vec<LinkId>,
     /// Transfers whose share may have changed since all links were last closed.
     changed: Vec<FlowId>,
-    /// Buffers for computing a level, and for the transfers and links that a change affects.
+    /// Buffer for the limits of the transfers of a link.
     scratch: Vec<u64>,
+    /// Buffer for the transfers that a link limits.
     limited: Vec<FlowId>,
+    /// Buffer for the links that a change affects.
     affected: Vec<LinkId>,
 }
 

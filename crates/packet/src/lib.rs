@@ -33,7 +33,7 @@
 //!    first free lane of the link and keeps it. The best link has the most free lanes; among equals
 //!    it is the link whose transmitter is free first. The packet starts when the transmitter is free
 //!    of the packets served before. From then on it occupies the transmitter for its ticks, even if
-//!    its header is blocked further on: a lane's FIFO holds what has been sent. A waiting header
+//!    its header is blocked further on: the FIFO of a lane stores the sent bytes. A waiting header
 //!    keeps its lanes.
 //! 4. The acknowledgement starts `acknowledge` ticks after the tail has arrived. It frees the lane of
 //!    the last link after that link's length. It frees each earlier lane after `acknowledge_hop`

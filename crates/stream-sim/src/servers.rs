@@ -6,7 +6,9 @@ use isthmus_kernel::Cycles;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Server {
     free_at: Cycles,
+    /// Sum of the durations of all tasks.
     busy: Cycles,
+    /// Number of tasks that were added.
     served: u64,
 }
 

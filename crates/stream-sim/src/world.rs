@@ -47,6 +47,7 @@ struct Su {
     tu: u64,
     /// Columns of the cells that have a part of it, and the number of bytes of each part.
     parts: Vec<(u32, u64)>,
+    /// Number of parts that have not arrived.
     left: usize,
 }
 
@@ -54,6 +55,7 @@ struct Su {
 #[derive(Debug, Clone, Default)]
 struct Link {
     moving: bool,
+    /// SUs that wait for the link.
     queue: VecDeque<u32>,
 }
 
@@ -68,8 +70,10 @@ struct Fetching {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Servers {
     pub processor: Server,
+    /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
+    /// The external network.
     pub line: Server,
     /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),
@@ -82,15 +86,20 @@ pub(crate) struct World {
     work: Work,
     torus: Torus,
     manager: Manager,
+    /// For each column, the messages that its cell sends for one TU.
     messages: Vec<Vec<Message>>,
     pub rows: Vec<Row>,
     links: Vec<Link>,
+    /// SUs on their way to the interface, by number.
     sus: BTreeMap<u32, Su>,
     next_su: u32,
+    /// TUs whose SUs are being transferred, by ADU and index of the TU in the ADU.
     fetching: BTreeMap<(u64, u64), Fetching>,
     pub servers: Servers,
+    /// Meanings of the timers that are set, by number.
     due: BTreeMap<u32, Due>,
     next_due: u32,
+    /// Reserved rate for the data that one cell sends to the interface.
     reserved: Option<Rate>,
     /// Number of ADUs that the application has produced.
     made: u64,
@@ -99,6 +108,7 @@ pub(crate) struct World {
     pub done_at: Cycles,
     /// Number of completed ADUs after which the run stops.
     pub limit: u64,
+    /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
     /// Events of the manager so far; `None` if they are not stored.
     pub events: Option<Vec<stream::Event>>,

@@ -131,7 +131,9 @@ pub struct Engine<T> {
     /// Messages to be generated, in the order of their times, and for equal times in the order of
     /// the offers.
     to_come: BinaryHeap<Reverse<(Cycles, u64, WormId)>>,
+    /// Number of messages offered so far.
     offered: u64,
+    /// Number of messages generated so far.
     started: u64,
     under_way: u64,
     /// Time limit of the last run.

@@ -19,6 +19,7 @@ pub(crate) struct Request {
 pub(crate) struct Requests {
     /// Requests of the present cycle. The first `served` of them have been served.
     present: Vec<Request>,
+    /// Number of requests of the present cycle that have been served.
     served: usize,
     /// Requests of the next cycle from heads that were served in this cycle, in order.
     next: Vec<Request>,

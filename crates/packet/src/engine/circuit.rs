@@ -37,6 +37,7 @@ enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
+    /// Time at which the transmitter becomes free.
     start: Cycles,
 }
 

@@ -105,8 +105,10 @@ pub(super) struct Core<T, W, H> {
     /// Number of offered messages that are still to be generated.
     pub(super) scheduled: u64,
     pub(super) packets: Packets,
+    /// Network interfaces of the nodes.
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
+    /// State of the switching method.
     pub(super) holding: H,
     pub(super) links: Links,
     /// Waiting headers by group. A group has the number of its first link.
@@ -117,12 +119,14 @@ pub(super) struct Core<T, W, H> {
     /// Groups and output buffers to check when the tick ends. An output buffer is stored as its
     /// link plus [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
+    /// Nodes that must try to inject when the tick ends.
     pub(super) dirty_nics: Vec<u32>,
     /// Output buffers to check, after the groups of `dirty_groups`.
     pub(super) dirty_outputs: Vec<u32>,
     /// For each node, the requested reminders in order of time. Empty if no reminder was ever
     /// requested.
     reminders: Vec<VecDeque<(Cycles, T)>>,
+    /// Offers of the handler in answer to a report.
     offers: Offers<T>,
     /// Propagation delay of each link; empty if the network is plain.
     lengths: Vec<Cycles>,

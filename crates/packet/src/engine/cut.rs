@@ -55,7 +55,10 @@ pub(super) struct Buffers {
     /// Whether a group is in the list to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
+    /// Bytes of buffer of each lane.
     buffer: u32,
+    /// Ticks from the departure of a tail from a buffer until the sender of the link receives the
+    /// credits.
     pub(super) credit: Cycles,
     /// Buffers behind the crossbars of the switches, if any.
     pub(super) outputs: Option<Box<OutputBuffers>>,

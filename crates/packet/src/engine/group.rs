@@ -11,6 +11,7 @@ pub(super) struct Waiter {
     pub since: Cycles,
     /// Input of the switch by which the packet came: port times channels plus channel.
     pub input: u32,
+    /// The packet of the header.
     pub packet: PacketId,
 }
 

@@ -17,6 +17,7 @@ id! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lanes {
     channels: u32,
+    /// Binary logarithm of the distance of the first lanes of two consecutive links.
     shift: u32,
     /// Number of channels of a class.
     channels_per_class: u32,

@@ -144,12 +144,14 @@ impl Ledger {
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
+    /// For each link, the record that choices among links do not need.
     ledgers: Vec<Ledger>,
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
     /// Release times of the lanes beyond those in the records.
     more: Vec<Cycles>,
+    /// Number of lanes of each link whose times are in `more`.
     more_each: usize,
     pub lanes: Lanes,
 }

@@ -33,12 +33,14 @@ pub(super) struct Queue {
     /// Sorted events of the present slot, and the number of these events already served.
     due: Vec<Entry>,
     served: usize,
+    /// Events of each slot of the wheel, in any order.
     slots: Box<[Vec<Entry>]>,
     /// Empty lists of slots that have been served. Later slots reuse their memory.
     spare: Vec<Vec<Entry>>,
     /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
     words: u64,
+    /// Events beyond the wheel.
     far: BinaryHeap<Reverse<Entry>>,
     /// Slot of the first event beyond the wheel; `Cycles::MAX` if there is none.
     far_slot: u64,

@@ -14,6 +14,7 @@ id! {
 pub(super) struct Returns {
     /// Time of the first return; `NEVER` if there is none.
     next: Cycles,
+    /// Bytes of the first return.
     bytes: u32,
     /// The last return after the first one. The returns in the overflow form a ring, in which the
     /// first follows the last.

@@ -82,5 +82,6 @@ struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,
     held: Vec<u64>,
+    /// For each link, the number of lanes whose release time is unknown.
     open: Vec<u64>,
 }

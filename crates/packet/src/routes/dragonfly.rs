@@ -39,6 +39,7 @@ pub struct Dragonfly {
     routing: Routing,
     /// For each pair of groups, the global links from the first to the second.
     global: Vec<GlobalLink>,
+    /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
     routers: Vec<Router>,
     /// Router of each node.
@@ -57,7 +58,9 @@ struct Router {
 #[derive(Debug, Clone, Copy, Default)]
 struct GlobalLink {
     link: u32,
+    /// Router from which the link leads.
     from: u32,
+    /// Router to which the link leads.
     to: u32,
 }
 

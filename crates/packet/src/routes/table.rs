@@ -108,7 +108,9 @@ pub struct Rule<Start, Next> {
 pub struct Table {
     wiring: Arc<Wiring>,
     node_count: u32,
+    /// Number of switches.
     switches: usize,
+    /// Propagation delay of each link in ticks.
     lengths: Vec<Cycles>,
     /// For each node, its switch and the links from there to the node.
     nodes: Vec<(u32, Run)>,
@@ -117,6 +119,7 @@ pub struct Table {
     /// State of a packet at its first switch, by last switch and first switch.
     start: Vec<u16>,
     classes: u16,
+    /// Number of links of the longest route.
     longest: u32,
 }
 

@@ -8,6 +8,7 @@ use isthmus_topology::trees::{Ascent, Tree, Vertex};
 struct Ports {
     first_up: u32,
     first_down: u32,
+    /// Level of the node or switch in the tree.
     level: u32,
 }
 
@@ -37,6 +38,7 @@ pub struct FatTree {
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
+    /// Rule by which packets choose among links up.
     ascent: Ascent,
 }
 

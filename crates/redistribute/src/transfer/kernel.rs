@@ -13,7 +13,9 @@ pub struct Runs {
 /// Runs from one source, with the position of the first run's destination.
 pub struct SourceRuns<'a> {
     pub runs: Runs,
+    /// The bytes of the source, from the first run on.
     pub from: &'a [u8],
+    /// Position of the destination of the first run.
     pub to: usize,
 }
 

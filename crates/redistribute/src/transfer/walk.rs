@@ -19,7 +19,9 @@ pub(super) struct Walk {
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
+    /// Stride in the source in bytes.
     from: usize,
+    /// Stride in the destination in bytes.
     to: usize,
 }
 

@@ -47,7 +47,9 @@ pub(super) struct Agenda {
     used: Vec<u64>,
     /// Bitmaps of the slots, one after another: a bit for each number.
     words: Vec<u64>,
+    /// Number of words of `used` for each slot.
     used_each: usize,
+    /// Number of words of `words` for each slot.
     words_each: usize,
     /// Entries due after the slots that have bitmaps.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,

@@ -145,6 +145,7 @@ impl<T: Copy> Packets<T> {
 pub(super) struct Fifo {
     pub head: PacketId,
     tail: PacketId,
+    /// Number of packets in the list.
     pub len: u32,
 }
 

@@ -24,6 +24,7 @@ pub(super) struct Slots {
     tail: PacketId,
     /// Number of slots in use: those of packets that wait or whose good echo has not come yet.
     pub held: u32,
+    /// Number of slots of the queue.
     pub limit: u32,
 }
 

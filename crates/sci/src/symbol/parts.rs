@@ -98,6 +98,7 @@ impl Symbol {
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {
     pub tag: T,
+    /// Node whose client generated the packet.
     pub node: u32,
     pub class: Class,
     pub symbols: u32,
@@ -105,7 +106,9 @@ pub(super) struct Traveller<T> {
     /// The present segment of the route.
     pub segment_index: usize,
     pub generated: Cycles,
+    /// Cycle in which the packet got a slot of its output queue at the source.
     pub admitted: Cycles,
+    /// Cycle in which the header first left the source.
     pub sent: Option<Cycles>,
     pub retries: u32,
 }
@@ -118,6 +121,7 @@ pub(super) struct Subaction {
     pub symbols: u16,
     /// The interface that sends the packet and receives the echo.
     pub source: InterfaceId,
+    /// The interface at which the send ends.
     pub target: InterfaceId,
     /// The output queue of the source in which the packet is, and the number of the packet's slot.
     pub queue: usize,
@@ -133,6 +137,7 @@ pub(super) struct OutputSlot {
     pub packet: PacketId,
     /// Cycle from which the packet may leave; `None` while the interface waits for its echo.
     pub ready: Option<Cycles>,
+    /// The subaction of the last send of the packet, until a busy echo comes.
     pub action: Option<ActionId>,
 }
 
@@ -147,6 +152,7 @@ pub(super) struct Exit {
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: PacketId,
+    /// The output queue to which the packet goes.
     pub exit: Exit,
     pub symbols: u32,
     /// Cycle in which the first symbol of the packet came.
@@ -242,6 +248,7 @@ pub(super) struct Input {
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
+    /// The interface to which the output link leads.
     pub next: InterfaceId,
     /// State of the output.
     pub sending: Sending,
@@ -251,6 +258,7 @@ pub(super) struct Output {
     pub emitted_go: bool,
     /// Number of packets in the output queues that do not wait for an echo.
     pub waiting: u32,
+    /// Output queue whose turn is next in round-robin order.
     pub turn: usize,
     /// Bypass FIFO: symbols that wait to be forwarded.
     pub bypass: VecDeque<Symbol>,

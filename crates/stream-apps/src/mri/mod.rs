@@ -78,6 +78,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
+    /// Sum of the hashes of the triangles.
     print: u64,
     sending_ns: u64,
     of_rank: Option<[u64; 2]>,
@@ -87,6 +88,7 @@ struct Sums {
 #[derive(Debug, Default)]
 struct Came {
     triangles: u64,
+    /// Sum of the hashes of the triangles.
     print: u64,
     images: u64,
     /// Rank and number of the previous triangle.
@@ -266,11 +268,14 @@ fn start(
 /// A rank: its lines, and its connections to the manager and to the neighbouring ranks.
 struct Rank {
     rank: u32,
+    /// Number of images of the run.
     images: u64,
     stream: StreamId,
     client: Client,
     shared: Arc<Shared>,
+    /// Channel from the previous rank.
     from: Receiver<Control>,
+    /// Channel to the next rank.
     to: SyncSender<Control>,
 }
 

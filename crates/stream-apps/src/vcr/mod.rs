@@ -127,6 +127,7 @@ pub struct Vcr {
     page: Page,
     geometry: Geometry,
     streams: Vec<StreamId>,
+    /// Links over which everything has been sent.
     through: work::Sending,
 }
 

@@ -190,6 +190,7 @@ pub(crate) fn camera(
 struct Out {
     sections: Vec<Section>,
     bytes: usize,
+    /// The channel to the rebuilder.
     to: SyncSender<Vec<u8>>,
 }
 
@@ -206,6 +207,7 @@ struct Store {
     pairs: (u32, u32),
     field: u32,
     packing: Packing,
+    /// The parts for the rebuilders.
     out: Vec<Out>,
 }
 
