@@ -4,38 +4,38 @@ use crate::{Candidate, ReportKind};
 use isthmus_kernel::Cycles;
 use proptest::prelude::*;
 
-/// A message.
+/// A message that the suite offers to an engine.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// The sending node.
+    /// Number of the sending node.
     pub from: u32,
-    /// The receiving node, which is another one.
+    /// Number of the receiving node, which is another node.
     pub to: u32,
-    /// Its size, 1 to [`Candidate::SIZE_MAX`].
+    /// Size of the message, 1 to [`Candidate::SIZE_MAX`].
     pub size: u32,
-    /// For a follow-up: the event of another message that triggers this offer. `from` is the sender
-    /// of that message for its generation, and its receiver for its delivery.
+    /// For a follow-up: the event of another message that triggers this offer. Node `from` is then
+    /// the sender of the other message for its generation, and the receiver for its delivery.
     pub after: Option<(ReportKind, usize)>,
-    /// The time of the offer. For a follow-up, the delay after the other message is complete or
-    /// after the cycle of its generation.
+    /// The time of the offer. For a follow-up, the delay after the event: after the cycle of the
+    /// generation, or after the time at which the other message is complete.
     pub time: Cycles,
 }
 
-/// Messages. Each comes after the message that triggers it.
+/// Random messages for one case. Each follow-up comes after the message that triggers it.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// The messages, by number.
+    /// The messages. The number of a message is its index.
     pub offers: Vec<Offer>,
 }
 
 impl Case {
-    /// Returns the number of follow-ups.
+    /// Returns the number of messages with a trigger.
     pub fn follow_ups(&self) -> u64 {
         let follow_ups = self.offers.iter().filter(|offer| offer.after.is_some());
         follow_ups.count() as u64
     }
 
-    /// Returns times and numbers of the messages without a trigger, in the order of offering.
+    /// Returns the times and numbers of the messages without a trigger, in the order of offering.
     pub(crate) fn in_order(&self) -> Vec<(Cycles, usize)> {
         let offers = self.offers.iter().enumerate();
         let mut first: Vec<(Cycles, usize)> = offers
@@ -46,6 +46,7 @@ impl Case {
         first
     }
 
+    /// Offers all messages without a trigger to an engine, each later by `shift`.
     pub(crate) fn offer_all<C: Candidate>(&self, engine: &mut C::Engine, shift: Cycles) {
         for (time, number) in self.in_order() {
             C::offer(engine, shift + time, number, &self.offers[number]);
@@ -53,7 +54,7 @@ impl Case {
     }
 }
 
-/// Generates random messages, many of them at once or one after another.
+/// Generates cases with random messages, many of them at once or one after another.
 pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
     let message = (
         prop_oneof![1 => Just(0u64), 2 => 0u64..50, 2 => 0u64..500],
@@ -77,7 +78,7 @@ pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
                 Some((ReportKind::Generated, of)) => offers[of].from,
                 None => from.index(nodes as usize) as u32,
             };
-            // Any node except the sender.
+            // Any node except the sender of the message.
             let to = (from + 1 + to.index(nodes as usize - 1) as u32) % nodes;
             offers.push(Offer {
                 from,

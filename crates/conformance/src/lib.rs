@@ -1,14 +1,13 @@
-//! The contract of [`Engine`], as a test suite for every engine and every reference, whatever its
-//! physics.
+//! Test suite for the contract of [`Engine`], for every engine and every reference with any
+//! physical model.
 //!
 //! The tests of an engine implement [`Candidate`] and call [`check`]. It runs random messages and
-//! follow-ups in one piece and in several, offered early and late, with interruptions by the
-//! handler, without a limit, and far from time 0. Reports and counters must be
+//! follow-ups in several ways: in one piece and in several, offered early and late, with
+//! interruptions by the handler, without a limit, and far from time 0. Reports and counters must be
 //! the same every time. No report may come early or twice, no message may be lost, and an idle
 //! engine must stay idle.
 //!
 //! The suite depends on no particular engine.
-//! Knows no engine.
 
 mod cases;
 pub mod line;
@@ -25,7 +24,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// An engine on a network of its choice.
+/// An engine to be tested, on a network of its choice.
 pub trait Candidate {
     /// The type of the engine.
     type Engine: Engine;
@@ -40,34 +39,34 @@ pub trait Candidate {
     /// Creates an engine.
     fn new() -> Self::Engine;
 
-    /// Offers message `number` for `time`.
+    /// Offers message `number` to the engine for `time`.
     fn offer(engine: &mut Self::Engine, time: Cycles, number: usize, offer: &Offer);
 
-    /// Runs the engine, and passes all its reports to the log.
+    /// Runs the engine until `limit`, and passes all its reports to the log.
     fn run_until(engine: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran;
 
-    /// Starts the counters, if they do not count from time 0.
+    /// Starts the counters, unless the engine counts from time 0.
     fn count(_engine: &mut Self::Engine) {}
 
-    /// Returns all counters.
+    /// Returns all counters of the engine.
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
-/// A time limit by which all messages arrive.
+/// A time limit by which all messages of a case arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// Statistics of a check.
+/// Statistics of a check, which show what the cases have covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// Number of runs of random messages.
     pub cases: u32,
     /// Total number of messages.
     pub messages: u64,
-    /// Number of follow-ups among them.
+    /// Number of follow-ups among the messages.
     pub follow_ups: u64,
-    /// Number of pieces in which the messages were run again.
+    /// Number of pieces in which the messages were run a second time.
     pub pieces: u64,
-    /// Number of runs in pieces in which each message was offered as late as possible.
+    /// Number of runs in which each message was offered as late as possible.
     pub late: u64,
     /// Number of runs that were interrupted with messages under way.
     pub finished: u64,
@@ -84,10 +83,10 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks the contract on this many random cases.
+/// Checks the contract with this number of random cases.
 ///
 /// # Panics
-/// If the engine breaks the contract, or the cases cover too little.
+/// If the engine breaks the contract, or the cases cover too few situations.
 pub fn check<C: Candidate>(cases: u32) -> Checked {
     refuses_the_past::<C>();
     let [messages, follow_ups, pieces, late, finished] = [const { Cell::new(0) }; 5];
@@ -139,14 +138,14 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     checked
 }
 
-/// The outcome of a case.
+/// The reports and counters of a run, by which runs of a case are compared.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     reports: Vec<Report>,
     counted: Vec<u64>,
 }
 
-/// Creates a counting engine and offers all messages without a trigger.
+/// Creates an engine that counts, and offers all messages without a trigger.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);
@@ -154,8 +153,8 @@ fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     engine
 }
 
-/// Checks that nothing more happens after the end, however long the engine runs. Counters of
-/// delivered messages may still change until their tails have arrived.
+/// Checks that no more events happen after the end, at any later limit. Counters of delivered
+/// messages may still change until their tails have arrived.
 fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome, TestCaseError> {
     let count = log.reports.len();
     let mut wait = |later: Cycles| {
@@ -180,7 +179,7 @@ fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCase
     end::<C>(&mut engine, log)
 }
 
-/// Runs to a limit, and checks the invariants of every run.
+/// Runs the engine to a limit, and checks the invariants of every run.
 fn run<C: Candidate>(
     engine: &mut C::Engine,
     limit: Cycles,
@@ -212,8 +211,8 @@ fn run<C: Candidate>(
     Ok(ran)
 }
 
-/// Whether a follow-up is generated together with a message without a trigger. The order of their
-/// offers then matters.
+/// Returns whether a follow-up is generated together with a message without a trigger. The result
+/// of the case then depends on the order of their offers.
 fn has_ties(case: &Case, reports: &[Report]) -> bool {
     let generated = reports
         .iter()
@@ -243,7 +242,7 @@ fn in_pieces<C: Candidate>(
         }
         let ran = run::<C>(&mut engine, limit, &mut log)?;
         prop_assert!(late || ran != Ran::Idle || log.delivered_all());
-        // Limits in the past.
+        // A run with a limit in the past must change nothing.
         run::<C>(&mut engine, limit, &mut log)?;
         run::<C>(&mut engine, limit.saturating_sub(cut), &mut log)?;
     }
@@ -251,7 +250,7 @@ fn in_pieces<C: Candidate>(
     end::<C>(&mut engine, log)
 }
 
-/// Interrupts the run after each `step` reports, and continues it.
+/// Interrupts the run after each `step` reports, and continues it each time.
 fn interrupted<C: Candidate>(
     case: &Case,
     step: usize,
@@ -266,7 +265,7 @@ fn interrupted<C: Candidate>(
         was_interrupted |= ran == Ran::Finished && engine.under_way() > 0;
         prop_assert!(log.is_finished() || ran != Ran::Finished);
         if step == 0 {
-            // Nothing happens if the handler has finished.
+            // If the handler has finished, a run must do nothing.
             prop_assert_eq!((ran, log.reports.len()), (Ran::Finished, 0));
         }
     }
@@ -288,7 +287,7 @@ fn without_limit<C: Candidate>(case: &Case) -> Result<Outcome, TestCaseError> {
     end::<C>(&mut engine, log)
 }
 
-/// An offer for a time in the past is refused.
+/// Checks that the engine refuses an offer for a time in the past.
 fn refuses_the_past<C: Candidate>() {
     let offer = Offer {
         from: 0,

@@ -2,16 +2,17 @@
 
 use crate::Offer;
 
-/// Number of nodes.
+/// Number of nodes of the line.
 pub const NODES: u32 = 6;
 
-/// Returns the lanes of each channel: first one channel from each node into the network, then one
-/// from the network to each node, then those to the next node, then those to the previous one.
+/// Returns the number of lanes of each channel. First comes one channel from each node into the
+/// network, then one from the network to each node. Then come the channels to the next node, and
+/// then the channels to the previous node.
 pub fn lanes() -> impl Iterator<Item = u32> {
     (0..4 * NODES).map(|channel| if channel < NODES { 2 } else { 1 })
 }
 
-/// Returns the channels of a message's path.
+/// Returns the channels that a message crosses, in order.
 pub fn path(offer: &Offer) -> Vec<u32> {
     let (from, to) = (offer.from, offer.to);
     let mut path = vec![from];

@@ -3,38 +3,39 @@
 use crate::{Case, Offer};
 use isthmus_kernel::Cycles;
 
-/// The kind of a report.
+/// The kind of a report of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportKind {
     /// The message was generated.
     Generated,
-    /// The message has arrived, or its head has.
+    /// The message has arrived, or at least its head.
     Delivered,
 }
 
-/// A report of an engine.
+/// A report of an engine on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Report {
     /// The time of the report.
     pub at: Cycles,
-    /// Its kind.
+    /// The kind of the report.
     pub what: ReportKind,
-    /// Number of the message.
+    /// Number of the message in its case.
     pub number: usize,
-    /// Size of the message.
+    /// Size of the message as the engine reports it.
     pub size: u32,
-    /// Time until the whole message has arrived.
+    /// Time from the report until the whole message has arrived.
     pub later: Cycles,
 }
 
-/// Messages to offer: times, numbers and messages.
+/// Follow-ups to offer: their times, their numbers and the messages.
 pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
-/// All reports in the runs of an engine.
+/// All reports of an engine in the runs of one case.
 #[derive(Debug)]
 pub struct Log<'c> {
     case: &'c Case,
     pub(crate) reports: Vec<Report>,
+    /// Number of reports after which the handler finishes.
     finish_after: usize,
 }
 
@@ -60,8 +61,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Generated, number, at + 1)
     }
 
-    /// Records at `at` that `size` units of message `number` have arrived or will have at
-    /// `complete`. Returns its follow-ups, as [`Log::generated`] does.
+    /// Records a report at `at`: `size` units of message `number` have arrived, or will have
+    /// arrived at `complete`. Returns the follow-ups that it triggers, as [`Log::generated`] does.
     pub fn delivered(
         &mut self,
         at: Cycles,
@@ -79,6 +80,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Delivered, number, complete)
     }
 
+    /// Returns the follow-ups that an event of message `number` triggers; their delays count from
+    /// `since`.
     fn follow_ups(&self, what: ReportKind, number: usize, since: Cycles) -> FollowUps<'c> {
         let offers = self.case.offers.iter().enumerate();
         offers
@@ -92,19 +95,22 @@ impl<'c> Log<'c> {
         self.case.offers[number].size
     }
 
-    /// Whether the handler has finished.
+    /// Returns whether the handler has finished, and the run must stop.
     pub fn is_finished(&self) -> bool {
         self.reports.len() >= self.finish_after
     }
 
+    /// Makes the handler finish once the log has this number of reports.
     pub(crate) fn finish_after(&mut self, reports: usize) {
         self.finish_after = reports;
     }
 
+    /// Returns whether all messages of the case have been delivered.
     pub(crate) fn delivered_all(&self) -> bool {
         self.reports.len() == 2 * self.case.offers.len()
     }
 
+    /// Returns the number of messages that are generated and not delivered.
     pub(crate) fn under_way(&self) -> u64 {
         let of = |what| {
             self.reports

@@ -1,17 +1,18 @@
 //! Naive flit-by-flit reference for the wormhole engine.
 //!
-//! Behind each lane of a channel is a buffer of a given depth. Every flit moves on its own, and the
-//! reference visits everything again and again until nothing moves. It shares nothing with the
-//! engine: no clock, no event queue, no arithmetic about tails. The rules of a cycle, in order:
+//! Behind each lane of a channel is a buffer of a given depth. Every flit moves on its own. In each
+//! cycle the reference visits all flits repeatedly until no further flit moves. It shares nothing
+//! with the engine: no clock, no event queue, no arithmetic about tails. The rules of a cycle, in
+//! order:
 //!
 //! 1. Heads that crossed a channel in the cycle before, and messages that are ready, request their
 //!    next channel, in the order of their ranks.
-//! 2. Each channel serves its requests in order of arrival while it has free lanes. A buffer belongs
-//!    to one message at a time. A lane is free if its buffer is empty. It is also free if the buffer
-//!    holds only the tail of a message whose head has arrived in an earlier cycle: nothing blocks
-//!    that tail, so it surely leaves in this cycle. Whether other flits move is not known before all
-//!    lanes are granted. A lane into the receiver has no buffer and is free in the cycle after the
-//!    tail has crossed it.
+//! 2. Each channel serves its requests in order of arrival while it has free lanes. A buffer
+//!    belongs to one message at a time. A lane is free if its buffer is empty. It is also free if
+//!    the buffer holds only the tail of a message whose head has arrived in an earlier cycle:
+//!    nothing blocks that tail, so it is certain to leave in this cycle. Movements of other flits
+//!    are not known before all lanes are granted. A lane into the receiver has no buffer and is
+//!    free in the cycle after the tail has crossed it.
 //! 3. A flit that was in a buffer, or at its source, when the cycle began crosses the next lane of
 //!    its message if the buffer there has room. Room may come from a flit that leaves in this cycle.
 //!    A flit crosses once per cycle. This repeats until nothing moves.
@@ -25,9 +26,9 @@ pub enum Ready {
     At(u64),
     /// `delay` cycles after the tail of message number `of` has arrived.
     After {
-        /// Index of the earlier message.
+        /// Number of the earlier message.
         of: usize,
-        /// Number of cycles in between.
+        /// Number of cycles between the arrival of its tail and this time.
         delay: u64,
     },
 }
@@ -35,11 +36,11 @@ pub enum Ready {
 /// A message; its number is its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Time of its first request.
+    /// Time of the message's first request.
     pub ready: Ready,
     /// Length in flits, at least 1.
     pub length: u32,
-    /// Channels to cross, at least one, none twice.
+    /// Channels that the message crosses, in order; at least one, none twice.
     pub path: Vec<u32>,
     /// Rank among requests of the same cycle; the lowest goes first.
     pub rank: u64,
@@ -62,19 +63,21 @@ pub struct Arrival {
 /// A flit in a buffer.
 struct Flit {
     worm: usize,
-    /// Index in its message, from 0.
+    /// Index of the flit in its message, from 0.
     number: u32,
-    /// The cycle in which it crossed into the buffer.
+    /// The cycle in which the flit crossed into the buffer.
     since: u64,
 }
 
+/// Buffer of a lane, and the message to which it belongs.
 struct Lane {
     worm: Option<usize>,
     buffer: VecDeque<Flit>,
-    /// The last cycle in which a flit crossed.
+    /// The last cycle in which a flit crossed the lane.
     crossed: Option<u64>,
 }
 
+/// State of a message in the network.
 #[derive(Default)]
 struct Worm {
     next_request: Option<u64>,
@@ -97,7 +100,7 @@ pub struct Network {
     channels: Vec<Vec<Lane>>,
     queues: Vec<VecDeque<usize>>,
     worms: Vec<Worm>,
-    /// Messages that have made a request and not arrived.
+    /// Messages that have made a request and have not arrived.
     under_way: Vec<usize>,
     cycle: u64,
 }
@@ -192,8 +195,8 @@ impl Network {
         })
     }
 
-    /// Run the cycles before `limit`. Return whether any event is left. Without events and limit
-    /// (`u64::MAX`), the run stops after the last event.
+    /// Run the cycles before `limit`. Return whether any event is left. With limit `u64::MAX`, the
+    /// run stops after the last event.
     pub fn run_until(&mut self, limit: u64) -> bool {
         while self.cycle < limit {
             self.request();
@@ -205,7 +208,7 @@ impl Network {
             self.ready_followers();
             self.cycle += 1;
             if !moved {
-                // Nothing can happen before the next message becomes ready: skip the idle cycles.
+                // No event can happen before the next message becomes ready: skip the idle cycles.
                 let requests = self.worms.iter().filter_map(|worm| worm.next_request);
                 match requests.filter(|&at| at >= self.cycle).min() {
                     Some(at) => self.cycle = at.min(limit),
@@ -263,12 +266,12 @@ impl Network {
         0 < header && header <= self.cycle
     }
 
-    /// Move every flit that can move. Return whether one did.
+    /// Move every flit that can move. Return whether a flit moved.
     fn move_flits(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.under_way.len() {
             let m = self.under_way[index];
-            // From the head backwards, so that most worms move as a whole.
+            // Go from the head backwards, so that most worms move as a whole.
             for hop in (0..self.worms[m].lanes.len()).rev() {
                 any |= self.move_flit(m, hop);
             }
@@ -306,7 +309,7 @@ impl Network {
             }
             let number = from.buffer.pop_front().expect("it was looked at").number;
             if number + 1 == message.length {
-                // The next message may own the lane already.
+                // The lane may already belong to the next message.
                 from.worm = from.worm.filter(|&owner| owner != m);
                 worm.released.push(self.cycle + u64::from(!has_arrived));
             }
@@ -333,7 +336,7 @@ impl Network {
         true
     }
 
-    /// Make messages ready that follow another message that has arrived.
+    /// Schedule the messages that become ready after a message that has arrived.
     fn ready_followers(&mut self) {
         for m in 0..self.worms.len() {
             if let Ready::After { of, delay } = self.messages[m].ready
@@ -349,6 +352,7 @@ impl Network {
 mod tests {
     use super::*;
 
+    /// Return a message that becomes ready in this cycle.
     fn message(cycle: u64, length: u32, path: &[u32]) -> Message {
         Message {
             ready: Ready::At(cycle),
@@ -366,9 +370,11 @@ mod tests {
         assert_eq!(arrivals[0].tail, 12 + 5);
     }
 
+    /// A blocked worm keeps the lanes that it occupies.
     #[test]
     fn a_blocked_worm_holds_what_it_has() {
-        // The first worm keeps channel 1 in cycles 0..=9; the second holds channel 0 meanwhile.
+        // The first worm occupies channel 1 in cycles 0..=9; meanwhile the second occupies channel
+        // 0.
         let mut messages = [
             message(0, 10, &[1]),
             message(0, 4, &[0, 1]),
@@ -379,14 +385,16 @@ mod tests {
         }
         let arrivals = run(&[1, 1], 1, &messages).unwrap();
         assert_eq!(arrivals[1].grants, [0, 10]);
-        // Flits cross channel 0 in 0, 10, 11, 12: the tail leaves it free from 13 on.
+        // Flits cross channel 0 in cycles 0, 10, 11 and 12, so it is free from cycle 13 on.
         assert_eq!(arrivals[2].grants, [13]);
     }
 
+    /// A waiting worm of one flit keeps the buffer that contains it.
     #[test]
     fn a_short_worm_that_waits_keeps_the_buffer_that_it_is_in() {
-        // The first message keeps channel 1 in cycles 0..=9. The second, of one flit, waits for it in
-        // the buffer of channel 0 and leaves that in cycle 10; the third gets it in cycle 11.
+        // The first message occupies channel 1 in cycles 0..=9. The second, of one flit, waits for
+        // channel 1 in the buffer of channel 0 and leaves this buffer in cycle 10. The third gets
+        // channel 0 in cycle 11.
         let messages = [
             message(0, 10, &[1]),
             message(0, 1, &[0, 1]),
@@ -398,26 +406,30 @@ mod tests {
             (&vec![0, 10], &vec![11, 12])
         );
         assert_eq!(one[1].released, [11, 11]);
-        // A buffer belongs to one message at a time, however deep it is.
+        // The result is the same for deeper buffers, because a buffer belongs to one message at a
+        // time.
         assert_eq!(run(&[1, 1], 4, &messages).unwrap(), one);
     }
 
+    /// The next message can get a channel without a gap if the head of the first has arrived.
     #[test]
     fn what_follows_a_head_that_has_arrived_leaves_no_gap() {
-        // The head of the first crosses its last channel in cycle 2, its tail channels 0 to 2 in
-        // cycles 2 to 4: channel 0 is free as the tail leaves its buffer in cycle 3.
+        // The head of the first message crosses its last channel in cycle 2, and its tail crosses
+        // channels 0 to 2 in cycles 2 to 4. Channel 0 is free as the tail leaves its buffer in
+        // cycle 3.
         let messages = [message(0, 3, &[0, 1, 2]), message(0, 3, &[0, 1, 2])];
         let arrivals = run(&[1, 1, 1], 1, &messages).unwrap();
         assert_eq!(arrivals[0].released, [3, 4, 5]);
         assert_eq!(arrivals[1].grants, [3, 4, 5]);
-        // Of two flits: nothing is known in cycle 2, in which the head arrives as the tail leaves the
-        // buffer of channel 0.
+        // With two flits, it is not known in cycle 2 that the tail leaves the buffer of channel 0,
+        // because the head arrives in the same cycle.
         let messages = [message(0, 2, &[0, 1, 2]), message(0, 2, &[0, 1, 2])];
         let arrivals = run(&[1, 1, 1], 1, &messages).unwrap();
         assert_eq!(arrivals[0].released, [3, 3, 4]);
         assert_eq!(arrivals[1].grants, [3, 4, 5]);
     }
 
+    /// A waiting message moves into deeper buffers and frees earlier channels sooner.
     #[test]
     fn deeper_buffers_take_in_what_waits() {
         // The second message waits for channel 2 until cycle 10; its tail leaves the buffer of
@@ -434,6 +446,7 @@ mod tests {
         }
     }
 
+    /// A run in several pieces has the same result as a run in one piece.
     #[test]
     fn a_run_in_pieces_is_the_run_at_once() {
         let messages = [message(0, 3, &[0, 1, 2]), message(40, 3, &[0, 1, 2])];

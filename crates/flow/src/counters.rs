@@ -3,20 +3,20 @@
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;
 
-/// Counters from `Engine::count_from_now` to `Engine::counted`. A transfer that moves across either
-/// time counts with its part between them.
+/// Counters over the interval from `Engine::count_from_now` to `Engine::counted`. A transfer that
+/// moves at either end of the interval counts with its part inside the interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// For each link: whole bytes carried.
+    /// For each link: whole bytes that it carried.
     pub bytes: Vec<u64>,
-    /// For each link: ticks with a transfer on it whose latency was over.
+    /// For each link: ticks in which the link had a moving transfer, one whose latency was over.
     pub busy: Vec<Cycles>,
 }
 
-/// The counters while they run.
+/// Running state of the counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
-    /// For each link: steps carried.
+    /// For each link: steps that it carried.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
     /// For each link with transfers: the start of the busy time that is not counted yet.
@@ -39,18 +39,18 @@ impl Counting {
         }
     }
 
-    /// Notes that a link has got its first transfer.
+    /// Records that a link has got its first moving transfer.
     pub(crate) fn link_busy(&mut self, link: u32, now: Cycles) {
         self.since[link as usize] = now;
     }
 
-    /// Notes that the last transfer of a link has ended.
+    /// Records that the last moving transfer of a link has ended.
     pub(crate) fn link_idle(&mut self, link: u32, now: Cycles) {
         let link = link as usize;
         self.busy[link] += now - self.since[link];
     }
 
-    /// Returns the counters.
+    /// Returns the counters of the time up to now.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             bytes: self

@@ -1,7 +1,7 @@
-//! The end times of transfers: a heap whose entries can be moved.
+//! The end times of moving transfers: a heap whose entries can be moved.
 //!
-//! A change moves the ends of many transfers a little. Entries that are moved in place stay few,
-//! and none is ever out of date.
+//! A change of shares moves the ends of many transfers a little. The heap moves their entries in
+//! place, so that it never has outdated entries.
 
 use isthmus_kernel::{Cycles, Id, id};
 
@@ -10,28 +10,28 @@ id! {
     pub(crate) struct FlowId;
 }
 
-/// Number of children of an entry.
+/// Number of children of a heap entry.
 const ARITY: usize = 4;
 
 /// Entry of a transfer: its end time, its number, which breaks ties, and its slot.
 type End = (Cycles, u64, FlowId);
 
-/// The heap. The earliest end is on top.
+/// Heap of the end times of all moving transfers. The earliest end is on top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
     heap: Vec<End>,
-    /// Position of each slot's entry.
+    /// Position in the heap of the entry of each slot.
     entries: Vec<u32>,
 }
 
 impl Ends {
-    /// Returns the time of the first end, or `Cycles::MAX`.
+    /// Returns the earliest end time; `Cycles::MAX` if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
     }
 
-    /// Adds a transfer.
+    /// Adds a transfer that ends at `time`.
     pub(crate) fn insert(&mut self, flow: FlowId, number: u64, time: Cycles) {
         if self.entries.len() <= flow.index() {
             self.entries.resize(flow.index() + 1, u32::MAX);
@@ -41,7 +41,7 @@ impl Ends {
         self.sift_up(entry);
     }
 
-    /// Moves the end of a transfer.
+    /// Moves the end of a transfer to `time`.
     #[inline]
     pub(crate) fn set(&mut self, flow: FlowId, time: Cycles) {
         let entry = self.entries[flow.index()] as usize;
@@ -53,7 +53,7 @@ impl Ends {
         }
     }
 
-    /// Removes the first transfer.
+    /// Removes the transfer with the earliest end, and returns its slot.
     pub(crate) fn pop(&mut self) -> Option<FlowId> {
         let last = self.heap.pop()?;
         let Some(first) = self.heap.first_mut() else {
@@ -64,12 +64,14 @@ impl Ends {
         Some(first.2)
     }
 
+    /// Write an entry at this position of the heap.
     #[inline]
     fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;
         self.entries[end.2.index()] = entry as u32;
     }
 
+    /// Move an entry towards the top of the heap until its parent is earlier.
     fn sift_up(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         while entry > 0 {
@@ -83,6 +85,7 @@ impl Ends {
         self.place_entry(entry, end);
     }
 
+    /// Move an entry away from the top of the heap until its children are later.
     fn sift_down(&mut self, mut entry: usize) {
         let end = self.heap[entry];
         loop {
@@ -108,7 +111,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// The oracle: a sorted map.
+        /// Compares the heap with a sorted map.
         #[test]
         fn the_first_comes_out_first(
             steps in prop::collection::vec((0u32..40, 0u64..30, any::<bool>()), 1..300)
@@ -116,7 +119,7 @@ mod tests {
             let mut ends = Ends::default();
             let mut times: BTreeMap<u32, Cycles> = BTreeMap::new();
             for (flow, time, pop) in steps {
-                // Numbers in another order than the slots.
+                // The numbers have another order than the slots.
                 let number = |flow: u32| u64::from(flow * 17 % 40);
                 match times.insert(flow, time) {
                     None => ends.insert(FlowId::new(flow), number(flow), time),

@@ -11,20 +11,21 @@ use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Paths up to this length are searched for repeated links; longer ones are sorted.
+/// Maximum length of a path that is searched for repeated links; longer paths are sorted.
 const SEARCHED_MAX: usize = 16;
 
-/// Future events, in the order within a tick (rule 7). Ends have their own heap.
+/// Future events, in the order within a tick (rule 7). Ends of transfers are in their own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A timer: its sequence number and its value.
+    /// The expiry of a timer: its sequence number and its value.
     Timer(u64, u32),
     /// The begin of a transfer: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The end of a transfer's latency, by its number.
+    /// The end of a transfer's latency: the number of the transfer and its slot.
     Move(u64, FlowId),
 }
 
+/// State of an offered transfer.
 #[derive(Debug, Clone, Copy)]
 struct Flow<T> {
     number: u64,
@@ -33,11 +34,11 @@ struct Flow<T> {
     generated: Cycles,
     latency: Cycles,
     rate_max: Option<Rate>,
-    /// Reserved steps per tick, 0 if nothing is reserved.
+    /// Reserved steps per tick; 0 if none are reserved.
     reserved: u64,
-    /// Whether it moves, because its latency is over.
+    /// Whether the transfer moves, because its latency is over.
     moves: bool,
-    /// Rate in steps per tick since `since`.
+    /// Rate of the transfer in steps per tick since time `since`.
     rate: u64,
     since: Cycles,
     /// Remaining steps at the time `since`.
@@ -51,7 +52,7 @@ impl<T> Flow<T> {
         self.rate * (now - self.since)
     }
 
-    /// Returns the first tick by which all of its bytes have moved.
+    /// Returns the first tick by which all bytes of the transfer have moved.
     #[inline]
     fn end(&self) -> Cycles {
         match self.rate {
@@ -69,15 +70,18 @@ pub struct Engine<T> {
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
+    /// End times of all moving transfers.
     ends: Ends,
+    /// Future events except ends of transfers.
     future: BinaryHeap<Reverse<(Cycles, Event)>>,
-    /// A buffer for transfers whose share has changed.
+    /// Buffer for the transfers whose share has changed.
     changed: Vec<FlowId>,
+    /// Running counters; `None` before counting is started.
     counting: Option<Counting>,
     now: Cycles,
     /// Number of offers and timers so far, for the order of events.
     sequence: u64,
-    /// Number of transfers that have started.
+    /// Number of transfers that have begun.
     started: u64,
     under_way: u64,
 }
@@ -114,7 +118,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Returns the unreserved rate of a link, with the reservations of future transfers subtracted.
-    /// None if the link does not exist or is fully reserved.
+    /// `None` if the link does not exist or is fully reserved.
     pub fn unbooked(&self, link: u32) -> Option<Rate> {
         let capacity = self.capacities.get(link as usize)?;
         Rate::of(capacity.steps() - self.booked[link as usize])
@@ -123,7 +127,7 @@ impl<T: Copy> Engine<T> {
     /// Checks that [`offer`](isthmus_kernel::Engine::offer) would accept a transfer.
     ///
     /// # Errors
-    /// The reason for refusing it.
+    /// The reason for which `offer` would refuse the transfer.
     pub fn check(&self, time: Cycles, transfer: &Transfer<'_, T>) -> Result<(), Error> {
         let &Transfer { bytes, path, .. } = transfer;
         if time < self.now {
@@ -163,10 +167,10 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, but returns
-    /// an error if it is refused.
+    /// an error if the engine refuses the transfer.
     ///
     /// # Errors
-    /// As [`Engine::check`]; the engine is then unchanged.
+    /// The errors of [`Engine::check`]; the engine is then unchanged.
     pub fn try_offer(&mut self, time: Cycles, transfer: Transfer<'_, T>) -> Result<(), Error> {
         self.check(time, &transfer)?;
         let reserved = transfer.reserved.map_or(0, Rate::steps);
@@ -211,7 +215,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Returns the moving transfers in order of their numbers, with their rates in the last
-    /// completed tick (rule 6). It visits everything, so it is for pictures and tests.
+    /// completed tick (rule 6). It reads the whole state, so it is for pictures and tests.
     pub fn moving(&self) -> Vec<Moving<'_, T>> {
         let used = self.flows.used();
         let places = (0..).map(FlowId::new).zip(self.flows.values()).zip(used);
@@ -228,7 +232,7 @@ impl<T: Copy> Engine<T> {
         moving
     }
 
-    /// Starts the counters, all at 0. Nothing is counted before that.
+    /// Starts the counters, all at 0. Before this call the engine counts nothing.
     pub fn count_from_now(&mut self) {
         self.counting = Some(Counting::new(self.capacities.len(), self.now));
         let now = self.now;
@@ -241,7 +245,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Returns the counters up to now, all 0 if counting was not started. It visits everything.
+    /// Returns the counters up to now, all 0 if counting was not started. It reads the whole state.
     pub fn counted(&self) -> Counters {
         let links = self.capacities.len();
         let Some(mut counting) = self.counting.clone() else {
@@ -260,7 +264,7 @@ impl<T: Copy> Engine<T> {
         counting.counters()
     }
 
-    /// Computes the rates from now on.
+    /// Computes the rates that apply from now on, and the ends that follow from them.
     fn settle(&mut self) {
         let now = self.now;
         let mut changed = std::mem::take(&mut self.changed);
@@ -284,6 +288,7 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
+    /// Handle an event that is not the end of a transfer.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
         match event {
@@ -308,6 +313,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Starts to move a transfer whose latency is over.
     fn begin_to_move(&mut self, place: FlowId) {
         let now = self.now;
         let flow = &mut self.flows[place];
@@ -334,6 +340,7 @@ impl<T: Copy> Engine<T> {
         self.sharing.join(place, bound, flow.reserved);
     }
 
+    /// Ends the transfer with the earliest end time and reports it to the handler.
     fn end<H: Handler<Tag = T>>(&mut self, handler: &mut H) {
         let place = self.ends.pop().expect("an end is due");
         let now = self.now;
@@ -368,7 +375,7 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Returns a link that appears twice in a path.
+/// Returns a link that occurs twice in a path, if there is one.
 fn crossed_twice(path: &[u32]) -> Option<u32> {
     if path.len() <= SEARCHED_MAX {
         let mut hops = (1..path.len()).filter(|&hop| path[..hop].contains(&path[hop]));

@@ -6,57 +6,57 @@ use isthmus_kernel::Cycles;
 /// An error, with the permitted values in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A rate is too small or too large to be counted in steps.
+    /// A rate is too small or too large for the engine.
     #[error(
         "{bytes} bytes in {ticks} ticks is no rate that can be counted; it must be 2^-24 bytes per tick \
          or more, and below 2^38"
     )]
     NoRate {
-        /// Its number of bytes,
+        /// Number of bytes of the rate,
         bytes: u64,
-        /// in this number of ticks.
+        /// which move in this number of ticks.
         ticks: u64,
     },
-    /// There are more links than link numbers.
+    /// There are more links than possible numbers of links.
     #[error("there are {links} links; there may be {}", u32::MAX)]
     TooManyLinks {
-        /// Number of links.
+        /// Number of links of the network.
         links: usize,
     },
-    /// A path names a link that does not exist.
+    /// A path has a link that does not exist.
     #[error("a path names link {link}; the links are 0 to {}", .links.saturating_sub(1))]
     NoSuchLink {
-        /// The number in the path.
+        /// The number of the missing link.
         link: u32,
-        /// Number of links.
+        /// Number of links of the network.
         links: u32,
     },
     /// A path crosses a link twice.
     #[error("a path crosses link {link} twice; once is all it may")]
     LinkTwice {
-        /// The link.
+        /// The number of the link.
         link: u32,
     },
-    /// A path is too long.
+    /// A path has too many links.
     #[error("a path has {links} links; it may have {}", u16::MAX)]
     LongPath {
-        /// Number of its links.
+        /// Number of links of the path.
         links: usize,
     },
-    /// A transfer has more bytes than the engine can count.
+    /// A transfer has too many bytes for the engine.
     #[error("a transfer has {bytes} bytes; it may have {BYTES_MAX}: cut it in parts")]
     TooLarge {
-        /// Its bytes.
+        /// Number of bytes of the transfer.
         bytes: u64,
     },
-    /// The bound of a transfer is below its reservation.
+    /// The maximum rate of a transfer is below its reserved rate.
     #[error(
         "a transfer is bound to {rate_max}, with {reserved} reserved for it; the bound must be no less"
     )]
     BelowReserved {
-        /// The bound on its rate.
+        /// The maximum rate of the transfer.
         rate_max: Rate,
-        /// The reserved rate.
+        /// The reserved rate of the transfer.
         reserved: Rate,
     },
     /// A link has less unreserved capacity than requested.
@@ -65,11 +65,11 @@ pub enum Error {
         .left.map_or(0.0, Rate::bytes_per_tick)
     )]
     Booked {
-        /// The link.
+        /// The number of the link.
         link: u32,
-        /// The requested rate.
+        /// The rate that the transfer would reserve.
         reserved: Rate,
-        /// The unreserved rate, if there is any.
+        /// The unreserved rate of the link, if there is any.
         left: Option<Rate>,
     },
     /// The time of an offer is in the past.

@@ -6,7 +6,7 @@ use crate::transfer::Delivered;
 /// Drives the engine and receives its reports. Calls come in order of time, and within a tick by
 /// rule 7.
 pub trait Handler {
-    /// The caller's data attached to a transfer.
+    /// The type of the data that the caller attaches to transfers.
     type Tag: Copy;
 
     /// Handles a timer set by [`Engine::schedule`]. Does nothing by default.
@@ -20,7 +20,7 @@ pub trait Handler {
     /// Handles the end of a transfer.
     fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
 
-    /// Whether the run may end. Called after every event. False by default.
+    /// Returns whether the run may end. Called after every event. False by default.
     #[inline]
     fn finished(&self) -> bool {
         false

@@ -1,23 +1,23 @@
-//! Rates and work in whole steps.
+//! Rates and amounts of work, in whole steps.
 
 use crate::error::Error;
 use std::fmt;
 
-/// Steps per byte: work and rates are counted in steps.
+/// Number of steps per byte; a step is the unit of work, and a step per tick the unit of rates.
 const STEPS_PER_BYTE: u64 = 1 << 24;
 
 /// Maximum size of a transfer in bytes: 512 GiB less one.
 pub const BYTES_MAX: u64 = (1 << 39) - 1;
 
-/// An exclusive limit of all rates, so that one tick of the fastest is a 64-bit number.
+/// Upper bound of all rates, exclusive: the work of one tick at any rate is a 64-bit number.
 const STEPS_LIMIT: u64 = 1 << 62;
 
-/// Converts bytes to steps.
+/// Converts a number of bytes to steps.
 pub(crate) const fn work(bytes: u64) -> u64 {
     bytes * STEPS_PER_BYTE
 }
 
-/// Converts steps to whole bytes.
+/// Converts steps to bytes, rounded down.
 pub(crate) fn whole_bytes(steps: u128) -> u64 {
     (steps / u128::from(STEPS_PER_BYTE)) as u64
 }
@@ -57,7 +57,7 @@ impl Rate {
         self.0 as f64 / STEPS_PER_BYTE as f64
     }
 
-    /// Creates a rate from steps. None if there are none.
+    /// Creates a rate from steps per tick; `None` for 0 steps.
     pub(crate) fn of(steps: u64) -> Option<Self> {
         (steps > 0).then_some(Self(steps))
     }

@@ -1,13 +1,14 @@
 //! Shares of links, updated only where a change has an effect.
 //!
-//! Filling ([rule 3](crate)) gives each link a level: the share at which it was settled, or none if
-//! other links and bounds limit all its transfers. The share of a transfer is the minimum of its
-//! bound and of the levels of its links. The level of a link depends only on lower ones: it is the
-//! least s such that s is the capacity left by the transfers with shares below s, divided by the
-//! number of the others and rounded down.
+//! Filling ([rule 3](crate)) gives each link a level: the share at which the link was settled, or
+//! none if other links and bounds limit all its transfers. The share of a transfer is the minimum
+//! of its bound and of the levels of its links. The level of a link depends only on lower levels.
+//! It is the smallest share s for which the following holds: s is the capacity that the transfers
+//! with shares below s do not use, divided by the number of the other transfers and rounded down.
 //!
-//! So a change propagates upwards, level by level. Links on which something changes are *open*; all
-//! others keep their levels. Each open link waits in a heap for the lower of two moments:
+//! So a change of transfers propagates upwards, level by level. Links on which something changes
+//! are *open*; all other links keep their levels. Each open link waits in a heap for the lower of
+//! two moments:
 //! - its new level, as far as it is known. Then its transfers get that share, and links on which
 //!   these had more are opened, since they have more to share now;
 //! - its old level, if the new one is above. Then transfers that only this link limited are
@@ -24,74 +25,83 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 id! {
-    /// A link.
+    /// Number of a link.
     struct LinkId;
 }
 
-/// No level, no bound: no limit.
+/// Level or bound that means no limit.
 pub(crate) const NONE: u64 = u64::MAX;
 
-/// Links per path before the first longer one, in the table of paths.
+/// Initial number of links per path in the table of paths; a longer path increases it.
 const STRIDE_MIN: usize = 8;
 
+/// State of a link during a change of transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The level is valid.
+    /// The level of the link is valid.
     Closed,
-    /// The level may change. Its transfers count as limited by nothing else.
+    /// The level of the link may change. For the new level, transfers with shares of at least the
+    /// old level count as limited by this link only.
     Open,
-    /// The level will be above the old one, which is no longer valid.
+    /// The new level of the link will be above the old one, which is no longer valid.
     Expired,
 }
 
+/// State of a link.
 #[derive(Debug, Clone)]
 struct Link {
-    /// Unreserved capacity in steps.
+    /// Unreserved capacity in steps per tick.
     free: u64,
-    /// The share at which it was settled.
+    /// The share at which the link was settled.
     level: u64,
-    /// For an open link: its new level, as far as it is known.
+    /// For an open link: its new level, as far as known.
     next: u64,
-    /// For an open link: its moment in the heap. Entries with other moments are out of date.
+    /// For an open link: its moment, as in its valid entry in the heap. Entries of the link with
+    /// other moments are outdated.
     moment: u64,
     state: State,
-    /// Whether `next` may be too low, because transfers have received less since it was computed.
+    /// Whether `next` may be too low, because the shares of other transfers have decreased since
+    /// `next` was computed.
     low: bool,
-    /// The transfers that move over it, in no order.
+    /// The transfers that move over the link, in any order.
     flows: Vec<FlowId>,
 }
 
+/// State of a transfer.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    /// The maximum of its share.
+    /// The maximum share of the transfer.
     bound: u64,
+    /// Number of links of the transfer.
     hops: u16,
-    /// Whether it is in `changed`.
+    /// Whether the transfer is in `changed`.
     is_changed: bool,
 }
 
-/// Links and the transfers that move over them, without time.
+/// Shares of moving transfers on links. It does not know the time.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharing {
     links: Table<LinkId, Link>,
-    /// The share of each transfer; during a change as far as it is known.
+    /// The share of each transfer. During a change, the share as far as known.
     shares: Table<FlowId, u64>,
     flows: Table<FlowId, Flow>,
     paths: Paths<FlowId, u32>,
     /// The moments of open links.
     moments: BinaryHeap<Reverse<(u64, u32)>>,
-    /// All links that were opened since the last time that all were closed.
+    /// All links that were opened since all links were last closed.
     opened: Vec<LinkId>,
-    /// Transfers whose share may have changed since then.
+    /// Transfers whose share may have changed since all links were last closed.
     changed: Vec<FlowId>,
-    /// Buffers for computing a level, and for the transfers and links that a change affects.
+    /// Buffer for the limits of the transfers of a link.
     scratch: Vec<u64>,
+    /// Buffer for the transfers that a link limits.
     limited: Vec<FlowId>,
+    /// Buffer for the links that a change affects.
     affected: Vec<LinkId>,
 }
 
 impl Sharing {
-    /// Creates links with these capacities in steps.
+    /// Creates links with these unreserved capacities in steps per tick.
     pub(crate) fn new(capacities: impl Iterator<Item = u64>) -> Self {
         let links = capacities.map(|free| Link {
             free,
@@ -152,8 +162,8 @@ impl Sharing {
         self.shares[flow]
     }
 
-    /// Starts to move a transfer: it has `reserved` steps on its links, and shares the rest up to
-    /// `bound`.
+    /// Starts to move a transfer. It has `reserved` steps per tick on its links, and gets a share
+    /// of the rest of at most `bound`.
     pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
         self.flows[flow].bound = bound;
         self.shares[flow] = bound;
@@ -167,13 +177,14 @@ impl Sharing {
         }
     }
 
-    /// Removes a transfer that has ended.
+    /// Removes a moving transfer that has ended.
     pub(crate) fn leave(&mut self, flow: FlowId, reserved: u64) {
         for hop in 0..self.flows[flow].hops.into() {
             let link = self.step(flow, hop);
             let state = &mut self.links[link];
             state.free += reserved;
-            // A change of a link visits all of its transfers anyway.
+            // The linear search costs little, because a change of a link visits all of its
+            // transfers in any case.
             let place = state.flows.iter().position(|&other| other == flow);
             state
                 .flows
@@ -186,14 +197,14 @@ impl Sharing {
         }
     }
 
-    /// Whether nothing has started or ended since the shares were computed.
+    /// Returns whether no transfer has joined or left since the shares were computed.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.opened.is_empty() && self.changed.is_empty()
     }
 
-    /// Computes all shares. Appends the transfers whose share may have changed to `changed`, which
-    /// must be empty.
+    /// Computes all shares. Appends to `changed`, which must be empty, the transfers whose share
+    /// may have changed.
     pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
         for at in 0..self.opened.len() {
             self.compute_level(self.opened[at]);
@@ -209,7 +220,7 @@ impl Sharing {
                 if self.links[link].moment != moment {
                     continue;
                 }
-                // It waits in the heap once more, with an entry that is out of date once the link
+                // The link gets another entry in the heap. The old entry is outdated once the link
                 // is settled.
             }
             if self.links[link].next == moment {
@@ -231,11 +242,13 @@ impl Sharing {
         }
     }
 
+    /// Returns the link number `hop` of the path of a transfer.
     #[inline]
     fn step(&self, flow: FlowId, hop: usize) -> LinkId {
         LinkId::new(self.paths.step(flow, hop))
     }
 
+    /// Adds a transfer to the transfers whose share may have changed.
     #[inline]
     fn mark_changed(&mut self, flow: FlowId) {
         let state = &mut self.flows[flow];
@@ -245,7 +258,7 @@ impl Sharing {
         }
     }
 
-    /// Opens a closed link. The caller must compute its moment.
+    /// Opens a closed link. The caller must then compute the moment of the link.
     #[inline]
     fn open(&mut self, link: LinkId) {
         let state = &mut self.links[link];
@@ -257,7 +270,7 @@ impl Sharing {
         }
     }
 
-    /// Queues an open link for a moment.
+    /// Adds an open link to the heap, for a moment.
     #[inline]
     fn queue(&mut self, link: LinkId, moment: u64) {
         self.links[link].moment = moment;
@@ -266,7 +279,7 @@ impl Sharing {
         }
     }
 
-    /// Computes the new level of an open link, as far as it is known, and its moment.
+    /// Computes the new level of an open link, as far as known, and its moment.
     fn compute_level(&mut self, link: LinkId) {
         let state = &mut self.links[link];
         let old = match state.state {
@@ -284,7 +297,7 @@ impl Sharing {
         self.queue(link, moment);
     }
 
-    /// Settles a link at this level.
+    /// Settles a link at a level.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;
@@ -303,7 +316,8 @@ impl Sharing {
                 let other = self.step(flow, hop);
                 let state = &mut self.links[other];
                 match state.state {
-                    // This link, or one that has limited no transfer and does not now.
+                    // The link that is being closed, or a link that limits no transfer before and
+                    // after the change.
                     State::Closed if state.level <= level || state.level == NONE => {}
                     State::Closed => {
                         let moment = state.level;
@@ -318,8 +332,8 @@ impl Sharing {
         }
     }
 
-    /// Handles a link whose new level is above the old one: transfers that only it limited are
-    /// loose.
+    /// Handles a link whose new level is above the old one. Transfers that only this link limited
+    /// become loose.
     fn expire(&mut self, link: LinkId, old: u64) {
         let state = &mut self.links[link];
         state.state = State::Expired;
@@ -359,8 +373,9 @@ impl Sharing {
     }
 }
 
-/// Returns the level of a link with `free` capacity to share, from the limits of its transfers
-/// elsewhere, as far as they are known. [`NONE`] if all of them are limited elsewhere.
+/// Returns the level of a link with `free` unreserved capacity. `elsewhere` has the limit of each
+/// transfer by its other links and its bound, as far as known. Returns [`NONE`] if these limit all
+/// transfers.
 #[inline]
 fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
     let mut level = 0;
@@ -375,7 +390,8 @@ fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
         let mut kept = 0;
         for at in 0..elsewhere.len() {
             let limited = elsewhere[at];
-            // Each of them has less than a share, so together they have less than `free`.
+            // Each of these transfers gets less than a share, so together they get less than
+            // `free`.
             elsewhere[kept] = limited;
             if limited < level {
                 free -= limited;

@@ -8,44 +8,46 @@ use isthmus_kernel::Cycles;
 pub struct Transfer<'a, T> {
     /// Number of bytes, at most [`BYTES_MAX`](crate::BYTES_MAX).
     pub bytes: u64,
-    /// The links that it crosses, in any order, none twice. Without links only the bound limits it.
+    /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
+    /// the transfer.
     pub path: &'a [u32],
-    /// Ticks from its begin until it moves.
+    /// Ticks from the begin of the transfer until it moves.
     pub latency: Cycles,
     /// The maximum rate, if there is one.
     pub rate_max: Option<Rate>,
     /// The reserved rate on all links of the path (rule 8), if there is one.
     pub reserved: Option<Rate>,
-    /// Data for the handler.
+    /// Data of the handler, returned in the reports on the transfer.
     pub tag: T,
 }
 
 /// A transfer that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
-    /// Its number, in order of begin.
+    /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The handler's data.
+    /// The tag of the transfer.
     pub tag: T,
     /// Number of bytes.
     pub bytes: u64,
-    /// The time for which it was offered.
+    /// The time of begin for which the transfer was offered.
     pub generated: Cycles,
-    /// Time at which it began to move: its latency after the begin.
+    /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,
-    /// The tick by which all of it had moved, which is the time of this report.
+    /// The tick by which all bytes had moved, which is the time of this report.
     pub arrived: Cycles,
 }
 
-/// A moving transfer with its rate.
+/// A moving transfer and its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
-    /// Its number, in order of begin.
+    /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The handler's data.
+    /// The tag of the transfer.
     pub tag: T,
-    /// Its rate, including the reservation. None if nothing is left for it.
+    /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
+    /// links have no capacity left.
     pub rate: Option<Rate>,
-    /// The links that it crosses.
+    /// The links of the path.
     pub path: &'e [u32],
 }

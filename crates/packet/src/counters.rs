@@ -1,16 +1,18 @@
 //! Counters of the engine.
 
-/// Counters from the start, or from [`Engine::count_from_now`](crate::Engine::count_from_now), to
-/// [`Engine::counted`](crate::Engine::counted). A resource that is in use across either time counts
-/// with the ticks between them.
+/// Counters over the interval from the start, or from
+/// [`Engine::count_from_now`](crate::Engine::count_from_now), to the call of
+/// [`Engine::counted`](crate::Engine::counted). A resource that is in use at either end of the
+/// interval counts with its ticks inside the interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link: ticks in which its transmitter was busy.
     pub busy: Vec<u64>,
-    /// For each link: number of packets.
+    /// For each link: number of packets that started on it.
     pub packets: Vec<u64>,
-    /// For each link: ticks in which its lanes were held, summed over the lanes; with cut-through
-    /// those of its transmitter. A lane counts from its grant until it is free again.
+    /// For each link: ticks in which packets occupied its lanes, summed over the lanes. With
+    /// circuits, a lane counts from its grant until it is free again. With cut-through, the value
+    /// is that of `busy`.
     pub held: Vec<u64>,
     /// For each node: ticks in which its DMA engine was busy.
     pub dma: Vec<u64>,

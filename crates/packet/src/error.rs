@@ -5,55 +5,55 @@ use crate::limits::CHANNELS_MAX;
 /// An error, with the permitted values in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A number that must be 1 or more is 0.
+    /// A rule that must be 1 or more is 0.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Its name in [`Rules`](crate::Rules).
+        /// Name of the rule in [`Rules`](crate::Rules).
         what: &'static str,
     },
-    /// A number is too large.
+    /// The value of a rule is too large.
     #[error("{what} is {value}; it may be {most} at most")]
     TooMany {
-        /// Its name in [`Rules`](crate::Rules).
+        /// Name of the rule in [`Rules`](crate::Rules).
         what: &'static str,
-        /// The number.
+        /// The value.
         value: u32,
-        /// Its maximum.
+        /// The largest permitted value.
         most: u32,
     },
-    /// A read request does not fit into a packet.
+    /// The payload of a read request does not fit into a packet.
     #[error("a read request has {bytes} bytes of payload; a packet has {payload} at most")]
     LongRequest {
-        /// Its payload.
+        /// Payload of the read request in bytes.
         bytes: u32,
-        /// The largest payload.
+        /// The largest payload of a packet in bytes.
         payload: u32,
     },
-    /// A packet takes a link for too long.
+    /// The longest packet occupies a link for too many ticks, or for none.
     #[error(
         "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
         u32::MAX
     )]
     LongestPacket {
-        /// Its ticks.
+        /// Number of ticks for which the longest packet occupies a link.
         ticks: u64,
     },
-    /// A buffer cannot hold a packet.
+    /// A buffer is too small for the longest packet.
     #[error("{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}")]
     SmallBuffer {
         /// The kind of buffer.
         of: &'static str,
-        /// Its size in bytes.
+        /// Size of the buffer in bytes.
         buffer: u32,
         /// Bytes of the longest packet.
         packet: u64,
     },
-    /// More virtual channels than a link may have.
+    /// Links would have more virtual channels than permitted.
     #[error(
         "{classes} classes of {channels} channels; a link may have {CHANNELS_MAX} channels at most"
     )]
     Channels {
-        /// Number of classes.
+        /// Number of classes of channels in the network.
         classes: u32,
         /// Number of channels per class.
         channels: u32,
@@ -61,18 +61,19 @@ pub enum Error {
     /// A network that the engine cannot run on.
     #[error("{what}: {link}")]
     Network {
-        /// The inconsistent item.
+        /// Description of the inconsistency.
         what: &'static str,
-        /// The link, or the number of links.
+        /// The number of the inconsistent link, or the number of links if there are too many.
         link: u64,
     },
-    /// Output buffers, in which packets of all classes of channels would wait behind one another.
+    /// The network has several classes of channels and the rules have output buffers. In these,
+    /// packets of all classes would wait behind one another.
     #[error(
         "packets of {classes} classes of channels would share output buffers, and could wait for \
          one another for ever; leave the buffers out"
     )]
     SharedOutputs {
-        /// Number of classes.
+        /// Number of classes of channels in the network.
         classes: u32,
     },
 }

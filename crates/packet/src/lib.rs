@@ -6,8 +6,8 @@
 //! (Coll, Petrini, Frachtenberg and Hoisie, the QsNET paper of the topology crate; sections 2.1 and
 //! 2.2), and cut-through with credits and finite buffers, as in InfiniBand and Ethernet fabrics.
 //!
-//! The engine is event-driven. The tests run a naive reference beside it, which looks at
-//! everything in every tick. Both report the same for every packet.
+//! The engine is event-driven. The tests also run a naive reference, which reads the state of
+//! all parts in every tick. Both report the same times for every packet.
 //!
 //! # Time and length
 //! Time is an integer number of ticks. The caller chooses the length of a tick (100 ps makes all
@@ -33,7 +33,7 @@
 //!    first free lane of the link and keeps it. The best link has the most free lanes; among equals
 //!    it is the link whose transmitter is free first. The packet starts when the transmitter is free
 //!    of the packets served before. From then on it occupies the transmitter for its ticks, even if
-//!    its header is blocked further on: a lane's FIFO holds what has been sent. A waiting header
+//!    its header is blocked further on: the FIFO of a lane stores the sent bytes. A waiting header
 //!    keeps its lanes.
 //! 4. The acknowledgement starts `acknowledge` ticks after the tail has arrived. It frees the lane of
 //!    the last link after that link's length. It frees each earlier lane after `acknowledge_hop`
@@ -44,7 +44,7 @@
 //!    the most credits over all its lanes. The best lane has the most credits, and is the first of
 //!    equals. Credits return `credit` ticks, plus the link's length, after the tail has left the
 //!    buffer. A node removes packets as they arrive. Acknowledgements (rule 4) only inform the
-//!    sender; they hold nothing.
+//!    sender; they occupy no resources.
 //!    With [`Outputs`] each link out of a switch has a buffer at its start, and a path into it that
 //!    is `speedup` times as fast as the link. The first packet of an input buffer is served when, of
 //!    a link that it waits for, that path is free and the output buffer has room for all of it. The
@@ -59,7 +59,7 @@
 //!    among equally old packets. Round robin starts with the input after the one served last.
 //!    Inputs are the lanes into the switch, by port and channel.
 //! 7. With the option [`Late`], a packet whose last link starts too long after its injection occupies
-//!    that link for longer. Empirical.
+//!    that link for longer. This rule is empirical.
 //!
 //! # Interfaces
 //! 8. A message is generated in the queue of its node at the time for which it was offered. Its DMA
@@ -76,8 +76,8 @@
 //!     `turnaround` ticks after the data is ready. The data is ready when the request arrives, unless
 //!     the handler returns a later time ([`Handler::requested`]). Of several that start in one tick,
 //!     the one whose request came first goes first.
-//! 12. A message is delivered when the last of its data has arrived. Its sender knows when the last
-//!     acknowledgement is back; a reader knows at once.
+//! 12. A message is delivered when the last of its data has arrived. The sender of a write
+//!     knows this when the last acknowledgement is back; the sender of a read knows it at once.
 //!
 //! # Within a tick
 //! First lanes and transmitters become free. Then tails arrive, in the order of their last links.
@@ -85,7 +85,7 @@
 //! are generated, by node. Then DMAs start, by node and queue, replies last. Then headers request
 //! outputs and are served, and packets start from output buffers. Last, nodes inject.
 //!
-//! The crate knows nothing of devices, workloads and files, and never decides when a run stops.
+//! The crate has no devices, workloads or files, and never decides when a run stops.
 //!
 //! [`Routes`]: routes::Routes
 

@@ -1,4 +1,4 @@
-//! How large networks may be.
+//! Limits of links.
 
-/// Virtual channels that a link may have.
+/// Maximum number of virtual channels of a link.
 pub const CHANNELS_MAX: u32 = 16;

@@ -1,86 +1,91 @@
-//! Rules that differ between fabrics, and between readings of the papers on them.
+//! Rules for the order and choice of packets and links. They differ between fabrics, and between
+//! interpretations of the papers about them.
 
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// The time from which a packet's age counts.
+/// The event from which the age of a packet counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeFrom {
-    /// From its injection; the header carries it from switch to switch.
+    /// The injection of the packet. The header carries the age from switch to switch.
     #[default]
     Injection,
-    /// From the generation of its message. For the data of a read, from that of the read.
+    /// The generation of the message of the packet. For the data of a read, the generation of the
+    /// read.
     Message,
-    /// From its header's arrival at the switch, even if it is behind others in a buffer.
+    /// The arrival of the header at the switch, even if the packet is behind other packets in a
+    /// buffer.
     Arrival,
-    /// From its request for an output of the switch. With circuits that is its arrival. With
-    /// cut-through the packet is then the first of its buffer, and the previous one has left.
+    /// The request of the packet for an output of the switch. With circuits that is the arrival of
+    /// its header. With cut-through the packet is then the first of its buffer, and the previous
+    /// packet has left.
     Request,
 }
 
-/// The choice among equally old packets.
+/// The rule that selects one of several equally old packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeTie {
-    /// Round robin: the input after the one served last.
+    /// Round robin: the packet of the first input after the input served last.
     #[default]
     RoundRobin,
-    /// A random one, chosen again in each tick ([`random_rank`]).
+    /// A random packet. Each tick has a new random order of the inputs ([`random_rank`]).
     Random,
-    /// The input with the lowest number.
+    /// The packet of the input with the lowest number.
     Lowest,
 }
 
 /// The priority of packets by age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Age {
-    /// The time from which age counts.
+    /// The event from which the age counts.
     pub from: AgeFrom,
-    /// Ages above this are equal. `None`: there is no maximum.
+    /// Ages above this many ticks are equal. `None`: ages have no maximum.
     pub saturates: Option<Cycles>,
-    /// The choice among equally old packets.
+    /// The rule that selects one of several equally old packets.
     pub tie: AgeTie,
 }
 
-/// The measure of a link's load, among links that a packet could have now.
+/// The measure of the load of a link, by which a packet chooses one of several available links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
-    /// Room. With circuits the most free lanes, then the earliest free transmitter. With
-    /// cut-through the most credits over all its lanes, and with output buffers first the most room
-    /// there.
+    /// Free resources. With circuits, the best link has the most free lanes, then the earliest free
+    /// transmitter. With cut-through, it has the most credits over all its lanes; with output
+    /// buffers, first the most free space in its output buffer.
     #[default]
     Room,
-    /// Its transmitter only: all links with a free transmitter are equally good, followed by those
-    /// that become free soonest.
+    /// The transmitter only. All links with a free transmitter are equally good. The link whose
+    /// transmitter becomes free soonest follows.
     Idle,
 }
 
-/// The choice among equally loaded links.
+/// The rule that selects one of several equally loaded links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkTie {
-    /// A random one ([`tie`](crate::tie)).
+    /// A random link ([`tie`](crate::tie)).
     #[default]
     Random,
-    /// The link whose transmitter has been free, or will be, for the longest time; a random one of
-    /// several.
+    /// The link whose transmitter has been free, or will be free, from the earliest time; a random
+    /// link of several with the same time.
     LongestIdle,
     /// The link with the lowest number.
     Lowest,
 }
 
-/// The choice among several possible links.
+/// The rules by which a packet chooses one of several possible links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Adaptive {
-    /// The measure of load.
+    /// The measure of the load of a link.
     pub load: LinkLoad,
-    /// The choice among equally loaded links.
+    /// The rule that selects one of several equally loaded links.
     pub tie: LinkTie,
 }
 
-/// Applies two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+/// Mixes two numbers into a random number by two rounds of the finaliser of SplitMix64 (Steele,
+/// Lea, Flood 2014).
 pub(crate) fn mixed(outer: u64, inner: u64) -> u64 {
     let mix = |value: u64| {
         let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -91,8 +96,9 @@ pub(crate) fn mixed(outer: u64, inner: u64) -> u64 {
     mix(mix(outer) ^ inner)
 }
 
-/// Returns the random number of a header that waits at `input` for links from `link` on, at `time`:
-/// of equally old packets the smallest number goes first. No two inputs have the same.
+/// Returns the random rank of a header that waits at input `input` for the group of links that
+/// starts with `link`, at `time`. Of equally old packets the packet with the lowest rank is served
+/// first. No two inputs have the same rank.
 pub fn random_rank(seed: u64, time: Cycles, link: u32, input: u32) -> u64 {
     let place = u64::from(link) << 32 | u64::from(input);
     mixed(mixed(seed, time), place) >> 32 << 32 | u64::from(input)

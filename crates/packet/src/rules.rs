@@ -9,24 +9,26 @@ use isthmus_kernel::Cycles;
 /// Maximum number of message queues of a node.
 pub const QUEUES_MAX: u32 = 256;
 
-/// The method by which packets hold the links of their route.
+/// The method by which packets occupy the links of their route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Switching {
-    /// A header takes one virtual channel of each link and keeps it until the acknowledgement
-    /// has come back over that link.
+    /// Circuits: a header gets one virtual channel of each link. The channel stays occupied until
+    /// the acknowledgement has come back over that link.
     Circuit {
-        /// Maximum number of packets of a node under way, at least 1. Each holds a virtual channel
-        /// of a link of the node, so their number is the effective maximum.
+        /// Maximum number of packets in flight from one node, at least 1. Each occupies a virtual
+        /// channel of a link of the node, so the number of these channels is a maximum too.
         in_flight: u32,
     },
-    /// A packet moves on as soon as the buffer behind the next link has room for all of it. Credits
-    /// report that room to the sender of the link.
+    /// Cut-through: a packet moves on as soon as the buffer behind the next link has room for all
+    /// of it. Credits report that room to the sender of the link.
     CutThrough {
         /// Bytes of buffer for each virtual channel at the receiving end of a link.
         buffer: u32,
-        /// Ticks from a packet's tail leaving a buffer until the sender knows it.
+        /// Ticks from the departure of a packet's tail from a buffer until the sender of the link
+        /// receives the credits.
         credit: Cycles,
-        /// Buffers behind the crossbars of the switches. `None`: a packet crosses onto the link.
+        /// Buffers behind the crossbars of the switches. `None`: packets cross a switch directly
+        /// onto the next link.
         outputs: Option<Outputs>,
     },
 }
@@ -36,46 +38,48 @@ pub enum Switching {
 pub struct Outputs {
     /// Bytes of buffer for each link out of a switch, shared by its virtual channels.
     pub buffer: u32,
-    /// Speed of the path into each of them relative to a link, at least 1.
+    /// Speed of the path into each buffer relative to a link, at least 1.
     pub speedup: u32,
 }
 
 impl Outputs {
-    /// Returns the ticks for which a packet that takes a link for `ticks` occupies the path into a
-    /// buffer.
+    /// Returns the ticks for which a packet occupies the path into a buffer, if it occupies a link
+    /// for `ticks`.
     pub fn crossing(self, ticks: Cycles) -> Cycles {
         ticks.div_ceil(u64::from(self.speedup))
     }
 }
 
-/// An empirical term: old packets occupy the last link for longer.
+/// An empirical rule: old packets occupy the last link for longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Late {
-    /// It applies to a packet whose last link starts more than this after its injection.
+    /// Minimum age of an old packet: the rule applies if the packet starts on its last link more
+    /// than this many ticks after its injection.
     pub older_than: Cycles,
-    /// Additional ticks on the last link.
+    /// Additional ticks for which an old packet occupies the last link.
     pub extra: Cycles,
 }
 
 /// A node's network interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interface {
-    /// Number of queues of each node, at least 1. Messages of one queue go one after another, those
-    /// of different queues take turns.
+    /// Number of message queues of each node, at least 1. Messages of one queue are sent one after
+    /// another; messages of different queues take turns.
     pub queues: u32,
-    /// Minimum ticks from a message's generation to its first packet.
+    /// Minimum ticks from the generation of a message to its first packet.
     pub start: Cycles,
     /// Ticks from one packet of the DMA engine to its next, whatever its length; at least 1.
     pub packet: Cycles,
-    /// Additional ticks for each block of [`Rules::block`] bytes of payload.
+    /// Additional ticks of the DMA engine for each block of [`Rules::block`] bytes of payload.
     pub packet_block: Cycles,
     /// Ticks by which an arriving packet delays a busy DMA engine.
     pub receive: Cycles,
-    /// Number of packets that the DMA engine sends of one message per turn, at least 1.
+    /// Number of packets of one message that the DMA engine sends per turn, at least 1.
     pub slice: u32,
     /// Payload of a read request in bytes.
     pub request: u32,
-    /// Ticks from a read request's arrival to the start of the server's DMA.
+    /// Ticks from the time at which the data of a read is ready to the start of the DMA that sends
+    /// it.
     pub turnaround: Cycles,
 }
 
@@ -84,29 +88,30 @@ pub struct Interface {
 pub struct Rules {
     /// Ticks per byte on a link, at least 1.
     pub byte: Cycles,
-    /// Ticks from a header's start on a link to its request for an output of the switch behind it,
-    /// at least 1: flow-through, and the cable unless links have lengths.
+    /// Ticks from the start of a header on a link to its request for an output of the switch behind
+    /// the link, at least 1. They include the flow-through time of the switch, and the cable unless
+    /// links have lengths.
     pub hop: Cycles,
     /// Ticks from the arrival of a packet's tail to the start of its acknowledgement.
     pub acknowledge: Cycles,
     /// Ticks of the acknowledgement per switch on the way back.
     pub acknowledge_hop: Cycles,
-    /// Virtual channels of each link and direction, in each class of the network; 1 to
-    /// [`CHANNELS_MAX`] in total.
+    /// Number of virtual channels of each link, per direction and class of channels;
+    /// [`CHANNELS_MAX`] is the maximum for all classes of a link together.
     pub channels: u32,
-    /// The method by which packets hold links.
+    /// The method by which packets occupy links.
     pub switching: Switching,
-    /// The choice among several possible links.
+    /// The choice of a link if several are possible.
     pub adaptive: Adaptive,
     /// The priority of packets by age.
     pub age: Age,
-    /// The additional cost of old packets.
+    /// The longer use of the last link by old packets, if any.
     pub late: Option<Late>,
     /// Maximum payload of a packet in bytes, at least 1.
     pub payload: u32,
-    /// Additional bytes of a packet.
+    /// Bytes of a packet in addition to the padded payload.
     pub overhead: u32,
-    /// Payloads are padded to multiples of this, at least 1.
+    /// Size of a block in bytes, at least 1. Payloads are padded to whole blocks.
     pub block: u32,
     /// The nodes' interfaces.
     pub interface: Interface,
@@ -180,8 +185,8 @@ impl Rules {
     /// Checks that the rules are valid on a network, and that the network is consistent.
     ///
     /// # Errors
-    /// As [`check`](Self::check); too many channels, output buffers that classes would share, links
-    /// that are too many or too long.
+    /// The errors of [`check`](Self::check); too many channels; output buffers with several classes
+    /// of channels; too many or too long links.
     pub fn check_on(&self, routes: &impl Routes) -> Result<(), Error> {
         self.check()?;
         self.check_classes(routes.classes())?;
@@ -212,24 +217,24 @@ impl Rules {
         payload.div_ceil(u64::from(self.block))
     }
 
-    /// Returns the bytes of a packet on a link.
+    /// Returns the number of bytes that a packet with this payload has on a link.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         self.blocks(payload) * u64::from(self.block) + u64::from(self.overhead)
     }
 
-    /// Returns the number of packets of a message, at least 1.
+    /// Returns the number of packets of a message with this many bytes of data, at least 1.
     pub fn packets(&self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.payload)).max(1)
     }
 }
 
-/// Returns the number that decides between equally good links. It depends only on the seed, the
-/// source, the number of the packet at its source (from 0), and the link's index on the route (from
-/// 0, that of the node). Of n links, in the order of their numbers, the index of the choice is this
-/// number times n, divided by 2^64.
+/// Returns the random number that selects one of several equally good links. It depends only on the
+/// seed, the source, the number of the packet at its source (from 0), and the index of the link on
+/// the route (from 0 for the link of the source). Of n links, in the order of their numbers, the
+/// index of the selected link is this number times n, divided by 2^64.
 ///
-/// Other random decisions of a network at a link use their own number, that of 2^16 plus the link.
-/// Random decisions at injection use that of 2^17.
+/// Other random decisions of a network at a link use, instead of the index of the link, that index
+/// plus 2^16. Random decisions at injection use the index 2^17.
 pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
     let place = u64::from(node) << 32 | u64::from(packet);
     let link = u64::from(link);
@@ -286,6 +291,7 @@ mod tests {
         assert_eq!([0, 1, 320, 321].map(|b| rules.packets(b)), [1, 1, 1, 2]);
     }
 
+    /// Invalid rules cause an error that names the rule.
     #[test]
     fn rules_that_cannot_be_followed_are_named() {
         assert_eq!(rules().check(), Ok(()));

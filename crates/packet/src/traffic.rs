@@ -1,4 +1,4 @@
-//! Messages, deliveries and the handler.
+//! Messages, their deliveries, and the handler of the reports about them.
 
 use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
@@ -6,26 +6,27 @@ use isthmus_kernel::Cycles;
 /// The direction of a message's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// From the node that sends the message to the other.
+    /// From the node that sends the message to the other node.
     Write,
-    /// A small request to the other node, whose interface sends the data back on its own.
+    /// From the other node to the node that sends the message. The message starts with a small
+    /// request, and the interface of the other node returns the data without software.
     Read,
 }
 
 /// A message to send. Nodes and queue must exist, and no node may send to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<T> {
-    /// The node that sends it.
+    /// The node that sends the message or the request of the read.
     pub from: u32,
     /// The other node.
     pub to: u32,
-    /// Bytes of data. 0 is one packet without payload.
+    /// Number of bytes of data. A message of 0 bytes is one packet without payload.
     pub bytes: u64,
     /// The direction of the data.
     pub kind: Kind,
-    /// The queue of `from` in which it waits.
+    /// The queue of node `from` in which the message waits.
     pub queue: u32,
-    /// Data for the handler.
+    /// Data of the handler, returned in the reports on the message.
     pub tag: T,
 }
 
@@ -34,13 +35,15 @@ pub struct Message<T> {
 pub struct Delivery<T> {
     /// The message.
     pub message: Message<T>,
-    /// The time for which it was offered.
+    /// The time of generation for which the message was offered.
     pub generated: Cycles,
-    /// The time at which its first packet (a read's request) started on the link of `from`.
+    /// The time at which the first packet started on the link of `from`; for a read, the first
+    /// packet is the request.
     pub injected: Cycles,
     /// The time at which the last byte arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The time at which `from` knows: for a write, when all its packets have been acknowledged.
+    /// The time at which node `from` knows of the delivery. For a write, all packets have been
+    /// acknowledged by then.
     pub completed: Cycles,
     /// Number of data packets.
     pub packets: u64,
@@ -58,29 +61,29 @@ pub struct Lane {
 /// A packet that has arrived.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
-    /// The tag of its message.
+    /// The tag of the packet's message.
     pub tag: T,
-    /// Its source.
+    /// The source of the packet.
     pub from: u32,
-    /// Its destination.
+    /// The destination of the packet.
     pub to: u32,
-    /// Whether it is the request of a read.
+    /// Whether the packet is the request of a read.
     pub request: bool,
-    /// Its number among all packets of its source, from 0.
+    /// Number of the packet among all packets of its source, from 0.
     pub number: u32,
     /// Bytes of payload, without padding.
     pub payload: u32,
-    /// The time at which it started on the link of its source.
+    /// The time at which the packet started on the link of its source.
     pub injected: Cycles,
-    /// The time at which its tail arrived, which is the time of this report.
+    /// The time at which the tail of the packet arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// Its route, as [`Lane`]s.
+    /// The lanes of the packet's route.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
 
 impl<T> PacketSeen<'_, T> {
-    /// Returns the links that it crossed, in order.
+    /// Returns the lanes that the packet crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
         let lanes = self.lanes;
         self.path.iter().map(move |step| Lane {
@@ -107,7 +110,7 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Offers a message of any node for `time`, the present or later.
+    /// Offers a message of any node for generation at `time`, the present or later.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
@@ -124,11 +127,11 @@ impl<T> Offers<T> {
 /// before reminders and these before generations: arrivals in the order of their last links, the
 /// others in the order of the nodes.
 pub trait Handler {
-    /// The type of the handler's data.
+    /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;
 
-    /// A message was generated at its time. The place to offer the node's next one. Does nothing by
-    /// default.
+    /// Handles the generation of a message. A handler can offer the next message of the node here.
+    /// Does nothing by default.
     #[inline]
     fn generated(
         &mut self,
@@ -138,17 +141,17 @@ pub trait Handler {
     ) {
     }
 
-    /// The request of a read has arrived at `message.to`. Returns the time at which the data is
-    /// ready to be sent, now or later. Now by default.
+    /// Handles the arrival of the request of a read at `message.to`. Returns the time at which the
+    /// data is ready to be sent, now or later. Now by default.
     #[inline]
     fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
         time
     }
 
-    /// A message has arrived completely.
+    /// Handles the arrival of the last data of a message.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
 
-    /// A reminder is due ([`Offers::remind`]). Does nothing by default.
+    /// Handles a reminder that is due ([`Offers::remind`]). Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,
@@ -159,11 +162,12 @@ pub trait Handler {
     ) {
     }
 
-    /// A packet has arrived; reported before the delivery of its message. Does nothing by default.
+    /// Handles the arrival of a packet, before the delivery of its message. Does nothing by
+    /// default.
     #[inline]
     fn packet(&mut self, _packet: &PacketSeen<'_, Self::Tag>) {}
 
-    /// Whether the run may end. Called after every tick in which something happens. False by
+    /// Returns whether the run may end. Called after every tick in which an event happens. False by
     /// default.
     #[inline]
     fn finished(&self) -> bool {

@@ -1,9 +1,10 @@
 //! Evenly spaced runs of indices: the indices of one dimension at one coordinate of a process grid.
 
-/// `count` runs of `len` indices. The first starts at index `start`, and each other one `stride` after the one
-/// before. The last has `last` of its `len` indices.
+/// Comb: `count` runs of `len` indices. The first run starts at index `start`, and each other run
+/// `stride` indices after the previous one. The last run has only the first `last` of its `len`
+/// indices.
 ///
-/// In the memory of their holder the runs follow one another without gaps.
+/// In the memory of the rank that has them, the runs follow one another without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Comb {
     start: u64,
@@ -14,7 +15,7 @@ pub struct Comb {
 }
 
 impl Comb {
-    /// Return one run, from index `from` to before `to`.
+    /// Return a comb of one run, from index `from` to before `to`.
     pub fn run(from: u64, to: u64) -> Self {
         let len = to.saturating_sub(from);
         Self {
@@ -26,11 +27,13 @@ impl Comb {
         }
     }
 
-    /// Return the indices, of `extent`, at the coordinate `at`, if blocks of `block` indices are dealt
-    /// cyclically to `over` coordinates, starting with the first.
+    /// Return the indices, below `extent`, at the coordinate `at` of an axis of `over` coordinates.
+    /// Blocks of `block` indices are dealt cyclically to the coordinates, starting with coordinate
+    /// 0.
     pub fn cyclic(extent: u64, block: u64, over: u64, at: u64) -> Self {
         if over == 1 {
-            // Consecutive blocks are one run, which then meets the blocks of another layout in one piece.
+            // Consecutive blocks are one run, whose intersection with a block of another layout is
+            // one piece.
             return Self::run(0, extent);
         }
         let (start, stride) = (at.saturating_mul(block), over.saturating_mul(block));
@@ -62,7 +65,7 @@ impl Comb {
         (self.start, self.len, self.stride, self.count, self.last)
     }
 
-    /// Return the same runs as at most two combs whose runs all have one length.
+    /// Return the same runs as at most two combs, in each of which all runs have the same length.
     pub(crate) fn uniform_parts(&self) -> [UniformRuns; 2] {
         let at = |run: u64, len: u64, count: u64| UniformRuns {
             start: (self.start + run * self.stride) as i64,
@@ -80,14 +83,14 @@ impl Comb {
     }
 }
 
-/// Runs of one length, for the arithmetic of [`crate::family`].
+/// Evenly spaced runs of the same length, for the arithmetic of [`crate::family`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UniformRuns {
     pub start: i64,
     pub len: i64,
     pub stride: i64,
     pub count: i64,
-    /// Position of the first run in memory, and distance from each run to the next there.
+    /// Position of the first run in memory, and distance in memory from each run to the next.
     pub position: i64,
     pub pitch: i64,
 }

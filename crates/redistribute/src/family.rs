@@ -1,4 +1,5 @@
-//! Intersection of two combs, in closed form: the indices that go from one holder of a dimension to another.
+//! Intersection of two combs, in closed form: the indices of a dimension that go from one rank to
+//! another.
 //!
 //! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner
 //! level). The whole pattern repeats with the least common multiple of both strides (steps of an outer level).
@@ -8,10 +9,11 @@
 
 use crate::comb::{Comb, UniformRuns};
 
-/// An index and its positions in the memory of both sides; or the difference of two such.
+/// An index and its positions in the memory of source and destination; or the difference of two
+/// such values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
-    /// Index in the dimension.
+    /// Index in the dimension of the whole array.
     pub index: u64,
     /// Position along the dimension in the memory of the source.
     pub from: u64,
@@ -19,7 +21,7 @@ pub struct At {
     pub to: u64,
 }
 
-/// A level of repetition.
+/// A level of repetition of runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Number of repetitions, at least 1.
@@ -29,6 +31,7 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// A level without repetition.
     pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {
@@ -39,16 +42,17 @@ impl Steps {
     };
 }
 
-/// Runs of one length that both sides hold: `outer.count` times `inner.count` of them.
+/// Runs of the same length that source and destination have: `outer.count` groups of `inner.count`
+/// runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Family {
     /// Number of indices of each run.
     pub len: u64,
     /// Start of the first run.
     pub first: At,
-    /// Repetition of runs within a group.
+    /// Repetition of runs within a group of runs.
     pub inner: Steps,
-    /// Repetition of groups.
+    /// Repetition of groups of runs.
     pub outer: Steps,
 }
 
@@ -71,13 +75,14 @@ pub fn shared_size(from: &Comb, to: &Comb) -> u64 {
     size
 }
 
-/// Return the indices that are in both combs, each once.
+/// Return the indices that are in both combs, as families. Each index is in one family.
 pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
     let mut families = Vec::new();
     intersect(from, to, &mut |family| families.push(family));
     families
 }
 
+/// Call `emit` with each family of the intersection of two combs.
 fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
     for from in from.uniform_parts() {
         for to in to.uniform_parts() {
@@ -93,20 +98,23 @@ fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
     }
 }
 
-/// A fine and a coarse comb, whose runs are intersected.
+/// Two combs whose runs are intersected. The fine comb has the smaller stride.
 #[derive(Clone, Copy)]
 struct Pair {
     fine: UniformRuns,
     coarse: UniformRuns,
     /// Whether the fine comb is the source.
     fine_is_from: bool,
-    /// Number of runs of each after which the pattern of both repeats.
+    /// Number of runs of the fine comb, and of the coarse comb, after which the pattern of both
+    /// repeats.
     fine_period: i64,
     coarse_period: i64,
 }
 
+/// Call `emit` with each family of the intersection of two combs whose runs have the same length.
 fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(Family)) {
-    // A single run counts as the coarsest comb: its window then selects among many runs of the other.
+    // A single run counts as the coarsest comb; its window then selects among many runs of the
+    // other comb.
     let reach = |runs: &UniformRuns| match runs.count {
         1 => i64::MAX,
         _ => runs.stride,
@@ -135,7 +143,8 @@ fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(F
 }
 
 impl Pair {
-    /// Emit the families of each run of the coarse comb in one period, with the fine runs in it.
+    /// Call `emit` with the families of each run of the coarse comb in one period, as the window
+    /// for the fine runs.
     fn windows(&self, windows: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {
@@ -149,7 +158,7 @@ impl Pair {
             }
             let start = |i: i64| fine.start + i * fine.stride;
             let whole = |i: i64| start(i) >= low && start(i) + fine.len <= high;
-            // Part of run `i` that is in the window, relative to its own start.
+            // Indices of fine run `i` that are in the window, relative to the start of the run.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
             let mut group = |i, runs, part| self.group(j, times, i, runs, part, emit);
@@ -167,8 +176,9 @@ impl Pair {
         }
     }
 
-    /// Emit the families of `runs` fine runs from `i` on in the coarse run `j`, which repeat `times` times as
-    /// far as these fine runs exist. `part` is the interval of indices of each run.
+    /// Call `emit` with the families of the `runs` fine runs from `i` on in the coarse run `j`.
+    /// These repeat `times` times, as far as the fine runs exist. `part` is the interval of indices
+    /// in each run.
     fn group(
         &self,
         j: i64,
@@ -180,7 +190,8 @@ impl Pair {
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // Repetitions in which any run of the group exists, and those, in between, in which all exist.
+        // The repetitions in which any run of the group exists, and the repetitions among these in
+        // which all runs exist.
         let any = (
             up(-i - runs + 1).max(0),
             ((count - 1 - i).div_euclid(period) + 1).min(times),
@@ -205,16 +216,17 @@ impl Pair {
         (all.1..any.1).for_each(|time| one(time, 1));
     }
 
-    /// Emit the families of each distance between the starts of two overlapping runs.
+    /// Call `emit` with the family of each distance between the starts of two overlapping runs.
     fn offsets(&self, common: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         let start_distance = coarse.start - fine.start;
         let (fines, coarses) = (i128::from(self.fine_period), i128::from(self.coarse_period));
         let inverse = inverse(i128::from(fine.stride / common), fines);
-        // The least distance above `-coarse.len` that differs from `start_distance` by a multiple of `common`.
+        // The smallest distance above `-coarse.len` that differs from `start_distance` by a
+        // multiple of `common`.
         let mut distance = 1 - coarse.len + (start_distance + coarse.len - 1).rem_euclid(common);
         while distance < fine.len {
-            // i * fine.stride - j * coarse.stride = wanted
+            // Solve i * fine.stride - j * coarse.stride = wanted.
             let wanted = i128::from(start_distance - distance);
             let mut i = (wanted / i128::from(common) * inverse).rem_euclid(fines);
             let mut j = (i * i128::from(fine.stride) - wanted) / i128::from(coarse.stride);
@@ -233,7 +245,8 @@ impl Pair {
         }
     }
 
-    /// Return the family of `runs` fine runs from `i` on in the coarse run `j`.
+    /// Return the family of the `runs` fine runs from `i` on in the coarse run `j`, with `times`
+    /// repetitions. `part` is the interval of indices in each run.
     fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;
@@ -241,7 +254,8 @@ impl Pair {
         let in_coarse =
             coarse.position + j * coarse.pitch + (index - coarse.start - j * coarse.stride);
         let first = self.at(index, in_fine, in_coarse);
-        // A single occurrence has no distance to the next one, which might overflow.
+        // A level with one repetition has no distance to the next one; computing the distance might
+        // overflow.
         let steps = |count: i64, by: &dyn Fn() -> At| match count {
             1 => Steps::ONCE,
             _ => Steps {
@@ -263,6 +277,7 @@ impl Pair {
         }
     }
 
+    /// Return an index with its positions in the memory of the fine and the coarse comb.
     fn at(&self, index: i64, fine: i64, coarse: i64) -> At {
         let (from, to) = if self.fine_is_from {
             (fine, coarse)
@@ -277,6 +292,7 @@ impl Pair {
     }
 }
 
+/// Return the greatest common divisor of two numbers.
 fn gcd(mut a: i64, mut b: i64) -> i64 {
     while b != 0 {
         (a, b) = (b, a % b);

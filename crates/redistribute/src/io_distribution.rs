@@ -1,11 +1,12 @@
-//! The I/O distribution: the layout from which a network interface takes an array in large blocks, over all of
-//! its links.
+//! The I/O distribution: the layout from which a network interface reads an array in large blocks,
+//! over all of its links.
 //!
-//! The processors of a row combine their elements into a transfer unit (TU); each has one block of it. The
-//! columns of processors share the links to the interface. The part of a transfer unit that crosses one link is
-//! a striping unit (SU): the blocks of neighbouring columns. (Steenkiste, "A High-Speed Network Interface for
-//! Distributed-Memory Systems", section 6.2.2 and Figure 13: on 8 x 8 processors each of four links belongs to
-//! a pair of columns, and a TU of 64 KB has eight blocks of 8 KB; units as in section 5.2.)
+//! The processors of a row combine their elements into a transfer unit (TU); each processor has one
+//! block of it. The columns of processors share the links to the interface. The part of a transfer
+//! unit that crosses one link is a striping unit (SU): the blocks of neighbouring columns.
+//! (Steenkiste, "A High-Speed Network Interface for Distributed-Memory Systems", section 6.2.2 and
+//! Figure 13: on 8 x 8 processors each of four links belongs to a pair of columns, and a TU of 64
+//! KB has eight blocks of 8 KB; units as in section 5.2.)
 
 use crate::layout::{Dim, Grid, Layout, LayoutError};
 use std::sync::Arc;
@@ -13,9 +14,9 @@ use std::sync::Arc;
 /// Processors in rows, their links to an interface, as in Figure 13, and the size of transfer units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoGrid {
-    /// Number of rows of processors: each has whole transfer units.
+    /// Number of rows of processors. Each row has whole transfer units.
     pub rows: u32,
-    /// Number of processors of a row: each has a block of a transfer unit.
+    /// Number of processors of a row. Each has a block of a transfer unit.
     pub columns: u32,
     /// Number of links to the interface, among which the columns are divided.
     pub links: u32,
@@ -28,21 +29,21 @@ pub struct IoGrid {
 /// Reason why an I/O distribution is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IoDistributionError {
-    /// The columns cannot be divided evenly among the links.
+    /// The columns of processors cannot be divided evenly among the links.
     #[error("links: {links}; each has as many of the {columns} columns as the others")]
     Links {
         /// Number of links.
         links: u32,
-        /// Number of columns.
+        /// Number of columns of processors.
         columns: u32,
     },
-    /// Transfer units or elements have no bytes.
+    /// The size of transfer units or of elements is 0.
     #[error("{what}: 0; it is a number of bytes, at least 1")]
     NoBytes {
-        /// `tu` or `element`.
+        /// Name of the size that is 0: `tu` or `element`.
         what: &'static str,
     },
-    /// A transfer unit has no room for an element of each column.
+    /// A transfer unit is too small for an element of each column.
     #[error(
         "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
         .tu / u64::from(*.columns)
@@ -50,18 +51,18 @@ pub enum IoDistributionError {
     Room {
         /// Size of a transfer unit in bytes.
         tu: u64,
-        /// Number of columns.
+        /// Number of columns of processors.
         columns: u32,
         /// Size of an element in bytes.
         element: u64,
     },
-    /// A dimension has no indices: there is nothing to transfer.
+    /// A dimension of the array has no indices, so the array has no elements.
     #[error("dimension {dim} has no indices: it has at least 1")]
     NoIndices {
-        /// The dimension.
+        /// Number of the dimension.
         dim: usize,
     },
-    /// The layout is invalid.
+    /// The layout of the distribution is invalid.
     #[error(transparent)]
     Layout(#[from] LayoutError),
 }
@@ -69,27 +70,27 @@ pub enum IoDistributionError {
 /// A block of a transfer unit: elements that are consecutive in the array and in the memory of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitBlock {
-    /// Index in the layout of the rank that has it.
+    /// Index in the layout of the rank that has the block.
     pub rank_index: u32,
-    /// Number of elements.
+    /// Number of elements of the block.
     pub elements: u64,
 }
 
-/// A transfer unit: consecutive blocks of the array, which cross to the interface as one.
+/// A transfer unit: consecutive blocks of the array, which cross to the interface as one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransferUnit {
-    /// Number in the order of the array, row by row.
+    /// Number of the transfer unit in the order of the array, row by row.
     pub number: u64,
-    /// Position of its first element in the array, row by row.
+    /// Position of the first element of the unit in the array, row by row.
     pub start: u64,
-    /// Its blocks in order, at least one.
+    /// Blocks of the unit in order, at least one.
     pub blocks: Vec<UnitBlock>,
 }
 
-/// A layout from which transfer units are taken.
+/// An I/O distribution: the layout of an array from which an interface reads transfer units.
 ///
-/// It is block-cyclic, so that a [`crate::Plan`] leads to it from any other layout. The time of every query
-/// about a unit does not depend on the number of units.
+/// The layout is block-cyclic, so that a [`crate::Plan`] can lead to it from any other layout. The
+/// time of every query about a unit does not depend on the number of units.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IoDistribution {
     layout: Arc<Layout>,
@@ -99,8 +100,8 @@ pub struct IoDistribution {
 }
 
 impl IoDistribution {
-    /// Create the distribution of an array, which is sent row by row, for an interface. Ranks are numbered row
-    /// by row of processors.
+    /// Create the distribution of an array for an interface. The interface sends the array row by
+    /// row. Ranks are numbered along the rows of processors.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl IoDistribution {
                 element,
             });
         }
-        // The size of a slice at one index shrinks from dimension to dimension.
+        // The size of a slice at one index decreases from dimension to dimension.
         let whole = Layout::whole(shape)?;
         if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
             return Err(IoDistributionError::NoIndices { dim });
@@ -143,7 +144,8 @@ impl IoDistribution {
         let block = u64::try_from(block).expect("no more than the room");
         let mut dims = vec![Dim::WHOLE; shape.len()];
         let extents = if dim == 0 {
-            // A block holds whole rows of the array: units are dealt cyclically to the rows of processors.
+            // A block has whole rows of the array: units are dealt cyclically to the rows of
+            // processors.
             dims[0] = Dim::cyclic(0, block);
             let all = rows.checked_mul(columns);
             all.map_or_else(|| vec![rows, columns], |all| vec![all])
@@ -160,11 +162,11 @@ impl IoDistribution {
         })
     }
 
-    /// Return the same distribution with other numbers for its ranks, as [`Layout::on_ranks`].
+    /// Return the same distribution with other numbers for its ranks, as [`Layout::on_ranks`] does.
     ///
     /// # Errors
     ///
-    /// The number of ranks is not that of the processors, or two are the same.
+    /// The number of ranks is not the number of processors, or two ranks are the same.
     pub fn on_ranks(self, ranks: &[u32]) -> Result<Self, LayoutError> {
         let layout = Layout::clone(&self.layout).on_ranks(ranks)?;
         Ok(Self {
@@ -173,22 +175,24 @@ impl IoDistribution {
         })
     }
 
-    /// Return the layout.
+    /// Return the layout of the distribution.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// Return the dimension along which blocks are cut. Later dimensions are whole in each block.
+    /// Return the dimension along which blocks are cut. Each block has all indices of the later
+    /// dimensions.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Return the number of indices of that dimension in a block.
+    /// Return the number of indices that a block has in the dimension along which blocks are cut.
     pub fn block(&self) -> u64 {
         self.block
     }
 
-    /// Return the link over which rank `index` of the layout sends: neighbouring columns share one.
+    /// Return the link over which rank `index` of the layout sends. Neighbouring columns share a
+    /// link.
     pub fn link(&self, index: u32) -> u32 {
         let IoGrid { columns, links, .. } = self.grid;
         // Each link has the same number of columns.
@@ -201,8 +205,8 @@ impl IoDistribution {
         size(&shape[..self.dim]) * self.units_per_line()
     }
 
-    /// Return a transfer unit by its number in the order of the array, if it exists. The last one of a row of
-    /// the array is shorter if the row is not a multiple of the unit.
+    /// Return a transfer unit by its number in the order of the array; `None` if there is no such
+    /// unit. The last unit of a row of the array is shorter if the row is not a multiple of a unit.
     pub fn unit(&self, number: u64) -> Option<TransferUnit> {
         if number >= self.unit_count() {
             return None;
@@ -210,13 +214,14 @@ impl IoDistribution {
         let IoGrid { rows, columns, .. } = self.grid;
         let (shape, dim) = (self.layout.shape(), self.dim);
         let slab = size(&shape[dim + 1..]);
-        // Number of the line along the dimension of blocks, and number of the unit in it.
+        // Number of the line along the dimension in which blocks are cut, and number of the unit in
+        // the line.
         let (line, turn) = (
             number / self.units_per_line(),
             number % self.units_per_line(),
         );
         let first = turn * self.indices_per_unit();
-        // Row of processors that holds the unit.
+        // Row of processors that has the unit.
         let row = if dim == 0 {
             turn % u64::from(rows)
         } else {
@@ -240,18 +245,19 @@ impl IoDistribution {
         })
     }
 
-    /// Return the number of transfer units along the dimension of blocks.
+    /// Return the number of transfer units along the dimension in which blocks are cut.
     fn units_per_line(&self) -> u64 {
         self.layout.shape()[self.dim].div_ceil(self.indices_per_unit())
     }
 
-    /// Return the number of indices of that dimension in a transfer unit. It is at most the number of bytes of
-    /// a unit.
+    /// Return the number of indices that a transfer unit has in the dimension along which blocks
+    /// are cut. It is at most the number of bytes of a unit.
     fn indices_per_unit(&self) -> u64 {
         self.block * u64::from(self.grid.columns)
     }
 }
 
+/// Return the number of elements of an array with these extents.
 fn size(extents: &[u64]) -> u64 {
     extents.iter().product()
 }

@@ -1,17 +1,17 @@
 //! Redistribution of arrays among the ranks of a parallel program.
 //!
-//! - [`layout`]: which rank holds which elements of an array.
+//! - [`layout`]: layouts, which are the elements of an array that each rank has.
 //! - [`plan`]: the messages that turn an array of one layout into an array of another.
 //! - [`transfer`]: copying of the data.
-//! - [`IoDistribution`]: the layout from which a network interface takes an array in large blocks.
+//! - [`IoDistribution`]: the layout from which a network interface reads an array in large blocks.
 //!
-//! The blocks that the ranks of a parallel program hold are small and scattered; a consumer of the
-//! data, such as a network interface or a file, needs large contiguous ones. The solution is to
-//! reshuffle inside the machine (Steenkiste, "A High-Speed Network Interface for Distributed-Memory
-//! Systems", section 6.1).
+//! The blocks that the ranks of a parallel program have are small and scattered. A consumer of the
+//! data, such as a network interface or a file, needs large contiguous blocks. The solution is to
+//! reshuffle the data inside the machine (Steenkiste, "A High-Speed Network Interface for
+//! Distributed-Memory Systems", section 6.1).
 //!
-//! The crate knows nothing of sockets, files, networks or processes: a plan is pure arithmetic on layouts, and data
-//! are copied between slices of bytes.
+//! The crate has no sockets, files, networks or processes. A plan is pure arithmetic on layouts,
+//! and data are copied between slices of bytes.
 
 mod comb;
 mod family;

@@ -1,19 +1,20 @@
-//! Pieces of messages: parts of a long message that pass through memory of a bounded size.
+//! Pieces of messages, for long messages that are sent through memory of a bounded size.
 
 use crate::family::{At, Family, Steps};
 use crate::plan::Section;
 use std::ops::Range;
 
 impl Section {
-    /// Return the number of elements along each dimension.
+    /// Return the number of elements of the section along each dimension.
     pub fn extents(&self) -> Vec<u64> {
         let dims = self.dims.iter();
         dims.map(|families| families.iter().map(Family::size).sum())
             .collect()
     }
 
-    /// Return the elements of a range, as sections. Packed one after the other, they equal that part of the
-    /// message. `slowest_first` lists the dimensions in the order of the message.
+    /// Append the elements in a range of the section to `pieces`, as sections. Packed one after
+    /// another, they equal that range of the message. `slowest_first` lists the dimensions in the
+    /// order of the message.
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();
         let sizes: Vec<u64> = slowest_first.iter().map(|&dim| extents[dim]).collect();
@@ -29,9 +30,10 @@ impl Section {
     }
 }
 
-/// Return the elements of a range of a message; `first_is_fastest` says whether its first index counts fastest.
+/// Return the elements in a range of a message, as sections. `first_is_fastest` is true if the
+/// first index counts fastest in the message.
 ///
-/// Packed one after the other, consecutive pieces equal the message.
+/// Packed one after another, consecutive pieces equal the message.
 pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) -> Vec<Section> {
     let mut pieces = Vec::new();
     let mut before = 0;
@@ -53,8 +55,9 @@ pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) ->
     pieces
 }
 
-/// Return the number of elements of pieces of a message, at most `most` if that is above 0. Pieces are whole
-/// rows if there is room for one, so that interleaved pieces from several ranks start and end together.
+/// Return the number of elements of a piece of a message: at most `most`, but at least 1. A piece
+/// has whole rows if `most` allows one row, so that interleaved pieces from several ranks start and
+/// end together.
 pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u64 {
     let most = most.max(1);
     let Some(first) = sections.first() else {
@@ -71,6 +74,7 @@ pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u6
     }
 }
 
+/// Return the dimensions of a section, the slowest in the message first.
 fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     let dims = 0..section.dims.len();
     if first_is_fastest {
@@ -80,9 +84,9 @@ fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     }
 }
 
-/// Return the elements of a range of an array, in the order of memory, as consecutive boxes, each of them
-/// contiguous. Their number is at most one less than twice that of the dimensions. Dimensions are listed the
-/// slowest first.
+/// Return the elements in a range of an array, in the order of memory, as consecutive boxes, each
+/// of them contiguous. The number of boxes is less than twice the number of dimensions. `sizes`
+/// lists the dimensions, the slowest first.
 pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let mut found = Vec::new();
     if !range.is_empty() {
@@ -123,7 +127,8 @@ fn each_box(
     });
 }
 
-/// Return the indices of a dimension whose numbers, among the indices that both sides hold, are in `range`.
+/// Return the indices of a dimension whose positions, in the sequence of indices that both ranks
+/// have, are in `range`.
 fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     let mut found = Vec::new();
     let mut before = 0;
@@ -139,8 +144,9 @@ fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     found
 }
 
-/// Add the indices of a family whose numbers in it are in `range`: those of a partial group, whole groups, and
-/// those of another partial group. A partial group is cut into runs in the same way.
+/// Append to `found` the indices of a family whose positions in the family are in `range`: indices
+/// of a partial group, of whole groups, and of another partial group. A partial group is divided
+/// into runs in the same way.
 fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
     cut_evenly(range, group, |number, covered| {
@@ -175,23 +181,24 @@ fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>)
     });
 }
 
-/// Step from one index of a run to the next.
+/// Difference of one index of a run and the next.
 const ONE_INDEX: At = At {
     index: 1,
     from: 1,
     to: 1,
 };
 
-/// Part of a sequence of intervals that a range covers.
+/// The intervals, in a sequence of equal intervals, that a range covers.
 enum Covered {
-    /// This number of whole intervals.
+    /// This number of whole consecutive intervals.
     Whole(u64),
-    /// These positions of one interval.
+    /// These positions of a single interval.
     Part(Range<u64>),
 }
 
-/// Call `emit` with the intervals of length `len` that a range covers, and separately with each one that it
-/// covers in part: the number of the first of them, and the covered part.
+/// Divide a range by the intervals of length `len` from 0 on. Call `emit` once for the whole
+/// intervals in the range, and once for each interval that is partly in it, with the number of the
+/// first interval.
 fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);
@@ -210,6 +217,7 @@ fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     }
 }
 
+/// Return `count` repetitions with the distance `by`.
 fn steps(count: u64, by: At) -> Steps {
     match count {
         1 => Steps::ONCE,
@@ -217,6 +225,7 @@ fn steps(count: u64, by: At) -> Steps {
     }
 }
 
+/// Return the index and positions after `times` steps of `by`.
 fn advance(at: At, by: At, times: u64) -> At {
     At {
         index: at.index + by.index * times,

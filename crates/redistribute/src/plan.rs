@@ -1,5 +1,5 @@
-//! Plans from one layout to another: which rank sends which elements to which other. Each rank computes its
-//! part alone.
+//! Plans from one layout to another: the elements that each rank sends to each other rank. Each
+//! rank computes its part of the plan alone.
 
 use crate::comb::Comb;
 use crate::family::{Family, shared, shared_size};
@@ -7,44 +7,44 @@ use crate::layout::{self, Grid, Layout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Reason why there is no plan.
+/// Reason why there is no plan between two layouts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
-    /// The layouts are of arrays of different shapes.
+    /// The arrays of the two layouts have different shapes.
     #[error(
         "data come from an array of shape {from:?} and go to one of shape {to:?}: both must be the same"
     )]
     Shapes {
-        /// Shape of the source.
+        /// Shape of the array of the source layout.
         from: Vec<u64>,
-        /// Shape of the destination.
+        /// Shape of the array of the destination layout.
         to: Vec<u64>,
     },
 }
 
-/// Message to or from another rank.
+/// A message to or from another rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Index of the other rank in its layout.
+    /// Index of the other rank in the layout of that rank.
     pub peer: u32,
-    /// Number of elements.
+    /// Number of elements in the message.
     pub elements: u64,
 }
 
-/// Elements that go from a part of one rank to a part of another: the product of these families over the
-/// dimensions.
+/// The elements that go from one part of a rank to one part of another rank. They are the product
+/// of the indices of all dimensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Section {
-    /// Part of the source rank.
+    /// Index of the part at the source rank.
     pub from_part: usize,
-    /// Part of the destination rank.
+    /// Index of the part at the destination rank.
     pub to_part: usize,
-    /// Families of each dimension.
+    /// For each dimension, the indices of the elements, as families.
     pub dims: Vec<Vec<Family>>,
 }
 
 impl Section {
-    /// Return the number of elements.
+    /// Return the number of elements of the section.
     pub fn size(&self) -> u64 {
         let along = |families: &Vec<Family>| -> u64 { families.iter().map(Family::size).sum() };
         self.dims.iter().map(along).product()
@@ -53,9 +53,10 @@ impl Section {
 
 /// A plan to redistribute an array from one layout to another.
 ///
-/// Ranks are identified by their index in their layout; [`Layout::rank`] gives their number. A plan holds no
-/// lists: any rank alone computes each result from both layouts. The time depends on the numbers of ranks and
-/// on the relative position of the blocks of both, not on the number of elements.
+/// Ranks are identified by their index in their layout; [`Layout::rank`] returns their number in
+/// the program. A plan stores no lists: any rank computes each result alone from both layouts. The
+/// time depends on the numbers of ranks and on the relative position of the blocks of both layouts,
+/// not on the number of elements.
 #[derive(Clone, Debug)]
 pub struct Plan {
     from: Arc<Layout>,
@@ -78,18 +79,18 @@ impl Plan {
         Ok(Self { from, to })
     }
 
-    /// Return the layout of the source.
+    /// Return the layout from which the elements are sent.
     pub fn from(&self) -> &Arc<Layout> {
         &self.from
     }
 
-    /// Return the layout of the destination.
+    /// Return the layout in which the elements are received.
     pub fn to(&self) -> &Arc<Layout> {
         &self.to
     }
 
-    /// Return the messages that rank `from` of the source layout sends, by index of the receiver. They include
-    /// the elements that stay on the same rank.
+    /// Return the messages that rank `from` of the source layout sends, in the order of the
+    /// receivers' indices. They include the elements that stay on the same rank.
     pub fn sends(&self, from: u32) -> Vec<Message> {
         let own_parts = self.from.parts(from);
         let found = overlaps(&own_parts, &self.to);
@@ -99,7 +100,8 @@ impl Plan {
         given.collect()
     }
 
-    /// Return the messages that rank `to` of the destination layout receives, by index of the sender.
+    /// Return the messages that rank `to` of the destination layout receives, in the order of the
+    /// senders' indices.
     pub fn receives(&self, to: u32) -> Vec<Message> {
         let own_parts = self.to.parts(to);
         let found = overlaps(&own_parts, &self.from);
@@ -109,7 +111,8 @@ impl Plan {
             .collect()
     }
 
-    /// Return the elements that go from one rank to another.
+    /// Return the elements that go from rank `from` of the source layout to rank `to` of the
+    /// destination layout.
     pub fn sections(&self, from: u32, to: u32) -> Vec<Section> {
         if !self.is_sender(from, to) {
             return Vec::new();
@@ -128,8 +131,9 @@ impl Plan {
         sections
     }
 
-    /// Return whether rank `from`, among the ranks that hold the same elements, sends them to rank `to`. If the
-    /// receiver is one of them, it sends to itself. Otherwise the senders take turns.
+    /// Return whether rank `from` sends its elements to rank `to`, if several ranks have the same
+    /// elements. If the receiver is one of these ranks, it sends to itself. Otherwise the senders
+    /// take turns over the receivers.
     fn is_sender(&self, from: u32, to: u32) -> bool {
         let Some(grid) = self.from.as_grid().filter(|_| self.from.replicas() > 1) else {
             return true;
@@ -157,6 +161,8 @@ impl Plan {
     }
 }
 
+/// Return the indices of each dimension that are in both parts; `None` if the parts have no common
+/// element.
 fn section(from: &[Comb], to: &[Comb]) -> Option<Vec<Vec<Family>>> {
     let mut dims = Vec::with_capacity(from.len());
     for (from, to) in from.iter().zip(to) {
@@ -169,8 +175,8 @@ fn section(from: &[Comb], to: &[Comb]) -> Option<Vec<Vec<Family>>> {
     Some(dims)
 }
 
-/// Return the number of elements of these parts that each rank of a layout holds, for ranks that hold any, by
-/// index.
+/// Return, for each rank of a layout that has elements of these parts, the index of the rank and
+/// the number of these elements.
 fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
     let mut found: BTreeMap<u32, u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| layout::size(part) > 0) {
@@ -202,9 +208,11 @@ fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
         .collect()
 }
 
+/// Return, for each process of a grid that has elements of a part, its number and the number of
+/// these elements.
 fn grid_overlaps(part: &[Comb], grid: &Grid, shape: &[u64]) -> Vec<Message> {
-    // For each axis of the grid, the coordinates that hold some indices of the part, and the number of these.
-    // Dimensions that are whole at all processes give a factor.
+    // For each axis of the grid, the coordinates that have some indices of the part, and the number
+    // of these indices. A dimension that is whole at all processes contributes a factor.
     let mut factor = 1;
     let extents = grid.extents();
     let mut axes: Vec<Vec<(u32, u64)>> = extents
@@ -231,6 +239,8 @@ fn grid_overlaps(part: &[Comb], grid: &Grid, shape: &[u64]) -> Vec<Message> {
     messages
 }
 
+/// Call `emit` with each combination of coordinates from axis `axis` on, and with its number of
+/// elements.
 fn product(
     axes: &[Vec<(u32, u64)>],
     axis: usize,

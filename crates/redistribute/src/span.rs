@@ -1,22 +1,23 @@
-//! Byte ranges of an array that contain given elements: the bytes that must be present before the elements
-//! move.
+//! Byte ranges of an array that contain some elements. These bytes must be in memory before the
+//! elements can be sent or received.
 
 use crate::family::{At, Family, Steps};
 use crate::plan::Section;
 use std::iter;
 use std::ops::Range;
 
-/// An end of a message.
+/// An end of a message, at which its elements are in an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The source.
+    /// The end that sends the message.
     From,
-    /// The destination.
+    /// The end that receives the message.
     To,
 }
 
-/// Return the byte ranges, in ascending order, that contain the elements of sections in the memory at an end.
-/// The array has elements of `element` bytes and these strides. Ranges have more than `gap` bytes between them.
+/// Return the byte ranges, in ascending order, that contain the elements of sections in the array
+/// at one end of a message. The array has elements of `element` bytes and these strides. Ranges
+/// with at most `gap` bytes between them are merged.
 pub fn spans(
     sections: &[Section],
     end: End,
@@ -41,7 +42,7 @@ pub fn spans(
     merged(found, gap)
 }
 
-/// Return the ranges of all indices of a family, each of which has a row.
+/// Return the ranges of all indices of a family. `row` has the ranges of one index.
 fn family_spans(
     family: &Family,
     end: End,
@@ -68,9 +69,12 @@ fn family_spans(
     all
 }
 
+/// Return `count` copies of the ranges of `row`, each `by` bytes after the previous copy, with
+/// small gaps merged.
 fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>> {
     match row {
-        // In closed form for any number of them.
+        // A single range that repeats without large gaps is one range, in closed form for any
+        // count.
         [one] if by <= one.end - one.start + gap => {
             iter::once(one.start..one.end + by * (count - 1)).collect()
         }

@@ -2,15 +2,17 @@
 
 use crate::Fabric;
 
-/// Counters since the start, or since they were reset.
+/// Counters since the start of the engine, or since their last reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// For each link (by the interface that it leaves): symbols of sends, with their idles, that
-    /// were decoded at its end. The number cannot exceed that of cycles.
+    /// For each link (by the number of the interface that it leaves): symbols of sends, with their
+    /// idles, that were decoded at the end of the link. The number cannot exceed the number of
+    /// cycles.
     pub send_symbols: Vec<u64>,
-    /// For each link: symbols of echoes, with their idles, that were decoded at its end.
+    /// For each link: symbols of echoes, with their idles, that were decoded at the end of the
+    /// link.
     pub echo_symbols: Vec<u64>,
-    /// For each interface: its sends, retries included.
+    /// For each interface: sends of packets that it started, retries included.
     pub sends: Vec<u64>,
     /// For each interface: busy echoes that it received.
     pub retries: Vec<u64>,

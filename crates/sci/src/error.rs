@@ -12,52 +12,52 @@ pub enum Error {
         if *.nodes == 1 { "" } else { "s" }
     )]
     RingSize {
-        /// The ring.
+        /// The number of the ring.
         ring: u32,
-        /// The number of its nodes.
+        /// The number of nodes on the ring.
         nodes: usize,
     },
     /// A ring names a node that does not exist.
     #[error("ring {ring} names node {node}; the nodes are 0 to {}", .nodes.saturating_sub(1))]
     NoSuchNode {
-        /// The ring.
+        /// The number of the ring.
         ring: u32,
-        /// The node.
+        /// The number of the node that does not exist.
         node: u32,
-        /// Number of nodes.
+        /// The number of nodes of the fabric.
         nodes: u32,
     },
     /// A ring passes a node twice.
     #[error("ring {ring} names node {node} twice")]
     NodeTwice {
-        /// The ring.
+        /// The number of the ring.
         ring: u32,
-        /// The node.
+        /// The number of the node.
         node: u32,
     },
-    /// A node is on more rings than it can have interfaces.
+    /// A node is on more than [`RINGS_MAX`] rings.
     #[error("node {node} is on more than {RINGS_MAX} rings")]
     TooManyRings {
-        /// The node.
+        /// The number of the node.
         node: u32,
     },
-    /// A length or a depth that must be 1 or more is 0.
+    /// A length or a depth of the rules is 0, but must be 1 or more.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Its name in [`Rules`](crate::Rules).
+        /// Name of the rule in [`Rules`](crate::Rules).
         what: &'static str,
     },
-    /// The longest send does not fit its bounds.
+    /// The maximum length of a send in the rules is out of bounds.
     #[error(
         "the longest send has {symbols} symbols; it must have {echo} (an echo) to {SYMBOLS_LIMIT}"
     )]
     LongestSend {
-        /// Its symbols.
+        /// Maximum number of symbols of a send.
         symbols: u32,
-        /// Symbols of an echo, its lower bound.
+        /// Number of symbols of an echo, the lower bound of the length of a send.
         echo: u32,
     },
-    /// The event-driven engine was asked for go bits.
+    /// The rules have go bits, which the event-driven engine does not support.
     #[error("the event-driven engine has no go bits; the symbol engine has them")]
     GoBits,
     /// A route has no segment.
@@ -66,7 +66,8 @@ pub enum Error {
         /// The node at which the packet starts.
         node: u32,
     },
-    /// A segment of a route is not possible.
+    /// A segment goes 0 links or around its ring, is on a ring without its start node, stays on the
+    /// ring of the previous segment, or ends where the route starts.
     #[error(
         "a route goes {} links along ring {} from node {node}; it must go 1 or more, less than once \
          around, along a ring of that node, change ring between stretches, and end at another node",
@@ -75,7 +76,7 @@ pub enum Error {
     Route {
         /// The node at which the segment starts.
         node: u32,
-        /// The segment.
+        /// The invalid segment.
         segment: Segment,
     },
 }

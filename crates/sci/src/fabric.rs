@@ -6,36 +6,37 @@ use isthmus_kernel::{Id, Table, id};
 use isthmus_topology::rings::Segment;
 
 id! {
-    /// An interface. The interfaces of a node have consecutive numbers, in the order of its rings.
+    /// Number of an interface. The interfaces of a node have consecutive numbers, in the order of
+    /// its rings.
     pub struct InterfaceId;
 }
 
 /// An interface: the position of a node on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
-    /// Its node.
+    /// Number of the node.
     pub node: u32,
-    /// Its ring.
+    /// Number of the ring.
     pub ring: u32,
-    /// The interface that its output link leads to.
+    /// The interface to which the output link leads.
     pub next: InterfaceId,
-    /// Its number among the interfaces of its node.
+    /// Number of the interface among the interfaces of its node.
     pub port: u32,
-    /// Its position on the ring.
+    /// Position of the node on the ring.
     position: u32,
 }
 
-/// Directed rings over numbered nodes; each node has one interface for each ring that it is on.
+/// Directed rings over numbered nodes. Each node has one interface for each of its rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fabric {
     interfaces: Table<InterfaceId, Interface>,
-    /// Ring of each interface, apart from the rest for fast searches.
+    /// Ring of each interface, stored apart from the other fields for fast searches.
     rings: Table<InterfaceId, u32>,
-    /// First interface of each node, and a final entry.
+    /// Number of the first interface of each node, and the number of interfaces as a last entry.
     first: Vec<InterfaceId>,
     /// Interfaces of all rings, ring by ring, in the order in which packets pass them.
     around: Vec<InterfaceId>,
-    /// Start of each ring in `around`, and a final entry.
+    /// Index in `around` at which each ring starts, and the length of `around` as a last entry.
     starts: Vec<u32>,
 }
 
@@ -134,7 +135,7 @@ impl Fabric {
         self.starts.len() as u32 - 1
     }
 
-    /// Return all interfaces, by number. Interface i is also the name of the link that leaves it.
+    /// Return all interfaces, by number. Interface i also identifies the link that leaves it.
     pub fn interfaces(&self) -> &Table<InterfaceId, Interface> {
         &self.interfaces
     }
@@ -155,7 +156,7 @@ impl Fabric {
     /// Return the interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        // Search all without a branch: the processor cannot predict which one it is.
+        // The loop has no branch: the processor cannot predict which interface matches.
         let range = self.node_interfaces(node);
         let start = range.start as u32;
         let mut found = InterfaceId::NONE;
@@ -166,8 +167,8 @@ impl Fabric {
         (found != InterfaceId::NONE).then_some(found)
     }
 
-    /// Return the interfaces by which a route segment from `node` leaves that node and at which it
-    /// ends.
+    /// Return the interface by which a route segment leaves `node`, and the interface at which the
+    /// segment ends.
     ///
     /// # Errors
     /// The node is not on the ring, or the hops are 0 or at least once around.
@@ -195,7 +196,7 @@ impl Fabric {
         Ok((from, ring[position]))
     }
 
-    /// Return the node at the end of a route from `node`.
+    /// Return the destination of a route that starts at `node`.
     ///
     /// # Errors
     /// The route is empty, has a segment that the fabric does not have, or stays on a ring from one

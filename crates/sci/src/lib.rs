@@ -33,9 +33,9 @@
 //! 5. The target decides at the header. It accepts if the input queue of the packet's class has a
 //!    free slot, and refuses otherwise; the echo is good or busy. At its destination a packet is
 //!    delivered: the client removes it as fast as it comes in. So its slot is free again when the
-//!    tail has come, before any other header can come, whatever else waits in the queue. Packets
+//!    tail has come, before any other header can come, even if other packets wait in the queue. Packets
 //!    that end here and packets that go on are accepted by the same rule.
-//! 6. The sender holds the packet's slot of the output queue until the good echo comes. Several
+//! 6. The packet keeps its slot of the sender's output queue until the good echo comes. Several
 //!    packets of a queue may be in flight at once. A busy echo makes the packet ready again at once,
 //!    in its old position.
 //! 7. An interface that may start an own packet searches its output queues in round-robin order,
@@ -77,8 +77,8 @@
 //! First completed crossbars release their input slots. Then all interfaces handle incoming sends,
 //! good echoes and busy echoes. Then clients generate their packets, in the order in which they
 //! were offered, and move waiting packets to free slots. Reminders of handlers
-//! ([`Offers::remind`]) are in the same order. Then crossbars start transfers. Last, outputs choose the next symbols. Each phase can use
-//! resources freed by earlier phases of the same cycle.
+//! ([`Offers::remind`]) are in the same order. Then crossbars start transfers. Last, outputs choose the
+//! next symbols. Each phase can use resources freed by earlier phases of the same cycle.
 //!
 //! The engines are deterministic: all randomness is in the offered packets and their routes. The
 //! crate has no devices, workloads or files, and never decides when to stop.

@@ -1,19 +1,19 @@
-//! Lengths, depths and choices.
+//! Rules of a fabric: lengths, depths of queues, and choices.
 
 use crate::Error;
 use crate::limits::SYMBOLS_LIMIT;
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// Queue for a client's packets. The SCI paper does not define it; at saturation the two rules
-/// bracket its numbers.
+/// Queue for the packets of a client. The SCI paper does not define it. At saturation, the results
+/// of the two source rules lie on both sides of the results of the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
-    /// An unbounded FIFO, whose head waits for a slot of its output port (source rule A).
+    /// An unbounded FIFO. Its first packet waits for a slot of its output queue (source rule A).
     Unbounded,
-    /// Only the slots of the output port. A packet that finds no free slot is dropped (source rule
-    /// B).
+    /// Only the client slots of the output queue. A packet that finds no free slot is dropped
+    /// (source rule B).
     Bounded,
 }
 
@@ -21,14 +21,14 @@ pub enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FlowControl {
-    /// None: a node sends whenever its bypass FIFO is empty.
+    /// No flow control: a node sends whenever its bypass FIFO is empty.
     None,
     /// The go bits of IEEE 1596, for one priority: a node whose bypass FIFO had to store symbols
-    /// sends stop idles until it has recovered. In the symbol engine only.
+    /// sends stop idles until the FIFO is empty again. Only the symbol engine supports this.
     GoBits,
 }
 
-/// Start of the delay of a ring change (rule 8).
+/// Event from which the delay of a ring change counts (rule 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {
@@ -45,30 +45,33 @@ pub enum ChangeFrom {
 pub struct Rules {
     /// Cycles from the departure of a symbol to its decoding at the next interface, 1 or more.
     pub hop: Cycles,
-    /// Cycles of a ring change: from `change_from` to the earliest cycle in which the header may
-    /// leave on the next ring.
+    /// Cycles of a ring change: from the event `change_from` to the earliest cycle in which the
+    /// header may leave on the next ring.
     pub ring_change: Cycles,
-    /// Start of the delay of a ring change.
+    /// Event from which the delay of a ring change counts.
     pub change_from: ChangeFrom,
-    /// Maximum length of a send, without its idle. A bypass FIFO has room for it and the idle.
+    /// Maximum length of a send, without its idle. A bypass FIFO has room for a send of this length
+    /// and the idle.
     pub symbols_max: u32,
     /// Length of an echo, without its idle.
     pub echo: u32,
-    /// Slots of the input queue of an interface, for each class.
+    /// Number of slots of each input queue. An interface has one for each class.
     pub input_slots: u32,
-    /// Slots of each output queue of an interface for packets from another interface of its node
-    /// and for one class.
+    /// Number of slots of each output queue for packets from another interface of the node. There
+    /// is one such queue for each pair of interfaces and class.
     pub output_slots: u32,
-    /// Slots of each output queue of an interface for packets of the client and for one class.
+    /// Number of slots of each output queue for packets of the client. An interface has one for
+    /// each class.
     pub client_slots: u32,
-    /// Queue for a client's packets.
+    /// Queue for the packets of a client.
     pub source: Source,
-    /// Flow control.
+    /// Flow control of nodes that offer more than their ring can carry.
     pub flow_control: FlowControl,
 }
 
 impl Rules {
-    /// Returns the delay of a ring change before the transfer, and that after its start.
+    /// Returns the part of the delay of a ring change before the start of the transfer, and the
+    /// part after it.
     pub(crate) fn ring_change_delays(&self) -> (Cycles, Cycles) {
         match self.change_from {
             ChangeFrom::Header => (self.ring_change, 0),

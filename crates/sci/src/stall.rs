@@ -9,7 +9,7 @@ use petgraph::graph::DiGraph;
 /// Kind of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
-    /// Packets still circulate, but all are refused.
+    /// Packets still circulate, but all targets refuse them.
     Livelock,
     /// No packet leaves any node.
     Deadlock,
@@ -18,18 +18,18 @@ pub enum StallKind {
 /// A stall: no packet has been delivered anywhere for some time, and packets wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// The kind: whether packets still move.
+    /// Whether packets still move.
     pub kind: StallKind,
     /// Cycle of the last delivery, or of the generation of the oldest packet if that is later.
     pub since: Cycles,
-    /// Number of packets generated and not delivered.
+    /// Number of packets that are generated and not delivered.
     pub under_way: u64,
-    /// Nodes whose full input queues wait for one another cyclically, in ascending order. Only
-    /// nodes that can never move again, if there are any. Empty if there is no circular wait.
+    /// Nodes whose full input queues wait for one another cyclically, in ascending order. If some
+    /// of them can never move again, only these. Empty if there is no circular wait.
     pub nodes: Vec<u32>,
 }
 
-/// State of an engine from which a stall follows.
+/// State of an engine that shows whether it has stalled.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
@@ -63,13 +63,13 @@ impl Progress {
 
 /// Dependencies among full input queues and full output queues.
 ///
-/// An input queue is stuck if it is full and the output queue that its head waits for is stuck. An
-/// output queue is stuck if it is full and all packets in it go to stuck input queues, none of them
-/// accepted yet. The largest set of queues that are stuck under this rule can never move again:
-/// each queue of it waits for another one of it.
+/// An input queue is stuck if it is full and the output queue for which its first packet waits is
+/// stuck. An output queue is stuck if it is full and all of its packets go to stuck input queues,
+/// none of which has accepted its packet yet. The largest set of queues that are stuck under this
+/// rule can never move again: each queue of the set waits for another queue of the set.
 pub(crate) struct Waiting {
-    /// For each full input queue (see [`Waiting::input`]), the output queue that its head waits
-    /// for, if that is full.
+    /// For each full input queue (see [`Waiting::input`]), the output queue for which its first
+    /// packet waits, if that queue is full.
     pub inputs: Vec<Option<u32>>,
     /// For each full output queue without a good echo in flight, the input queues to which its
     /// packets go.
@@ -77,7 +77,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the number of the input queue of an interface and class.
+    /// Returns the number of an input queue from its interface and class.
     pub fn input(interface: InterfaceId, class: usize) -> u32 {
         interface.number() * CLASSES as u32 + class as u32
     }
@@ -101,8 +101,8 @@ impl Waiting {
     }
 
     /// Returns the nodes of [`Waiting::wedged`]. If there are none, returns the nodes of full input
-    /// queues in a circular wait of which some part could move, but does not. Such a fabric stalls
-    /// because passing traffic leaves no room on the ring.
+    /// queues in a circular wait that could still resolve. Such a wait lasts because passing
+    /// traffic leaves no room on the ring.
     pub fn stalled(&self, fabric: &Fabric) -> Vec<u32> {
         let wedged = self.wedged(fabric);
         if !wedged.is_empty() {
@@ -112,13 +112,14 @@ impl Waiting {
         self.circular_waits(fabric, &full)
     }
 
-    /// Returns the input queues to which packets of an output queue go: the one that the head of an
-    /// input queue waits for.
+    /// Returns the input queues for which input queue `input` waits: those to which the packets of
+    /// the output queue go that blocks its first packet.
     fn targets(&self, input: usize) -> Option<&[u32]> {
         self.outputs[self.inputs[input]? as usize].as_deref()
     }
 
-    /// Returns the nodes of all circular waits that lead only through these input queues.
+    /// Returns the nodes of all circular waits that lead only through the input queues in
+    /// `through`.
     fn circular_waits(&self, fabric: &Fabric, through: &[bool]) -> Vec<u32> {
         let mut graph = DiGraph::<(), (), u32>::default();
         for _ in through {
@@ -147,15 +148,16 @@ impl Waiting {
 mod tests {
     use super::*;
 
+    /// Only queues that can never move again are stuck.
     #[test]
     fn only_what_can_never_move_is_stuck() {
         let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();
-        // Inputs of requests are 0, 2, 4; outputs have the numbers of their node.
+        // The input queues of requests are 0, 2, 4; each output queue has the number of its node.
         let mut waiting = Waiting {
             inputs: vec![Some(0), None, Some(1), None, Some(2), None],
             outputs: vec![Some(vec![2, 2]), Some(vec![0]), Some(vec![0])],
         };
-        // 0 and 1 wait for one another; 2 waits for 0 and is not part of the circle.
+        // Queues 0 and 1 wait for one another; queue 2 waits for 0 and is not part of the circle.
         assert_eq!(waiting.wedged(&fabric), [0, 1]);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
         // One packet of output 0 goes to an input that is not full.

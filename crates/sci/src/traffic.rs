@@ -1,4 +1,4 @@
-//! Packets, deliveries and the handler.
+//! Packets, their deliveries, and the handler of the reports about them.
 
 use isthmus_kernel::Cycles;
 use isthmus_topology::rings::Segment;
@@ -6,9 +6,9 @@ use isthmus_topology::rings::Segment;
 /// The two kinds of packet, each with queues of its own so that responses never wait for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Moves, and the first half of transactions.
+    /// Single packets, and the packet that starts a transaction.
     Request,
-    /// The second half.
+    /// The packet that answers a request in a transaction.
     Response,
 }
 
@@ -19,6 +19,7 @@ impl Class {
     /// All classes, by number.
     pub(crate) const ALL: [Self; CLASSES] = [Self::Request, Self::Response];
 
+    /// Return the number of the class, by which it indexes tables.
     pub(crate) fn number(self) -> usize {
         self as usize
     }
@@ -29,59 +30,60 @@ impl Class {
 pub struct Packet<'a, T> {
     /// The node whose client generates it.
     pub node: u32,
-    /// Its class.
+    /// Class of the packet.
     pub class: Class,
-    /// Its length without the idle: header, payload and checksum. At least that of an echo, at most
-    /// the maximum of the rules.
+    /// Number of symbols without the idle: header, payload and checksum. It must be at least the
+    /// length of an echo and at most the maximum of the rules.
     pub symbols: u32,
-    /// Its route, segment by segment; the ring changes after each. It must be a route of the
-    /// fabric: see [`Fabric::route_end`](crate::Fabric::end_of).
+    /// The segments of the route, each on another ring than the one before. The route must exist in
+    /// the fabric: see [`Fabric::route_end`](crate::Fabric::route_end).
     pub route: &'a [Segment],
-    /// Data for the handler.
+    /// Data of the handler, returned in the reports on the packet.
     pub tag: T,
 }
 
 /// A packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// The handler's data.
+    /// The tag of the packet.
     pub tag: T,
-    /// The destination.
+    /// The destination of the packet.
     pub node: u32,
-    /// Its class.
+    /// Class of the packet.
     pub class: Class,
-    /// Its length without the idle.
+    /// Number of symbols without the idle.
     pub symbols: u32,
-    /// The cycle for which it was offered.
+    /// The cycle of generation for which the packet was offered.
     pub generated: Cycles,
-    /// The cycle in which it got a slot of its output port.
+    /// The cycle in which the packet got a slot of its output queue at the source.
     pub admitted: Cycles,
-    /// The cycle in which its header first left its source.
+    /// The cycle in which the packet's header first left its source.
     pub sent: Cycles,
-    /// The cycle in which its header was decoded here, which is the cycle of this report.
+    /// The cycle in which the header was decoded at the destination, which is the cycle of this
+    /// report.
     pub header: Cycles,
-    /// The cycle after its last symbol was decoded: `header` plus its length.
+    /// The cycle after the last symbol of the packet: `header` plus the length.
     pub tail: Cycles,
-    /// Number of agents crossed.
+    /// Number of agents that the packet crossed.
     pub ring_changes: u32,
-    /// Number of links of its route.
+    /// Number of links of the packet's route.
     pub links: u32,
-    /// Number of busy echoes received for it on the way.
+    /// Number of busy echoes received for the packet on its route.
     pub retries: u32,
 }
 
-/// A packet that found no slot (source rule B).
+/// A packet that found no free slot of its output queue and was dropped (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// The handler's data.
+    /// The tag of the packet.
     pub tag: T,
-    /// The node whose client generated it.
+    /// The node whose client generated the packet.
     pub node: u32,
-    /// The cycle for which it was offered.
+    /// The cycle of generation for which the packet was offered.
     pub time: Cycles,
 }
 
-/// The length that marks a reminder.
+/// Number of symbols of a packet that represents a reminder.
 pub(crate) const REMINDER: u32 = 0;
 
 /// Collects the packets that a handler offers in answer to a report.
@@ -91,6 +93,7 @@ pub struct Offers<T> {
     pub(crate) segments: Vec<Segment>,
 }
 
+/// A packet that a handler has offered, without its route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer<T> {
     pub time: Cycles,
@@ -98,7 +101,8 @@ pub(crate) struct Offer<T> {
     pub class: Class,
     pub symbols: u32,
     pub tag: T,
-    /// End of its route in `segments`; it begins where that of the previous offer ends.
+    /// End of the packet's route in `segments`. The route starts where the route of the previous
+    /// offer ends.
     pub end: u32,
 }
 
@@ -112,8 +116,8 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T: Copy> Offers<T> {
-    /// Offers a packet for cycle `time`, the present one or a later one. Its node must be that of
-    /// the report, because a node knows only the events that have reached it.
+    /// Offers a packet for generation in cycle `time`, the present one or a later one. Its node
+    /// must be the node of the report, because a node knows only the events that have reached it.
     #[inline]
     pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         self.segments.extend_from_slice(packet.route);
@@ -127,8 +131,9 @@ impl<T: Copy> Offers<T> {
         });
     }
 
-    /// Requests a reminder at `time`, the present cycle or a later one, for `node`, which must be
-    /// that of the report. Only handlers with [`REMINDED`](Handler::REMINDED) may do that.
+    /// Requests a reminder in cycle `time`, the present one or a later one, for `node`. That must
+    /// be the node of the report. Only handlers with [`REMINDED`](Handler::REMINDED) may request
+    /// reminders.
     #[inline]
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         let (class, route) = (Class::Request, [].as_slice());
@@ -172,6 +177,7 @@ impl<T: Copy> Offers<T> {
         );
     }
 
+    /// Remove all offers.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();
@@ -183,14 +189,14 @@ impl<T: Copy> Offers<T> {
 /// Reports on one node come in order of time. Calls for different nodes may be out of order by less
 /// than one hop, because no node can learn of another sooner.
 pub trait Handler {
-    /// The type of the handler's data.
+    /// The type of the data that the handler attaches to packets and reminders.
     type Tag: Copy;
 
-    /// Whether it requests reminders ([`Offers::remind`]). False by default.
+    /// Whether the handler requests reminders ([`Offers::remind`]). False by default.
     const REMINDED: bool = false;
 
-    /// A packet was generated in its cycle. The place to offer the node's next one. Does nothing by
-    /// default.
+    /// Handles the generation of a packet. A handler can offer the next packet of the node here.
+    /// Does nothing by default.
     #[inline]
     fn generated(
         &mut self,
@@ -201,14 +207,16 @@ pub trait Handler {
     ) {
     }
 
-    /// A packet arrives. The tail follows at `delivery.tail`.
+    /// Handles the arrival of a packet at its destination. The tail of the packet follows at
+    /// `delivery.tail`.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
 
-    /// A packet was dropped. Does nothing by default.
+    /// Handles the drop of a packet. Does nothing by default.
     #[inline]
     fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
 
-    /// A reminder is due, as if its node had generated a packet now. Does nothing by default.
+    /// Handles a reminder that is due, as if the node of the reminder had generated a packet now.
+    /// Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,
@@ -219,7 +227,7 @@ pub trait Handler {
     ) {
     }
 
-    /// Whether the run may end. Called once per hop or more often. False by default.
+    /// Returns whether the run may end. Called once per hop or more often. False by default.
     #[inline]
     fn finished(&self) -> bool {
         false

@@ -5,22 +5,22 @@ use std::path::PathBuf;
 /// An error of an application.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An impossible request: the problem, and the remedy.
+    /// An impossible request: the problem, and a hint for the correction.
     #[error("{0}")]
     Spec(String),
     /// An unusable file, and the reason.
     #[error("{}: {}", .0.display(), .1)]
     File(PathBuf, String),
-    /// An error of the screens or their page.
+    /// An error of the screens or of the page that shows them.
     #[error(transparent)]
     Screens(#[from] isthmus_framebuffer::Error),
     /// An error of the stream manager.
     #[error(transparent)]
     Net(#[from] isthmus_stream_net::Error),
-    /// It ended early, for this reason.
+    /// The application ended early, for this reason.
     #[error("{0}")]
     Ended(String),
-    /// Data arrived changed, at this place.
+    /// Data arrived changed. The text has the position.
     #[error("{0}")]
     Wrong(String),
 }

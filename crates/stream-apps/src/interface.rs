@@ -1,4 +1,4 @@
-//! The manager on its thread, and the progress of streams from its events.
+//! The interface node: a stream manager on its own thread, and the progress of its streams.
 
 use crate::error::Error;
 use isthmus_stream::{AppId, Config, End, Event, Limits, LinkId, StreamId, StreamSpec};
@@ -11,21 +11,22 @@ use std::time::{Duration, Instant};
 /// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The progress of a stream.
+/// The progress of a stream: the numbers of ADUs that have started and ended, and its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// ADUs that started when all streams in step with it had finished the ones before, and ADUs
-    /// that did not.
+    /// Number of ADUs that started after all streams in step with this one had finished the
+    /// previous ADU, and number of ADUs that started earlier.
     pub in_step: [u64; 2],
-    /// Nanoseconds without progress beyond the time after which a stall is reported.
+    /// Number of stalls that the manager has reported.
     pub stalls: u64,
-    /// The reasons for its last stall.
+    /// The conditions for which the stream waited at its last stall.
     pub waits: Vec<String>,
 }
 
+/// The progress of all streams, which the events of the manager update.
 #[derive(Debug, Default)]
 struct Watched {
     streams: Mutex<BTreeMap<StreamId, Stream>>,
@@ -33,10 +34,12 @@ struct Watched {
 }
 
 impl Watched {
+    /// Lock the progress of all streams.
     fn streams(&self) -> MutexGuard<'_, BTreeMap<StreamId, Stream>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Update the progress of a stream by an event of the manager.
     fn on_event(&self, event: NetEvent) {
         let NetEvent::Stream(event) = event else {
             return;
@@ -62,7 +65,7 @@ impl Watched {
     }
 }
 
-/// The interface node: a stream manager on a thread.
+/// The interface node: a stream manager on its own thread.
 #[derive(Debug)]
 pub(crate) struct Interface {
     service: Service,
@@ -72,7 +75,7 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// Start a manager with this memory; `prepare` sets up its driver.
+    /// Start a manager with this configuration; `prepare` sets up its driver.
     pub fn new(config: Config, prepare: impl FnOnce(&mut Driver)) -> Result<Self, Error> {
         let mut driver = Driver::new(config)?;
         prepare(&mut driver);
@@ -89,7 +92,7 @@ impl Interface {
         })
     }
 
-    /// Call a function with the driver, on its thread.
+    /// Call a function with the driver of the manager, on the thread of the driver.
     pub fn with<T: Send + 'static>(
         &self,
         what: impl FnOnce(&mut Driver) -> isthmus_stream_net::Result<T> + Send + 'static,
@@ -97,12 +100,12 @@ impl Interface {
         Ok(self.client.call(what)??)
     }
 
-    /// Return the client with which ranks reach the manager.
+    /// Return a client by which ranks call the manager.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Register streams, all or none.
+    /// Register streams with the manager: all or none of them.
     pub fn submit(&self, specs: Vec<StreamSpec>) -> Result<Vec<StreamId>, Error> {
         let app = self.app;
         let streams = self.with(move |driver| driver.submit_all(app, &specs))?;
@@ -113,7 +116,7 @@ impl Interface {
         Ok(streams)
     }
 
-    /// Create a ring to the interface. Returns its sender.
+    /// Create a ring from a rank to the interface. Return the sender for the rank.
     pub fn link(&self, link: LinkId, bytes: u64) -> Result<Sender, Error> {
         let (out, into) = isthmus_ring::ring(bytes)?;
         self.with(move |driver| driver.attach(link, Ends::rings(Some(into), None)))?;
@@ -127,11 +130,12 @@ impl Interface {
         each.map(Option::unwrap_or_default).collect()
     }
 
-    /// Wait until all these streams are done. Checks for cancellation regularly.
+    /// Wait until all these streams are done, or `given_up` returns true, or the time `patience` is
+    /// over.
     ///
     /// # Errors
-    /// A stream ended in another way; streams that have not ended by then, with the reasons why
-    /// they wait.
+    /// A stream failed or was cancelled; not all streams have ended in time. The latter error has
+    /// the conditions for which they wait.
     pub fn wait(
         &self,
         streams: &[StreamId],
@@ -167,7 +171,7 @@ impl Interface {
         Err(Error::Ended(format!("not done after {s} s: {waits}")))
     }
 
-    /// Return the reasons why streams wait now.
+    /// Return the conditions for which these streams wait now.
     pub fn waits(&self, streams: &[StreamId]) -> Result<Vec<String>, Error> {
         let streams = streams.to_vec();
         self.with(move |driver| {
@@ -180,7 +184,7 @@ impl Interface {
         })
     }
 
-    /// End the manager at once.
+    /// Stop the manager at once.
     pub fn stop(self) -> Result<(), Error> {
         Ok(self.service.stop()?)
     }

@@ -1,18 +1,19 @@
 //! The applications of the stream manager that Steenkiste describes (1996, section 7), with the
-//! same division of work. Threads are ranks, channels between them the wires of the machine, rings
-//! in shared memory the links to the interface; the manager is the real one.
+//! same division of work. Ranks are threads, and channels between the threads replace the wires of
+//! the machine. Rings in shared memory are the links to the interface. The stream manager is the
+//! same as in real use.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | `interface` | the manager on its thread, and the progress of streams |
-//! | `ranks` | threads as ranks, which end together |
-//! | `shares`, `sink` | what ranks do with their time, and who takes and checks what is sent |
-//! | [`optimise`] | process optimisation: nodes and a forwarder for each quadrant (7.1) |
-//! | [`mri`] | medical imaging: irregular data, control handed from rank to rank (7.2) |
-//! | [`live`] | the machine and the work that `stream-sim` simulates (6) |
-//! | [`vcr`] | the digital VCR: stores, rebuilders, forwarders, screens in step (7.3) |
+//! | `interface` | the manager on its own thread, and the progress of its streams |
+//! | `ranks` | ranks as threads, which end together |
+//! | `shares`, `sink` | the ranks' use of time; the receiver that verifies the data |
+//! | [`optimise`] | process optimisation: computing ranks and a forwarder for each quadrant (7.1) |
+//! | [`mri`] | medical imaging: irregular data, and control that passes from rank to rank (7.2) |
+//! | [`live`] | the machine and the work that `stream-sim` simulates (section 6) |
+//! | [`vcr`] | the digital VCR: storage ranks, rebuilders, forwarders, screens in step (7.3) |
 //!
-//! Linux only, as the rings are: this crate is empty elsewhere.
+//! The crate needs Linux, as the rings do; it is empty on other systems.
 
 #![cfg(target_os = "linux")]
 

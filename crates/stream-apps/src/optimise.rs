@@ -1,10 +1,10 @@
-//! Chemical process optimisation (paper, 7.1): four quadrants of ranks that compute samples, each
-//! with one that forwards them; four SUs of 16 KB are a TU of 64 KB, and nothing has to be
-//! reordered.
+//! Chemical process optimisation (paper, 7.1). Each of four quadrants has ranks that compute
+//! samples and one rank that forwards the samples. Four SUs of 16 KB are a TU of 64 KB, and no data
+//! have to be reordered.
 //!
 //! A sample is the yield of a plant under random conditions: the conversion of a stirred tank
-//! reactor in steady state. The conditions of a sample are a function of its number, so that a
-//! receiver can compute any sample again.
+//! reactor in steady state. The number of a sample determines its conditions, so a receiver can
+//! compute any sample again.
 
 use crate::error::Error;
 use crate::interface::Interface;
@@ -19,20 +19,24 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Quadrants, and so forwarders and links.
+/// Number of quadrants, each with one forwarder and one link.
 pub const QUADRANTS: u32 = 4;
-/// Bytes of an SU: what a forwarder sends at a time.
+/// Number of bytes of an SU, which a forwarder sends at a time.
 pub const SU_BYTES: u64 = 16 << 10;
-/// Bytes of a sample.
+/// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
-/// Samples of an SU, and of a TU.
+/// Number of samples of an SU.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
+/// Number of samples of a TU, which has one SU for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
-/// The sink computes one of this number of samples again; the checksum of each packet covers all.
+/// Ratio of all samples to those that the sink computes again. The checksum of each packet covers
+/// all samples.
 pub const CHECKED_OF: u64 = 61;
 /// Maximum number of computing ranks in a quadrant.
 const NODES_MOST: u32 = 256;
+/// Minimum duration of a run.
 const TIME_LEAST: Duration = Duration::from_millis(1);
+/// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
@@ -40,30 +44,32 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The parameters of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
-    /// Computing ranks in each quadrant; 15 in the paper.
+    /// Number of computing ranks in each quadrant; 15 in the paper.
     pub nodes: u32,
-    /// Samples per second of a computing rank; none: unlimited.
+    /// Maximum number of samples per second of a computing rank; `None`: unlimited.
     pub samples_per_s: Option<f64>,
-    /// The duration.
+    /// The duration of the run.
     pub time: Duration,
 }
 
 /// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Samples received.
+    /// Number of samples received.
     pub samples: u64,
-    /// Of these, samples computed again with the same result.
+    /// Number of samples that the sink computed again with the same result.
     pub checked: u64,
-    /// Nanoseconds until the last one was confirmed.
+    /// Nanoseconds from the start until the confirmation of the last sample.
     pub ns: u64,
-    /// Shares of the time of computing ranks: computing, waiting for their forwarder.
+    /// Fractions of the time of computing ranks: computing, waiting for their forwarder.
     pub nodes: [f64; 2],
-    /// Shares of the time of forwarders: waiting for samples, sending or waiting for the interface.
+    /// Fractions of the time of forwarders: waiting for samples, sending or waiting for the
+    /// interface.
     pub forwarders: [f64; 2],
 }
 
 impl Spec {
+    /// Check that the parameters are within bounds.
     fn check(&self) -> Result<(), Error> {
         if !(1..=NODES_MOST).contains(&self.nodes) {
             let nodes = self.nodes;
@@ -87,14 +93,16 @@ impl Spec {
     }
 }
 
-/// Return the yield of the plant in the conditions of a sample: the reacted part of the input.
+/// Return the yield of the plant in the conditions of a sample: the fraction of the input that
+/// reacts.
 ///
-/// A stirred tank with a reaction of first order that makes heat: with conversion `x`, temperature
-/// rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. Newton's method from 1/2.
+/// The plant is a stirred tank with an exothermic reaction of first order. With conversion `x`, the
+/// temperature rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. The solution is by
+/// Newton's method from 1/2.
 #[must_use]
 pub fn sample(number: u64) -> f32 {
     let mut state = number;
-    // SplitMix64, three draws.
+    // Three random numbers from SplitMix64.
     let mut draw = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;
@@ -118,14 +126,14 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// Return the samples of an SU as bytes.
+/// Return the samples of a quadrant's SU in a TU, as bytes.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
     each.collect()
 }
 
-/// Compute some of the samples again.
+/// Verifier at the sink, which computes some of the samples again.
 #[derive(Debug, Default)]
 struct Again {
     samples: u64,
@@ -153,20 +161,21 @@ impl Look for Again {
     }
 }
 
+/// State that all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     tus: Numbers,
     nodes: Shares<2>,
     forwarders: Shares<2>,
-    /// Links that have sent everything. They stay open until the stream has ended, as the interface
-    /// would treat their ranks as lost otherwise.
+    /// Links over which everything has been sent. They stay open until the stream has ended;
+    /// otherwise the interface would treat their ranks as lost.
     through: Mutex<Vec<Sender>>,
 }
 
-/// Compute and send until the time is over or `over` returns true.
+/// Compute and send samples until the time is over or `over` returns true.
 ///
 /// # Errors
-/// Impossible parameters; a rank or the stream failed; samples arrived changed.
+/// The parameters are impossible; a rank or the stream failed; samples arrived changed.
 pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     spec.check()?;
     let config = Driver::config();
@@ -191,7 +200,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     });
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let failed = ranks.failure();
-    // The sink detects the end of its connection, and ranks that of their links.
+    // The closed connections and links end the sink and the ranks.
     interface.stop()?;
     let joined = ranks.join();
     if let Some(why) = failed {
@@ -213,6 +222,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
+/// Return the format of the stream: a TU has one SU for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -222,6 +232,7 @@ fn format() -> Format {
     }
 }
 
+/// Open a connection to the sink and register the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -234,7 +245,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(streams[0])
 }
 
-/// Start the ranks of a quadrant.
+/// Start the computing ranks and the forwarder of a quadrant.
 fn start(
     ranks: &mut Ranks,
     spec: &Spec,
@@ -260,7 +271,7 @@ fn start(
     })
 }
 
-/// Compute the SUs of every `step`-th TU, each in `su_time` if that is set.
+/// Compute this quadrant's SU of every `step`-th TU, each in the time `su_time` if that is set.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,
@@ -273,7 +284,7 @@ fn compute(
         let made = shared.nodes.time(0, || {
             let made = samples(tu, quadrant);
             if let Some(time) = su_time {
-                // A delayed rank does not catch up.
+                // A rank that is late does not compute faster afterwards.
                 due = (due + time).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
@@ -285,7 +296,7 @@ fn compute(
     Ok(())
 }
 
-/// Receive SUs of one node after the other, and hand them to the interface.
+/// Receive an SU from each computing rank in turn, and send it to the interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,
@@ -323,10 +334,11 @@ mod tests {
         let mut all: Vec<f32> = (0..1000).map(sample).collect();
         assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
         all.sort_by(f32::total_cmp);
-        // A manifold, and not a constant.
+        // The yields differ widely over the samples.
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 
+    /// The verifier detects a wrong sample.
     #[test]
     fn a_sample_that_is_another_is_found() {
         let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);
@@ -336,7 +348,7 @@ mod tests {
         looks.look(&header, &good).unwrap();
         assert_eq!(looks.samples, SU_SAMPLES);
         assert!(looks.checked >= SU_SAMPLES / CHECKED_OF);
-        // In a place of its own, the same samples are others.
+        // At another position in the stream, the same bytes are wrong samples.
         header.offset = 2 * SU_BYTES;
         let why = looks.look(&header, &good).unwrap_err();
         assert!(why.contains("came as"), "{why}");

@@ -1,5 +1,5 @@
-//! Threads as ranks. They end together: a rank that fails reports the reason, and the ranks that
-//! wait for it find their channels closed.
+//! Ranks as threads, which end together. A rank that fails reports the reason. Ranks that wait for
+//! it end because their channels are closed.
 
 use crate::error::Error;
 use std::fmt::Display;
@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of a rank's stack, which holds little.
+/// Number of bytes of a rank's stack; large data are on the heap.
 const STACK_BYTES: usize = 512 << 10;
-/// Timeout of a rank that waits for another.
+/// Time after which a rank that waits for another rank fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Capacity of a channel between two ranks, in messages.
 pub(crate) const IN_CHANNEL: usize = 2;
@@ -18,9 +18,9 @@ pub(crate) const IN_CHANNEL: usize = 2;
 /// The reason why a rank ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Another rank ended before, which reports the reason.
+    /// Another rank has ended before and reports the reason.
     Left,
-    /// It failed.
+    /// The rank failed with this error.
     Failed(Error),
 }
 
@@ -33,7 +33,7 @@ impl<E: Into<Error>> From<E> for Ended {
 /// The result of a rank.
 pub(crate) type Course = Result<(), Ended>;
 
-/// Threads, and the first failure among them.
+/// The threads of all ranks, and the first failure among them.
 #[derive(Debug, Default)]
 pub(crate) struct Ranks {
     threads: Vec<JoinHandle<()>>,
@@ -80,12 +80,13 @@ impl Ranks {
     }
 }
 
-/// Send to another rank.
+/// Send a message to another rank.
 pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> Course {
     to.send(what).map_err(|_| Ended::Left)
 }
 
-/// Receive from another rank, which is called `whom`; none once it has ended.
+/// Receive a message from another rank; `whom` is its name in errors. Return `None` if the other
+/// rank has ended.
 pub(crate) fn take<T>(from: &Receiver<T>, whom: impl Display) -> Result<Option<T>, Ended> {
     match from.recv_timeout(PATIENCE) {
         Ok(what) => Ok(Some(what)),

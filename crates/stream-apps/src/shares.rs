@@ -1,9 +1,9 @@
-//! The shares of activities in the time of ranks.
+//! Fractions of the ranks' time that they spend on each activity.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Nanoseconds that all ranks of one kind spend on `N` activities.
+/// Nanoseconds that all ranks of one kind have spent on each of `N` activities.
 #[derive(Debug)]
 pub(crate) struct Shares<const N: usize>([AtomicU64; N]);
 
@@ -31,17 +31,18 @@ impl<const N: usize> Shares<N> {
     }
 }
 
-/// Consecutive numbers that ranks claim, until they are closed.
+/// Consecutive numbers of work items that ranks claim, until they are closed.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(std::sync::Mutex<(u64, Option<u64>)>);
 
 impl Numbers {
+    /// Lock the number of claimed numbers, and the end of the numbers once they are closed.
     fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Option<u64>)> {
         let locked = self.0.lock();
         locked.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Return whether a number may be claimed.
+    /// Claim a number. Return false if the numbers were closed before.
     pub fn begin(&self, number: u64) -> bool {
         let mut state = self.lock();
         if state.1.is_some_and(|end| number >= end) {
@@ -51,8 +52,8 @@ impl Numbers {
         true
     }
 
-    /// Close the numbers: unclaimed ones stay unclaimed. Returns how many numbers are claimed,
-    /// including all below.
+    /// Close the numbers, so that ranks claim no further ones. Return how many numbers are claimed,
+    /// including all below the highest claimed number.
     pub fn stop(&self) -> u64 {
         let mut state = self.lock();
         let started = state.0;

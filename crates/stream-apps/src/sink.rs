@@ -7,23 +7,24 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::thread::{Builder, JoinHandle};
 
-/// A sink of packets.
+/// A sink of packets: a thread that receives them and passes their data to a verifier.
 #[derive(Debug)]
 pub(crate) struct Taker<T> {
     thread: JoinHandle<Result<(T, Counts), Error>>,
 }
 
-/// Verifies the data of packets, in order.
+/// Verifier of the data of packets, which come in order.
 pub(crate) trait Look: Send + 'static {
-    /// Verify a packet's data.
+    /// Verify the data of a packet.
     ///
     /// # Errors
-    /// The first wrong byte.
+    /// A description of the first wrong byte.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String>;
 }
 
 impl<T: Look> Taker<T> {
-    /// Start it. Returns it and the manager's socket.
+    /// Start the sink with a verifier. Return the sink, and the socket by which the manager sends
+    /// to it.
     pub fn start(window: u64, mut looks: T) -> Result<(Self, TcpStream), Error> {
         let refused = |error: io::Error| Error::Ended(format!("a socket to the sink: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
@@ -49,7 +50,8 @@ impl<T: Look> Taker<T> {
         Ok((Self { thread }, to_sink))
     }
 
-    /// Wait until the manager's end is closed and return the verifier.
+    /// Wait until the manager closes its socket, and return the verifier and the counts of the
+    /// sink.
     ///
     /// # Errors
     /// The data was wrong.

@@ -1,21 +1,21 @@
-//! Which machines and which work there can be.
+//! Checks that a machine is possible, and that it can do the work.
 
 use crate::error::Error;
 use crate::spec::{From, Machine, Reshuffle, To, Work};
 
-/// Most cells of a machine.
+/// Maximum number of cells of a machine.
 pub const CELLS_MAX: u32 = 4096;
 
-/// Most messages to the interface, or packets, of one run.
+/// Maximum number of messages to the interface and packets in one run.
 const MESSAGES_MAX: u64 = 4_000_000;
 
-/// Most SUs in a TU, as the stream manager has it.
+/// Maximum number of SUs in a TU; the stream manager has the same limit.
 const PIECES_MAX: u64 = 1 << 16;
 
-/// Whether a machine can be.
+/// Check that a machine is possible.
 ///
 /// # Errors
-/// The first field that does not go with the others.
+/// The first field that is invalid or contradicts other fields.
 pub fn check_machine(machine: &Machine) -> Result<(), Error> {
     let (rows, columns, links) = (machine.rows, machine.columns, machine.links);
     let cells = u64::from(rows) * u64::from(columns);
@@ -38,10 +38,10 @@ pub fn check_machine(machine: &Machine) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a machine can do this work.
+/// Check that a machine can do this work.
 ///
 /// # Errors
-/// The first field that does not go with the others.
+/// The first field that is invalid or contradicts other fields.
 pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     check_sizes(machine, work)?;
     check_links(machine, work)?;
@@ -70,7 +70,7 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     check_length(machine, work)
 }
 
-/// Pieces of a TU that go over links, of which the manager takes so many.
+/// Check the number of SUs of a TU: the manager accepts at most [`PIECES_MAX`].
 fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     let sent = work.sent_bytes(machine);
     let rounds = work.tu_bytes / (sent * u64::from(machine.columns));
@@ -83,11 +83,14 @@ fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     Err(Error::new("workload.block", problem, hint))
 }
 
+/// Field of the size of staging memory, for errors.
 const STAGING: &str = "machine.interface.staging";
+/// Field of the size of network memory, for errors.
 const MEMORY: &str = "machine.interface.memory";
 
-/// A TU of which a memory holds only so many bytes: give one that fits and has a part for each column, or let the
-/// memory hold so many of them.
+/// Return the error for a TU that is too large for a memory. `most` is the maximum size of a TU in
+/// the memory, and the memory must have room for `times` TUs. The hint is a smaller TU with a part
+/// for each column, or a larger memory.
 fn too_long(
     tu: u64,
     problem: String,
@@ -105,6 +108,7 @@ fn too_long(
     }
 }
 
+/// Check the sizes of TU, ADU, block and packet.
 fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     let (tu, columns) = (work.tu_bytes, u64::from(machine.columns));
     if tu == 0 || !tu.is_multiple_of(columns) {
@@ -149,6 +153,7 @@ fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     Ok(())
 }
 
+/// Check the number of links of the stream and its reservation on them.
 fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     let (links, there) = (work.links, machine.links);
     if links == 0 || links > there || !there.is_multiple_of(links) {
@@ -164,7 +169,7 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     let Some(reserved) = work.reservation_bytes_per_s else {
         return Ok(());
     };
-    // Cells that send over one link at a time: those whose parts an SU is made of.
+    // Number of cells that send over one link at a time: the cells that have the parts of an SU.
     let together = u64::from(machine.columns / links);
     let most = machine.link_bytes_per_s / together;
     if reserved == 0 {
@@ -186,7 +191,7 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a run takes must stay within bounds.
+/// Check that the number of messages and packets of a run is within bounds.
 fn check_length(machine: &Machine, work: &Work) -> Result<(), Error> {
     let tus = work.tus().saturating_mul(work.adus);
     let blocks = match work.reshuffle {

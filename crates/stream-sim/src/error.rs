@@ -1,14 +1,14 @@
-//! Why a machine or its work cannot be.
+//! Errors in a machine or its work.
 
-/// What is wrong, and what would be right.
+/// An error in one field of a machine or its work, with a hint for the correction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}; {hint}")]
 pub struct Error {
     /// The field, by its path in a scenario file.
     pub field: &'static str,
-    /// What is wrong.
+    /// Description of the error.
     pub problem: String,
-    /// What would be right.
+    /// Description of a valid value.
     pub hint: String,
 }
 

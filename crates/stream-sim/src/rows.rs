@@ -1,40 +1,44 @@
-//! The cells, row by row: what is reshuffled, what waits to be sent, what has gone.
+//! Rows of cells: the state of each row's TUs, which are reshuffled, wait, and are sent.
 
 use crate::shuffle::Message;
 use isthmus_kernel::Cycles;
 
-/// Times of the TUs of a row, in sum.
+/// Times of the TUs of a row, each summed over the TUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// From when its data are there until they are reshuffled.
+    /// Time from the start of the reshuffling of a TU to its end.
     pub reshuffle: Cycles,
-    /// From then until it begins to send.
+    /// Time from the end of the reshuffling of a TU to the start of its first transfer to the
+    /// interface.
     pub wait: Cycles,
-    /// From then until all of it has gone.
+    /// Time from the start of the first transfer of a TU to the end of the last.
     pub send: Cycles,
-    /// Of how many TUs.
+    /// Number of TUs in the sums.
     pub tus: u64,
 }
 
-/// One row of cells. Its TUs are counted through all ADUs.
+/// State of one row of cells. Its TUs are numbered through all ADUs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
-    /// TUs of an ADU that it has.
+    /// Number of TUs of each ADU that the row has.
     pub per_adu: u64,
-    /// TUs that it will have in all.
+    /// Number of TUs of the row in the whole run.
     pub total: u64,
-    /// TUs that are reshuffled, and those that have gone to the interface.
+    /// Number of TUs that are reshuffled, and number of TUs that the interface has received.
     pub ready: u64,
     pub sent: u64,
-    /// Whether the next one is being reshuffled, and since when.
+    /// Start of the reshuffling of the next TU; `None` if it has not started.
     began: Option<Cycles>,
-    /// For each column the messages of the TU that its cell has sent, and how many of all are left.
+    /// For the TU that is being reshuffled: the number of messages that the cell of each column has
+    /// started, and the number of messages of all cells that have not arrived.
     next: Vec<usize>,
     left: usize,
-    /// When each of those ready and not sent was ready; when the present one began to be sent.
+    /// Times at which the TUs that are ready and not sent became ready; time at which the transfer
+    /// of the first of them started.
     readied: std::collections::VecDeque<Cycles>,
     sending: Option<Cycles>,
-    /// SUs that wait until the TU that they are of is ready.
+    /// SUs that wait until their TU is ready: the number of the TU in the row, and the number of
+    /// the SU.
     pub waiting: Vec<(u64, u32)>,
     pub times: Times,
 }
@@ -49,8 +53,9 @@ impl Row {
         }
     }
 
-    /// Begins to reshuffle the next TU, if its data are there: those of an ADU are when it is made
-    /// and all of the one before has gone, whose place they take. Whether it did.
+    /// Start to reshuffle the next TU if its data are available, and return whether it started. The
+    /// data of an ADU are available when the application has made the ADU and the row has sent its
+    /// part of the previous ADU, whose memory is used again.
     pub fn begin(&mut self, now: Cycles, made: u64, messages: &[Vec<Message>]) -> bool {
         let adus = self.sent / self.per_adu.max(1) + 1;
         let there = self.per_adu * adus.min(made);
@@ -63,7 +68,7 @@ impl Row {
         true
     }
 
-    /// The next message of the cell in this column, if there is one left.
+    /// Return the next message that the cell in this column sends for the TU, if one is left.
     pub fn next_message(&mut self, column: u32, messages: &[Vec<Message>]) -> Option<Message> {
         let next = self.next.get_mut(column as usize)?;
         let message = messages.get(column as usize)?.get(*next).copied();
@@ -71,12 +76,12 @@ impl Row {
         message
     }
 
-    /// One message less is to come.
+    /// Count the arrival of a message of the TU.
     pub fn arrived(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// Whether all messages of the TU have arrived; it is ready then.
+    /// Mark the TU as ready if all its messages have arrived. Return whether it is ready.
     pub fn settle(&mut self, now: Cycles) -> bool {
         let Some(began) = self.began.filter(|_| self.left == 0) else {
             return false;
@@ -88,7 +93,7 @@ impl Row {
         true
     }
 
-    /// An SU of the present TU begins to move.
+    /// Record that an SU of the first ready TU starts to move.
     pub fn sends(&mut self, now: Cycles) {
         if self.sending.is_none() {
             let ready = self.readied.front().copied().unwrap_or(now);
@@ -97,7 +102,7 @@ impl Row {
         }
     }
 
-    /// All of the present TU has gone.
+    /// Record that all SUs of the first ready TU have moved.
     pub fn gone(&mut self, now: Cycles) {
         self.readied.pop_front();
         if let Some(since) = self.sending.take() {

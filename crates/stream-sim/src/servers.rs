@@ -1,17 +1,19 @@
-//! What serves one after another: a processor, a DMA engine, a line.
+//! Servers that do one task after another: a processor, a DMA engine, a line.
 
 use isthmus_kernel::Cycles;
 
-/// Something that does one thing at a time, first come, first served.
+/// A server that does one task at a time, in the order of arrival.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Server {
     free_at: Cycles,
+    /// Sum of the durations of all tasks.
     busy: Cycles,
+    /// Number of tasks that were added.
     served: u64,
 }
 
 impl Server {
-    /// Takes a task that is there from `now` on and lasts `ns`; when it will be over.
+    /// Add a task that arrives at `now` and lasts `ns`. Return the time at which it ends.
     pub fn take(&mut self, now: Cycles, ns: u64) -> Cycles {
         self.free_at = self.free_at.max(now).saturating_add(ns);
         self.busy = self.busy.saturating_add(ns);
@@ -19,12 +21,13 @@ impl Server {
         self.free_at
     }
 
-    /// Time for which it was at work up to `now`; what is to come at that moment is left out.
+    /// Return the time for which the server was busy up to `now`, without the rest of its tasks
+    /// after `now`.
     pub fn busy(&self, now: Cycles) -> Cycles {
         self.busy - self.free_at.saturating_sub(now).min(self.busy)
     }
 
-    /// Tasks taken.
+    /// Return the number of tasks that were added.
     pub fn served(&self) -> u64 {
         self.served
     }
@@ -34,7 +37,7 @@ impl Server {
 mod tests {
     use super::Server;
 
-    /// 0-10, 10-25, then idle until 40.
+    /// The server is busy from 0 to 25 with two tasks, and idle from then until 40.
     #[test]
     fn tasks_wait_for_one_another() {
         let mut server = Server::default();

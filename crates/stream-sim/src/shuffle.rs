@@ -1,4 +1,5 @@
-//! What moves when the cells of a row make large blocks of small ones, by a plan of `redistribute`.
+//! Messages between the cells of a row that combine small blocks into large ones, by a plan of the
+//! crate `redistribute`.
 
 use crate::error::Error;
 use crate::spec::{Machine, Work};
@@ -6,25 +7,27 @@ use isthmus_redistribute::transfer::{Order, Side, runs};
 use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use std::sync::Arc;
 
-/// What one cell of a row sends to another for one TU.
+/// A message from one cell of a row to another for one TU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// The column of the other.
+    /// Column of the receiver.
     pub to: u32,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Of how many blocks, each of which is contiguous on both sides.
+    /// Number of blocks in the message. Each block is contiguous at the sender and at the receiver.
     pub blocks: u64,
 }
 
-/// For each column what its cell sends for one TU, the next cells to the right first, so that no
-/// two send to the same at a time; what stays is not among it.
+/// Return, for each column, the messages that its cell sends for one TU. Messages to the next cells
+/// to the right come first, so that no two cells send to the same cell at a time. Data that stay in
+/// a cell need no message.
 ///
-/// The TU is an array of bytes over the columns, from blocks that go round them to one block for
-/// each, which is the I/O distribution (section 6.2.2).
+/// The TU is an array of bytes over the columns. Its layout changes from blocks that are dealt
+/// cyclically to the columns, to one block for each column, which is the I/O distribution (section
+/// 6.2.2).
 ///
 /// # Errors
-/// If there is no such layout.
+/// A size for which no such layout exists.
 pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Error> {
     let columns = machine.columns;
     let layout = |block: u64| -> Result<Arc<Layout>, Error> {
@@ -58,6 +61,8 @@ pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Err
     Ok(all.collect())
 }
 
+/// Return the number of contiguous blocks in the message from one column to another. `held` is the
+/// number of bytes of a TU in each cell.
 fn blocks(plan: &Plan, from: u32, to: u32, held: u64) -> u64 {
     let extents = [held];
     let side = Side::Array(&extents, Order::C);

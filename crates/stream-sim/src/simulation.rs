@@ -1,4 +1,4 @@
-//! A run, and what it comes to.
+//! Simulation runs and their results.
 
 use crate::error::Error;
 use crate::rows::Times;
@@ -9,7 +9,7 @@ use isthmus_flow::{Counters, Engine};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
 use isthmus_stream::{Event, Format};
 
-/// The stream manager of the interface at work. Ticks are nanoseconds.
+/// A simulation of the stream manager of an interface at work. Ticks are nanoseconds.
 #[derive(Debug)]
 pub struct Simulation {
     engine: Engine<Tag>,
@@ -18,13 +18,14 @@ pub struct Simulation {
     work: Work,
 }
 
-/// A part of the machine and what it did.
+/// A part of the machine and its utilisation in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// What it is.
+    /// The part of the machine.
     pub part: Part,
-    /// What it did of what it could have done in that time, 0 to 1. A link that several share
-    /// slowly is not full, however long anything crosses it.
+    /// Work of the part as a fraction of its maximum work in the time of the run, 0 to 1. For a
+    /// link, this is the carried bytes relative to its capacity, not the time in which transfers
+    /// cross it.
     pub utilisation: f64,
 }
 
@@ -33,9 +34,9 @@ pub struct Use {
 pub enum Part {
     /// A link, bus, or processor that moves bytes.
     Link(LinkKind),
-    /// The processor of the interface.
+    /// The processor of the interface, which sets up transfers and hands over packets.
     Processor,
-    /// What moves data from staging to network memory.
+    /// The engine that moves data from staging memory to network memory.
     Store,
     /// The microcode that sends packets.
     Microcode,
@@ -43,49 +44,51 @@ pub enum Part {
     Network,
 }
 
-/// What a run came to. Throughputs are bytes of data over the time from the beginning of the first
-/// ADU to the end of the last.
+/// Results of a run. Throughputs are bytes of data over the time from the start of the first ADU to
+/// the end of the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// ADUs.
+    /// Number of completed ADUs.
     pub adus: u64,
-    /// From the beginning to the end of the last ADU, in nanoseconds.
+    /// Time from the start to the end of the last completed ADU, in nanoseconds.
     pub elapsed_ns: Cycles,
-    /// Data in MB/s.
+    /// Throughput of data in MB/s.
     pub mb_per_s: f64,
     /// Processor cycles of a cell per word of data.
     pub cycles_per_word: f64,
-    /// Share of the time in which the processor of the interface had nothing to do, 0 to 1.
+    /// Fraction of the time in which the processor of the interface was idle, 0 to 1.
     pub idle: f64,
-    /// Packets sent per second.
+    /// Number of packets sent per second.
     pub packets_per_s: f64,
-    /// Time of the interface's processor for a packet, in nanoseconds; 0 if there was none.
+    /// Mean time of the interface's processor for a packet, in nanoseconds; 0 without packets.
     pub per_packet_ns: f64,
-    /// Of the last row of cells that has data, for a TU.
+    /// Times of the last row of cells that has data.
     pub last_row: RowFigures,
 }
 
-/// Where the time of a row goes, on average over its TUs, in nanoseconds (Figure 16).
+/// Mean times of the TUs of a row, in nanoseconds (Figure 16).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RowFigures {
-    /// From when its data are there until they are reshuffled.
+    /// Time from the start of the reshuffling of a TU to its end.
     pub reshuffle_ns: f64,
-    /// From then until it sends.
+    /// Time from the end of the reshuffling of a TU to the start of its first transfer to the
+    /// interface.
     pub wait_ns: f64,
-    /// From then until all has gone.
+    /// Time from the start of the first transfer of a TU to the end of the last.
     pub send_ns: f64,
 }
 
 impl Simulation {
-    /// A run at its beginning.
+    /// Create a simulation at time 0.
     ///
     /// # Errors
-    /// What does not go together in the machine or its work.
+    /// A field of the machine or of the work that is invalid or contradicts other fields.
     pub fn new(machine: &Machine, work: &Work) -> Result<Self, Error> {
         Self::begin(machine, work, None)
     }
 
-    /// Starts a simulation that keeps its [`events`](Self::events), which grow with the run.
+    /// Create a simulation that stores its [`events`](Self::events), which need memory in
+    /// proportion to the run.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -93,6 +96,7 @@ impl Simulation {
         Self::begin(machine, work, Some(Vec::new()))
     }
 
+    /// Create a simulation at time 0. It appends the manager's events to `events`, if that is set.
     fn begin(machine: &Machine, work: &Work, events: Option<Vec<Event>>) -> Result<Self, Error> {
         let (mut world, mut engine) = World::new(machine, work)?;
         world.events = events;
@@ -106,35 +110,37 @@ impl Simulation {
         })
     }
 
-    /// Goes on until so many ADUs are through in all, or the time `until` has come. False if
-    /// nothing is left that could happen though ADUs are.
+    /// Run until `adus` ADUs are completed in total, or until time `until`. Return false if the run
+    /// cannot continue although ADUs are left.
     pub fn run(&mut self, adus: u64, until: Cycles) -> bool {
         self.world.limit = adus.min(self.work.adus);
         let ran = self.engine.run_until(until, &mut self.world);
         self.world.failed.is_none() && (ran == Ran::Going || ran == Ran::Finished)
     }
 
-    /// Returns the stream manager's events so far of its only stream, number 0.
+    /// Return the events of the stream manager so far; its only stream has the number 0. Empty
+    /// unless the simulation stores them.
     pub fn events(&self) -> &[Event] {
         self.world.events.as_deref().unwrap_or_default()
     }
 
-    /// How the data of the stream are cut.
+    /// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
     pub fn format(&self) -> Format {
         crate::world::format(&self.machine, &self.work)
     }
 
-    /// The present time.
+    /// Return the present time.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// ADUs that are through.
+    /// Return the number of completed ADUs.
     pub fn adus(&self) -> u64 {
         self.world.adus
     }
 
-    /// Why it cannot go on, if it cannot.
+    /// Return the reason why the run cannot continue: an error, or the conditions for which the
+    /// stream waits.
     pub fn standstill(&self) -> String {
         match &self.world.failed {
             Some(failed) => failed.clone(),
@@ -142,7 +148,7 @@ impl Simulation {
         }
     }
 
-    /// What it came to so far; nothing before the first ADU is through.
+    /// Return the results so far; `None` before the first ADU is completed.
     pub fn figures(&self) -> Option<Figures> {
         let (world, work) = (&self.world, &self.work);
         let elapsed = world.done_at;
@@ -166,6 +172,7 @@ impl Simulation {
         })
     }
 
+    /// Return the mean times of the TUs of the last row of cells that has data.
     fn last_row(&self) -> RowFigures {
         let rows = self.world.rows.iter().rev();
         let with_data = rows.map(|row| row.times).find(|times| times.tus > 0);
@@ -179,7 +186,8 @@ impl Simulation {
         })
     }
 
-    /// What the parts did up to the end of the last ADU, in the order of [`parts`].
+    /// Return the utilisation of all parts up to the end of the last completed ADU, in the order of
+    /// [`parts`].
     pub fn uses(&self) -> Vec<Use> {
         let elapsed = self.world.done_at.max(1) as f64;
         let Counters { bytes, .. } = self.engine.counted();
@@ -207,7 +215,7 @@ impl Simulation {
     }
 }
 
-/// The parts of a machine: its links, then those of the interface.
+/// Return the parts of a machine: its links, then those of the interface.
 pub fn parts(machine: &Machine) -> Vec<Part> {
     let links = Torus::new(machine).kinds().into_iter().map(Part::Link);
     let of_interface = [Part::Processor, Part::Store, Part::Microcode, Part::Network];

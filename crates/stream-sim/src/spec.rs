@@ -3,13 +3,13 @@
 use crate::duration::duration_ns;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
-/// The order in which data for the interface take the dimensions of the torus.
+/// The order in which data for the interface cross the dimensions of the torus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// Down the column to the row at the edge, then along it to the column of the link.
     ColumnFirst,
-    /// Along the row to the column of the link, then down that.
+    /// Along the row to the column of the link, then down that column.
     RowFirst,
 }
 
@@ -17,161 +17,165 @@ pub enum Routing {
 /// second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// Rows of cells; row 0 is the edge at which the interface is.
+    /// Number of rows of cells; row 0 is the edge of the torus at which the interface is.
     pub rows: u32,
-    /// Columns of cells.
+    /// Number of columns of cells.
     pub columns: u32,
-    /// What a link of the torus carries one way, and each link to the interface.
+    /// Rate of each link of the torus in one direction, and of each link to the interface.
     pub link_bytes_per_s: u64,
-    /// Links to the interface, spread evenly over the columns.
+    /// Number of links to the interface, spread evenly over the columns.
     pub links: u32,
-    /// How data find the interface.
+    /// Order of the dimensions in which data for the interface cross the torus.
     pub routing: Routing,
-    /// The cells.
+    /// Properties of each cell.
     pub cell: Cell,
-    /// The interface.
+    /// Properties of the interface.
     pub interface: Interface,
 }
 
-/// One cell.
+/// Properties of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// Time of a cycle of its processor.
+    /// Cycle time of the processor of a cell.
     pub cycle_ns: u64,
-    /// Bytes of a word.
+    /// Number of bytes of a word.
     pub word_bytes: u64,
-    /// What its processor moves if it moves every byte itself.
+    /// Rate at which the processor of a cell moves data if it moves every byte itself.
     pub copy_bytes_per_s: u64,
-    /// Time to begin a message.
+    /// Time to start a message.
     pub message_ns: u64,
 }
 
-/// The transmit pipe of the interface.
+/// Properties of the transmit side of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its processors, each with a memory bus of its own.
+    /// Number of processors of the interface, each with a memory bus of its own.
     pub processors: u32,
-    /// What the memory bus of one carries.
+    /// Rate of the memory bus of one processor.
     pub bus_bytes_per_s: u64,
-    /// How often data cross it.
+    /// Number of times that data cross the memory bus.
     pub crossings: u32,
     /// Bytes of staging memory.
     pub staging_bytes: u64,
     /// Bytes of network memory.
     pub memory_bytes: u64,
-    /// DMA engines for links.
+    /// Number of DMA engines for links.
     pub engines: u32,
-    /// Time of its processor to set up the transfer of one message from a link, of a large block.
+    /// Time of the interface's processor to set up the transfer of one message with a large block.
     pub message_ns: u64,
-    /// Time of its processor for each message of a small block, which it takes to its place.
+    /// Time of the interface's processor for each message with a small block, which it copies to
+    /// the position of the block in the TU.
     pub place_ns: u64,
-    /// What moves from staging to network memory.
+    /// Rate of the engine that moves data from staging memory to network memory.
     pub store_bytes_per_s: u64,
-    /// Time of its processor to hand over a packet.
+    /// Time of the interface's processor to hand over a packet to the microcode.
     pub packet_ns: u64,
-    /// Time of its processor for the headers of a packet of UDP over IP.
+    /// Time of the interface's processor for the headers of a packet of UDP over IP.
     pub udp_ns: u64,
-    /// Packets that it sends in a second at most.
+    /// Maximum number of packets that the microcode sends in a second.
     pub packets_per_s: u64,
-    /// What the external network carries.
+    /// Rate of the external network.
     pub network_bytes_per_s: u64,
 }
 
-/// Where data come from.
+/// Origin of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum From {
-    /// From the cells.
+    /// The data come from the cells.
     Cells,
-    /// They lie in staging memory already.
+    /// The data are already in staging memory.
     Interface,
 }
 
-/// Where data go to.
+/// Destination of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum To {
-    /// Other cells: they are reshuffled, and that is all.
+    /// The data stay in the cells, which only reshuffle them.
     Cells,
-    /// The memory of the interface.
+    /// The data go to the memory of the interface.
     Interface,
-    /// The external network.
+    /// The data go to the external network.
     Network,
 }
 
-/// How small blocks become large ones.
+/// Method that combines small blocks into large ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Reshuffle {
-    /// They do not: each cell sends what it holds, and its order is lost.
+    /// No reshuffling: each cell sends its data as one block, and the order of the data is lost.
     Streaming,
-    /// They do not: the interface takes each block to its place.
+    /// No reshuffling: the interface copies each small block to its position.
     None,
-    /// The cells exchange them, and their processors move every byte.
+    /// The cells exchange blocks, and their processors move every byte.
     Slow,
-    /// The cells exchange them, and their communication agents do.
+    /// The cells exchange blocks, and their communication agents move the bytes.
     Fast,
 }
 
 impl Reshuffle {
-    /// Whether cells exchange anything.
+    /// Return whether cells exchange blocks.
     pub fn exchanges(self) -> bool {
         matches!(self, Self::Slow | Self::Fast)
     }
 }
 
-/// What makes packets of data.
+/// Protocol of the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Protocol {
-    /// Packets of the network itself.
+    /// Packets of the external network without further headers.
     Raw,
-    /// UDP over IP.
+    /// Packets of UDP over IP.
     Udp,
 }
 
 /// A stream of application data units.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// Where data come from.
+    /// Origin of the data.
     pub from: From,
-    /// Where they go to.
+    /// Destination of the data.
     pub to: To,
-    /// How small blocks become large ones.
+    /// Method that combines small blocks into large ones.
     pub reshuffle: Reshuffle,
-    /// Bytes of the blocks that go round the cells of a row.
+    /// Number of bytes of the blocks that are dealt cyclically to the cells of a row.
     pub block_bytes: u64,
-    /// Bytes of an ADU: rows one after another, each of whole TUs.
+    /// Number of bytes of an ADU. An ADU is distributed over rows of cells, of which each has whole
+    /// TUs.
     pub adu_bytes: u64,
-    /// Bytes of a TU: a part of each cell of a row.
+    /// Number of bytes of a TU, of which each cell of a row has an equal part.
     pub tu_bytes: u64,
-    /// Bytes of a packet.
+    /// Number of bytes of a packet.
     pub packet_bytes: u64,
-    /// Links that a TU is striped over.
+    /// Number of links over which a TU is striped.
     pub links: u32,
-    /// How many ADUs.
+    /// Number of ADUs of the stream.
     pub adus: u64,
-    /// Data that the application makes in a second, in ADUs at equal gaps; none if an ADU is there
-    /// as soon as the one before has gone.
+    /// Rate at which the application produces data, as ADUs at equal intervals. `None`: an ADU is
+    /// available as soon as the previous one is sent.
     pub load_bytes_per_s: Option<u64>,
-    /// What makes packets of them.
+    /// Protocol of the packets.
     pub protocol: Protocol,
-    /// The rate that is reserved for what one cell sends to the interface, in bytes per second.
+    /// Reserved rate for the data that one cell sends to the interface, in bytes per second.
     pub reservation_bytes_per_s: Option<u64>,
 }
 
 impl Work {
-    /// TUs of an ADU.
+    /// Return the number of TUs of an ADU.
     pub fn tus(&self) -> u64 {
         self.adu_bytes / self.tu_bytes
     }
 
-    /// TUs of an ADU that one row of `machine` holds; the last rows may hold fewer or none.
+    /// Return the number of TUs of an ADU that one row of `machine` holds; the last rows may hold
+    /// fewer or none.
     pub fn tus_of_row(&self, machine: &Machine) -> u64 {
         self.tus().div_ceil(machine.rows.into())
     }
 
-    /// Bytes of the blocks in which a cell of `machine` sends its part of a TU to the interface.
+    /// Return the number of bytes of the blocks in which a cell of `machine` sends its part of a TU
+    /// to the interface.
     pub fn sent_bytes(&self, machine: &Machine) -> u64 {
         match self.reshuffle {
             Reshuffle::None => self.block_bytes,
@@ -179,7 +183,7 @@ impl Work {
         }
     }
 
-    /// Time of the interface's processor for each message from a cell.
+    /// Return the time of the interface's processor for each message from a cell.
     pub fn set_up_ns(&self, machine: &Machine) -> u64 {
         match self.sent_bytes(machine) < self.share_bytes(machine) {
             true => machine.interface.place_ns,
@@ -187,13 +191,13 @@ impl Work {
         }
     }
 
-    /// Time between two ADUs that the application makes.
+    /// Return the time between two ADUs of the application; `None` if no rate is set.
     pub fn gap_ns(&self) -> Option<u64> {
         self.load_bytes_per_s
             .map(|load| duration_ns(self.adu_bytes, load).max(1))
     }
 
-    /// Bytes that a cell of `machine` has of a TU.
+    /// Return the number of bytes of a TU in each cell of `machine`.
     pub fn share_bytes(&self, machine: &Machine) -> u64 {
         self.tu_bytes / u64::from(machine.columns)
     }

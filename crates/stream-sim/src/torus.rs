@@ -1,15 +1,16 @@
-//! The links of the machine, numbered, and the ways over them.
+//! The links of the machine, numbered from 0, and the routes over them.
 //!
-//! Cell (x, y) has the number y * columns + x. Each has a link to the next cell in either direction
-//! of either dimension, then there are those to the interface, its memory bus, and for each cell
-//! its processor, which is a link to what that moves byte by byte.
+//! Cell (x, y) has the number y * columns + x. First come the links of each cell to the next cell
+//! in both directions of both dimensions. Then come the links to the interface, the memory bus of
+//! the interface, and the processor of each cell. A processor is a link for the bytes that it
+//! moves.
 
 use crate::duration::SECOND_NS;
 use crate::error::Error;
 use crate::spec::{Machine, Routing};
 use isthmus_flow::Rate;
 
-/// Bytes per second as a rate of the engine.
+/// Return a number of bytes per second as a rate of the engine.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
     Rate::new(bytes_per_s, SECOND_NS).map_err(|_| {
         let problem = format!("{bytes_per_s} B/s is too slow to be counted");
@@ -17,20 +18,20 @@ pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error>
     })
 }
 
-/// A kind of link.
+/// Kind of a link of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkKind {
-    /// Between cells: from and to.
+    /// Link of the torus: the cell from which it leads, and the cell to which it leads.
     Torus(u32, u32),
-    /// From this cell to the interface.
+    /// Link from this cell to the interface.
     Interface(u32),
-    /// The memory bus of the interface.
+    /// Memory bus of the interface.
     Bus,
-    /// The processor of a cell, as it moves bytes.
+    /// Processor of this cell, as a link for the bytes that it moves.
     Processor(u32),
 }
 
-/// Where links are.
+/// Shape of the machine, from which the numbers of links and the routes follow.
 #[derive(Debug, Clone)]
 pub(crate) struct Torus {
     rows: u32,
@@ -49,32 +50,37 @@ impl Torus {
         }
     }
 
+    /// Return the number of cells.
     fn cells(&self) -> u32 {
         self.rows * self.columns
     }
 
+    /// Return the number of the cell in column `x` of row `y`.
     pub fn cell(&self, x: u32, y: u32) -> u32 {
         y * self.columns + x
     }
 
-    /// The column at which a link to the interface is.
+    /// Return the column of the cell from which a link to the interface leads.
     pub fn column_of(&self, link: u32) -> u32 {
         link * (self.columns / self.links)
     }
 
+    /// Return the number of a link to the interface among all links.
     fn interface(&self, link: u32) -> u32 {
         4 * self.cells() + link
     }
 
+    /// Return the number of the memory bus among all links.
     fn bus(&self) -> u32 {
         self.interface(self.links)
     }
 
+    /// Return the number of the processor of a cell among all links.
     fn processor(&self, cell: u32) -> u32 {
         self.bus() + 1 + cell
     }
 
-    /// What each link is, in order of their numbers.
+    /// Return the kind of each link, in the order of their numbers.
     pub fn kinds(&self) -> Vec<LinkKind> {
         let around = (0..self.cells()).flat_map(|cell| {
             let (x, y) = (cell % self.columns, cell / self.columns);
@@ -100,7 +106,7 @@ impl Torus {
             .collect()
     }
 
-    /// The capacity of each link.
+    /// Return the capacity of each link, in the order of their numbers.
     pub fn capacities(&self, machine: &Machine) -> Result<Vec<Rate>, Error> {
         let link = rate("machine.bandwidth", machine.link_bytes_per_s)?;
         let interface = &machine.interface;
@@ -120,7 +126,8 @@ impl Torus {
             .collect())
     }
 
-    /// Along a row, the shorter way round; to the right of two that are equally long.
+    /// Append the route along a row to `path`: the shorter direction, or to the right if both are
+    /// equally long.
     fn along_row(&self, y: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let right = (to + self.columns - from) % self.columns;
         let mut x = from;
@@ -132,8 +139,8 @@ impl Torus {
         }
     }
 
-    /// Along a column, the shorter way round; towards row 0 without passing the end of two equal
-    /// ones.
+    /// Append the route along a column to `path`: the shorter direction, or towards row 0 within
+    /// the column if both are equally long.
     fn along_column(&self, x: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let down = (to + self.rows - from) % self.rows;
         let mut y = from;
@@ -145,7 +152,7 @@ impl Torus {
         }
     }
 
-    /// From a cell over a link to the interface into its memory.
+    /// Return the route from a cell over a link to the interface and its memory bus.
     pub fn to_interface(&self, x: u32, y: u32, link: u32) -> Vec<u32> {
         let (mut path, at) = (Vec::new(), self.column_of(link));
         match self.routing {
@@ -162,7 +169,8 @@ impl Torus {
         path
     }
 
-    /// From a cell to another of its row; with all processors on the way, if they move the bytes.
+    /// Return the route from a cell to another cell of its row. With `by_processors`, it includes
+    /// the processors of all cells on the route.
     pub fn in_row(&self, y: u32, from: u32, to: u32, by_processors: bool) -> Vec<u32> {
         let mut path = Vec::new();
         self.along_row(y, from, to, &mut path);
@@ -179,6 +187,7 @@ impl Torus {
 mod tests {
     use super::*;
 
+    /// The error for a link that is too slow has a hint for the correction.
     #[test]
     fn a_slow_machine_is_refused_with_a_remedy() {
         assert!(rate("machine.bandwidth", 59).is_err());
@@ -186,6 +195,7 @@ mod tests {
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());
     }
 
+    /// Return a torus with this order of the dimensions.
     fn torus(routing: Routing) -> Torus {
         Torus {
             rows: 8,
@@ -195,12 +205,13 @@ mod tests {
         }
     }
 
+    /// Return the kinds of the links of a path.
     fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()
     }
 
-    /// From column 3 of row 2: up two rows, then one column to the left, where link 1 is.
+    /// A route from column 3 of row 2: up two rows, then one column to the left, where link 1 is.
     #[test]
     fn columns_come_first_or_rows_do() {
         let first = torus(Routing::ColumnFirst);
@@ -219,7 +230,7 @@ mod tests {
         assert_eq!(way[1], LinkKind::Torus(18, 10));
     }
 
-    /// Row 7 is next to row 0 on a torus.
+    /// On a torus, row 7 is next to row 0.
     #[test]
     fn the_shorter_way_round_is_taken() {
         let torus = torus(Routing::ColumnFirst);
@@ -230,7 +241,7 @@ mod tests {
         assert_eq!(torus.in_row(3, 1, 5, false).len(), 4);
     }
 
-    /// Two links, and the processors of three cells.
+    /// The route has two links and the processors of three cells.
     #[test]
     fn processors_are_passed_at_every_cell() {
         let torus = torus(Routing::ColumnFirst);

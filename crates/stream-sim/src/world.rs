@@ -1,5 +1,5 @@
-//! The interface and the cells as the handler of the flow engine: orders of the stream manager in,
-//! transfers and times out.
+//! The interface and the cells, as the handler of the flow engine. Orders of the stream manager
+//! become transfers and timers of the engine, and the ends of these are reported to the manager.
 
 use crate::check::{check_machine, check_work};
 use crate::duration::duration_ns;
@@ -15,96 +15,106 @@ use isthmus_stream as stream;
 use std::collections::{BTreeMap, VecDeque};
 use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 
-/// What a transfer is.
+/// Purpose of a transfer of the flow engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// A message between cells of this row, sent from this column.
+    /// A message between cells: their row, and the column of the sender.
     Shuffle(u32, u32),
-    /// A part of an SU.
+    /// A part of the SU with this number.
     Su(u32),
 }
 
-/// What happens at a time.
+/// Meaning of a timer of the engine.
 #[derive(Debug, Clone, Copy)]
 enum Due {
-    /// The processor has set up the transfer of an SU.
+    /// The processor has set up the transfer of the SU with this number.
     SetUp(u32),
-    /// The processor has handed over a packet.
+    /// The processor has handed over a packet of this order with this number of bytes.
     Handed(OrderId, u64),
-    /// An order is carried out.
+    /// This order of the manager is done.
     Done(OrderId),
-    /// The application has made another ADU.
+    /// The application has produced another ADU.
     Made,
 }
 
-/// An SU on its way to the interface.
+/// An SU for which the manager has ordered the transfer to the interface.
 #[derive(Debug, Clone)]
 struct Su {
     order: OrderId,
     link: u32,
     row: u32,
-    /// Which TU of the row it is of, through all ADUs.
+    /// Number of its TU among those of the row, through all ADUs.
     tu: u64,
-    /// Columns that have a part of it, and how many bytes.
+    /// Columns of the cells that have a part of it, and the number of bytes of each part.
     parts: Vec<(u32, u64)>,
+    /// Number of parts that have not arrived.
     left: usize,
 }
 
-/// A link to the interface moves an SU at a time.
+/// State of a link to the interface, which moves one SU at a time.
 #[derive(Debug, Clone, Default)]
 struct Link {
     moving: bool,
+    /// SUs that wait for the link.
     queue: VecDeque<u32>,
 }
 
-/// A TU that is being fetched: the SUs that have not come.
+/// A TU whose SUs are being transferred: its row, and the number of SUs that have not arrived.
 #[derive(Debug, Clone, Copy)]
 struct Fetching {
     row: u32,
     left: u64,
 }
 
-/// The servers of the interface, and what they have done.
+/// The servers of the interface, with their busy times.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Servers {
     pub processor: Server,
+    /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
+    /// The external network.
     pub line: Server,
-    /// Time that the processor has spent on packets, and how many these were.
+    /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),
 }
 
-/// All but the engine.
+/// State of the whole simulation except the flow engine.
 #[derive(Debug)]
 pub(crate) struct World {
     machine: Machine,
     work: Work,
     torus: Torus,
     manager: Manager,
+    /// For each column, the messages that its cell sends for one TU.
     messages: Vec<Vec<Message>>,
     pub rows: Vec<Row>,
     links: Vec<Link>,
+    /// SUs on their way to the interface, by number.
     sus: BTreeMap<u32, Su>,
     next_su: u32,
+    /// TUs whose SUs are being transferred, by ADU and index of the TU in the ADU.
     fetching: BTreeMap<(u64, u64), Fetching>,
     pub servers: Servers,
+    /// Meanings of the timers that are set, by number.
     due: BTreeMap<u32, Due>,
     next_due: u32,
+    /// Reserved rate for the data that one cell sends to the interface.
     reserved: Option<Rate>,
-    /// ADUs that the application has made.
+    /// Number of ADUs that the application has produced.
     made: u64,
-    /// ADUs in the interface, or through the network, and when the last of these was.
+    /// Number of ADUs that have reached their destination, and time at which the last of them did.
     pub adus: u64,
     pub done_at: Cycles,
-    /// ADUs at which to stop.
+    /// Number of completed ADUs after which the run stops.
     pub limit: u64,
+    /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
-    /// Events of the manager, if they are kept.
+    /// Events of the manager so far; `None` if they are not stored.
     pub events: Option<Vec<stream::Event>>,
 }
 
-/// How the stream's data are cut.
+/// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
 pub(crate) fn format(machine: &Machine, work: &Work) -> stream::Format {
     stream::Format {
         order: su_order(machine, work),
@@ -113,13 +123,14 @@ pub(crate) fn format(machine: &Machine, work: &Work) -> stream::Format {
     }
 }
 
-/// Links of the machine that the stream uses.
+/// Return the links of the machine that the stream uses.
 fn links_of(machine: &Machine, work: &Work) -> Vec<u32> {
     let apart = machine.links / work.links;
     (0..work.links).map(|link| link * apart).collect()
 }
 
-/// The order of SUs in a TU: one over each link, as often as blocks go round the columns.
+/// Return the links of the SUs of a TU, in order: each round of blocks over the columns has one SU
+/// for each link.
 fn su_order(machine: &Machine, work: &Work) -> Vec<LinkId> {
     let links = links_of(machine, work);
     let round = work.sent_bytes(machine) * u64::from(machine.columns);
@@ -188,7 +199,8 @@ impl World {
         Ok((world, engine))
     }
 
-    /// Begins: the application opens a connection and registers its stream; the rows begin.
+    /// Start the run: the application opens a connection and registers its stream, and the rows
+    /// start.
     pub fn begin(&mut self, engine: &mut Engine<Tag>) -> Result<(), Error> {
         if self.work.to != To::Cells {
             let refused = |error: stream::Error| {
@@ -210,7 +222,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // Fetches that come before the data wait here.
+                // Fetch orders that precede the data wait in the rows, so all data can be offered
+                // now.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -223,7 +236,7 @@ impl World {
         Ok(())
     }
 
-    /// Carries out what the manager orders.
+    /// Carry out the orders of the manager and handle its events.
     fn pump(&mut self, engine: &mut Engine<Tag>) {
         while let Some(order) = self.manager.poll_order() {
             self.carry_out(engine, order);
@@ -244,11 +257,13 @@ impl World {
         }
     }
 
+    /// Count a completed ADU.
     fn adu(&mut self, now: Cycles) {
         self.adus += 1;
         self.done_at = now;
     }
 
+    /// Start the task or timer for an order of the manager.
     fn carry_out(&mut self, engine: &mut Engine<Tag>, order: stream::Order) {
         let now = isthmus_kernel::Engine::now(engine);
         let interface = &self.machine.interface;
@@ -272,8 +287,8 @@ impl World {
                 let stored = self.servers.store.take(now, ns);
                 self.at(engine, stored, Due::Done(order.id));
             }
-            // A mark of the manager's own without data, which such protocols do not have, takes no
-            // time.
+            // An end mark of the manager without data takes no time. The protocols here do not have
+            // one.
             stream::Work::Send { header, .. }
                 if self.work.to == To::Network && header.bytes > 0 =>
             {
@@ -289,11 +304,12 @@ impl World {
         }
     }
 
-    /// Whether packets have headers that take time.
+    /// Return whether packets have headers that take time of the processor.
     fn makes_headers(&self) -> bool {
         self.work.to == To::Network && self.work.protocol == Protocol::Udp
     }
 
+    /// Set a timer of the engine with this meaning.
     fn at(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
         let number = self.next_due;
         self.next_due = self.next_due.wrapping_add(1);
@@ -301,13 +317,15 @@ impl World {
         engine.schedule(time, number);
     }
 
+    /// Report to the manager that an order is done.
     fn complete(&mut self, engine: &mut Engine<Tag>, order: OrderId) {
         let now = Instant(isthmus_kernel::Engine::now(engine));
         self.manager.handle_completed(now, order, 0);
         self.pump(engine);
     }
 
-    /// An SU that the manager wants: who has it.
+    /// Add an SU that the manager has ordered, with the columns that have its parts. Return its
+    /// number.
     fn new_su(&mut self, order: OrderId, tu: Tu, su: stream::Su) -> u32 {
         let of_row = self.work.tus_of_row(&self.machine);
         let (row, piece) = ((tu.index / of_row) as u32, tu.index % of_row);
@@ -332,7 +350,8 @@ impl World {
         id
     }
 
-    /// The columns that have bytes `offset .. offset + bytes` of a TU as it is sent.
+    /// Return the columns that have bytes `offset .. offset + bytes` of a TU in the layout in which
+    /// it is sent, with the number of bytes of each.
     fn holders(&self, offset: u64, bytes: u64) -> Vec<(u32, u64)> {
         let columns = u64::from(self.machine.columns);
         let block = self.work.sent_bytes(&self.machine);
@@ -346,7 +365,8 @@ impl World {
         parts
     }
 
-    /// The transfer of an SU is set up: it begins when its TU is ready and its link free.
+    /// Handle the end of the set-up of an SU: its transfer starts when its TU is ready and its link
+    /// is free.
     fn set_up(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get(&id) else {
             return;
@@ -360,6 +380,7 @@ impl World {
         self.next_on(engine, link);
     }
 
+    /// Start the transfer of the next SU on a link, if the link is free and an SU waits for it.
     fn next_on(&mut self, engine: &mut Engine<Tag>, link: usize) {
         if self.links[link].moving {
             return;
@@ -388,6 +409,7 @@ impl World {
         }
     }
 
+    /// Handle the arrival of a part of an SU at the interface.
     fn su_part_came(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get_mut(&id) else {
             return;
@@ -418,13 +440,14 @@ impl World {
         self.complete(engine, su.order);
     }
 
+    /// Start all reshuffling that the rows can start now.
     fn advance_rows(&mut self, engine: &mut Engine<Tag>) {
         for row in 0..self.machine.rows {
             self.advance_row(engine, row);
         }
     }
 
-    /// The application has made an ADU, and makes the next.
+    /// Handle an ADU that the application has produced, and schedule the next one.
     fn made(&mut self, engine: &mut Engine<Tag>) {
         self.made += 1;
         let gap = self.work.gap_ns().filter(|_| self.made < self.work.adus);
@@ -435,7 +458,8 @@ impl World {
         self.advance_rows(engine);
     }
 
-    /// Begins what the cells of a row can do next.
+    /// Start the next reshuffling of a row if it can start, and complete TUs whose messages have
+    /// all arrived.
     fn advance_row(&mut self, engine: &mut Engine<Tag>, row: u32) {
         if self.work.from == From::Interface {
             return;
@@ -455,7 +479,8 @@ impl World {
         }
     }
 
-    /// A TU of the row is ready.
+    /// Handle a TU of a row that is ready: count it if it stays in the cells, or start the
+    /// transfers that wait for it.
     fn ready(&mut self, engine: &mut Engine<Tag>, row: u32) {
         let now = isthmus_kernel::Engine::now(engine);
         if self.work.to == To::Cells {
@@ -478,7 +503,7 @@ impl World {
         }
     }
 
-    /// The cell sends its next message to another of its row.
+    /// Start the next message of a cell to another cell of its row, if one is left.
     fn send_next(&mut self, engine: &mut Engine<Tag>, row: u32, column: u32) {
         let Some(message) = self.rows[row as usize].next_message(column, &self.messages) else {
             return;
@@ -499,7 +524,8 @@ impl World {
         }
     }
 
-    /// What the stream waits for, if the run came to a standstill.
+    /// Return the conditions for which the stream waits, for the error of a run that cannot
+    /// continue.
     pub fn waits(&self) -> String {
         let waits = self.manager.waits(stream::StreamId(0)).unwrap_or_default();
         let words: Vec<String> = waits.iter().map(ToString::to_string).collect();

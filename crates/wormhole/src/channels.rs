@@ -14,9 +14,10 @@ id! {
     pub(crate) struct WormId;
 }
 
-/// Marks a lane whose release time is not known yet.
+/// Release time of a lane that a worm occupies until an unknown time.
 pub(crate) const HELD: Cycles = Cycles::MAX;
-/// As `HELD`, and a worm waits for the channel: its queue must be woken when the release time becomes known.
+/// As `HELD`, and another worm waits for the channel: the queue must be woken when the release time
+/// becomes known.
 const WANTED: Cycles = Cycles::MAX - 1;
 
 /// Queue of the worms that wait for one channel, linked through the worms.
@@ -29,6 +30,7 @@ struct Queue {
 }
 
 impl Queue {
+    /// Queue without worms and without a scheduled wake-up.
     const EMPTY: Self = Self {
         head: WormId::NONE,
         tail: WormId::NONE,
@@ -39,25 +41,27 @@ impl Queue {
 /// State of all channels.
 #[derive(Debug, Clone)]
 pub struct Channels {
-    /// First cycle in which each lane can be granted again. The first lane of channel c is lane c, so a channel with
-    /// one lane needs one look-up. All further lanes follow.
+    /// First cycle in which each lane can be granted again. The first lane of channel c is lane c,
+    /// so a channel with one lane needs one look-up. The further lanes of all channels have the
+    /// numbers after these.
     release: Table<LaneId, Cycles>,
-    /// The further lanes of channel c are `further[c] .. further[c + 1]`.
+    /// The further lanes of channel c are those from `further[c]` to before `further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
-    /// Flits and messages carried by each channel; empty if not counted.
+    /// Flits and messages that each channel has carried; empty if not counted.
     carried: Vec<Carried>,
-    /// Cycles for which each lane is held, if not only past but all known releases are included: the sum of all
-    /// releases minus the sum of all grants. The value wraps while the lane is held. Empty if not counted.
+    /// For each lane, the sum of all known release times minus the sum of all grant times: the
+    /// cycles for which worms occupy the lane, future ones included. The value wraps while a
+    /// release time is unknown. Empty if not counted.
     held: Table<LaneId, u64>,
 }
 
 /// Load that a channel has carried since [`Channels::count`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
-    /// Flits. All flits of a message count when the channel is granted to it.
+    /// Number of flits. All flits of a message count when the channel is granted to the message.
     pub flits: u64,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
 }
 
@@ -92,8 +96,8 @@ impl Channels {
         }
     }
 
-    /// Count the load and the held time of each channel from cycle `now` on. `now` must not be before the engine's
-    /// time.
+    /// Start to count the load and the occupied time of each channel at cycle `now`, which must not
+    /// be before the engine's time.
     pub fn count(&mut self, now: Cycles) {
         self.carried = vec![Carried::default(); self.len()];
         let left = |&release: &Cycles| match release {
@@ -103,13 +107,14 @@ impl Channels {
         self.held = self.release.values().iter().map(left).collect();
     }
 
-    /// Return the load of each channel since [`Channels::count`], or nothing if that was never called.
+    /// Return the load of each channel since [`Channels::count`]; empty if that was never called.
     pub fn carried(&self) -> &[Carried] {
         &self.carried
     }
 
-    /// Return for each channel the cycles from [`Channels::count`] to `now` for which its lanes were held, summed over
-    /// the lanes. `now` must not be before the engine's time. The result is empty if counting was not started.
+    /// Return for each channel the cycles from [`Channels::count`] to `now` in which worms occupied
+    /// its lanes, summed over the lanes. `now` must not be before the engine's time. The result is
+    /// empty if counting was not started.
     pub fn held(&self, now: Cycles) -> Vec<u64> {
         if self.held.values().is_empty() {
             return Vec::new();
@@ -124,12 +129,12 @@ impl Channels {
             .collect()
     }
 
-    /// Return the number of channels.
+    /// Return the number of channels of the network.
     pub fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// Return whether there is no channel.
+    /// Return whether the network has no channels.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -139,13 +144,14 @@ impl Channels {
         1 + self.further_lanes(channel).len() as u32
     }
 
-    /// Return the indices of all lanes of a channel except the first.
+    /// Return the numbers of all lanes of a channel except the first.
     #[inline]
     fn further_lanes(&self, channel: ChannelId) -> Range<usize> {
         let channel = channel as usize;
         self.further[channel].index()..self.further[channel + 1].index()
     }
 
+    /// Return the numbers of all lanes of a channel.
     fn lanes_of(&self, channel: ChannelId) -> impl Iterator<Item = LaneId> + use<> {
         let further = self
             .further_lanes(channel)
@@ -153,14 +159,16 @@ impl Channels {
         iter::once(LaneId::new(channel)).chain(further)
     }
 
-    /// Return the first cycle in which the first lane of `channel` can be granted again, as far as it is known.
+    /// Return the first cycle in which the first lane of `channel` can be granted again, as far as
+    /// known.
     #[inline]
     pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
         self.release[LaneId::new(channel)]
     }
 
-    /// Grant a lane of `channel` at `time` to a worm of `length` flits, if one is free. The lane can be granted again
-    /// at `release`, unless [`Channels::hold`] withdraws that time.
+    /// Grant a free lane of `channel` at `time` to a worm of `length` flits. Return `None` if no
+    /// lane is free. The lane can be granted again at `release`, unless [`Channels::hold`]
+    /// withdraws that time.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -186,6 +194,7 @@ impl Channels {
         Some(lane)
     }
 
+    /// Grant a free lane of `channel` except its first lane, if one is free.
     fn request_further(
         &mut self,
         channel: ChannelId,
@@ -199,8 +208,8 @@ impl Channels {
         Some(LaneId::new((further.start + offset) as u32))
     }
 
-    /// Queue `worm` for `channel` after a refused request. Return the time of a wake-up that must be scheduled, if
-    /// there is a new one. `link` sets the successor of a worm.
+    /// Queue `worm` for `channel` after a refused request. `link` sets the successor of a worm in
+    /// the queue. Return the time of a wake-up if the caller must schedule one.
     pub(crate) fn enqueue(
         &mut self,
         channel: ChannelId,
@@ -218,19 +227,19 @@ impl Channels {
         self.watch(channel)
     }
 
-    /// Return the worm at the head of the queue of `channel`.
+    /// Return the first worm in the queue of `channel`.
     pub(crate) fn waiting(&self, channel: ChannelId) -> Option<WormId> {
         let head = self.queues[channel as usize].head;
         (head != WormId::NONE).then_some(head)
     }
 
-    /// Remove the worm at the head of the queue, whose successor is `next`.
+    /// Remove the first worm from the queue of `channel`; the successor of that worm is `next`.
     pub(crate) fn dequeue(&mut self, channel: ChannelId, next: WormId) {
         self.queues[channel as usize].head = next;
     }
 
-    /// Request a wake-up for the time at which a lane of `channel` becomes free, since a worm waits for it. Return the
-    /// time of a wake-up that must be scheduled now, if there is a new one.
+    /// Request a wake-up for the time at which a lane of `channel` becomes free, since a worm waits
+    /// for it. Return the time of a wake-up if the caller must schedule one.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
         let mut earliest = HELD;
         for lane in self.lanes_of(channel) {
@@ -244,7 +253,7 @@ impl Channels {
         self.wake_at(channel, earliest)
     }
 
-    /// Note that the wake-up of `channel` at `time` has occurred.
+    /// Record that the wake-up of `channel` at `time` has occurred.
     pub(crate) fn woken(&mut self, channel: ChannelId, time: Cycles) {
         let queue = &mut self.queues[channel as usize];
         if queue.wake == time {
@@ -252,6 +261,8 @@ impl Channels {
         }
     }
 
+    /// Return `time` if the caller must schedule a wake-up of `channel` then, because no earlier
+    /// one is scheduled.
     fn wake_at(&mut self, channel: ChannelId, time: Cycles) -> Option<Cycles> {
         let queue = &mut self.queues[channel as usize];
         if time < queue.wake {
@@ -262,10 +273,11 @@ impl Channels {
         }
     }
 
-    /// Withdraw the release time passed to [`Channels::request`]: the release of `lane` is unknown.
+    /// Withdraw the release time of `lane` that was passed to [`Channels::request`]; it becomes
+    /// unknown.
     ///
-    /// A worm that waits for the channel is woken at the earlier time, finds the lane busy and requests another
-    /// wake-up.
+    /// A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
+    /// and requests another wake-up.
     pub(crate) fn hold(&mut self, lane: LaneId) {
         let release = std::mem::replace(&mut self.release[lane], HELD);
         debug_assert!(release < WANTED, "the release of a lane is taken back once");
@@ -274,8 +286,8 @@ impl Channels {
         }
     }
 
-    /// Set the first cycle in which `lane` can be granted again. Return the channel and the time of a wake-up that must
-    /// be scheduled, if a worm waits for it.
+    /// Set the first cycle in which `lane` can be granted again. If a worm waits for the channel,
+    /// return the channel and the time of a wake-up, which the caller must schedule.
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane] == WANTED;
@@ -291,6 +303,7 @@ impl Channels {
         }
     }
 
+    /// Return the channel of `lane` and the time of a wake-up if the caller must schedule one.
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);
@@ -300,6 +313,7 @@ impl Channels {
         self.wake_at(channel, time).map(|at| (channel, at))
     }
 
+    /// Return the channel to which a lane belongs.
     fn channel_of(&self, lane: LaneId) -> ChannelId {
         if lane.index() < self.len() {
             return lane.number();

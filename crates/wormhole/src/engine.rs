@@ -6,17 +6,18 @@ use isthmus_kernel::{Cycles, Engine as _, EventQueue, Id, Paths, Ran, RunUntil, 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// First event number of timers. Smaller numbers are wake-ups of channels, so within a cycle releases come first, then
-/// timers, then messages offered for it. Requests come last and have their own queue.
+/// Smallest event number of a timer. Smaller numbers are wake-ups of channels. So within a cycle,
+/// wake-ups come first, then timers, then the generation of messages. Requests come last and are in
+/// a queue of their own.
 const TIMER: u32 = 1 << 31;
 
-/// Event after all timers: it generates the messages offered for this cycle.
+/// Event after all timers of a cycle, which generates the messages offered for this cycle.
 const GENERATE: u32 = u32::MAX;
 
 /// Initial number of channels per path in the table of paths.
 const STRIDE_MIN: usize = 16;
 
-/// Number of requests in a cycle from which prefetching pays.
+/// Minimum number of requests in a cycle for prefetching.
 const PREFETCH_MIN: usize = 64;
 
 /// A message to send.
@@ -24,9 +25,9 @@ const PREFETCH_MIN: usize = 64;
 pub struct Message<'a, T> {
     /// Length in flits, at least 1.
     pub length: u32,
-    /// The channels on the path, at least one, fewer than 2^16, none twice.
+    /// The channels that the message crosses, in order: at least one, fewer than 2^16, none twice.
     pub path: &'a [ChannelId],
-    /// Data for the handler.
+    /// Data of the handler, returned in the reports on the message.
     pub tag: T,
 }
 
@@ -35,13 +36,13 @@ pub struct Message<'a, T> {
 pub struct Delivered<T> {
     /// Message number, in order of generation.
     pub number: u64,
-    /// Data of the handler.
+    /// The tag of the message.
     pub tag: T,
     /// Length in flits.
     pub length: u32,
-    /// Channels on the path.
+    /// Number of channels that the message crosses.
     pub hops: u32,
-    /// The cycle of the first request.
+    /// The cycle in which the message requested its first channel.
     pub ready: Cycles,
     /// The cycle in which the first channel was granted.
     pub granted: Cycles,
@@ -76,26 +77,28 @@ pub trait Handler {
     fn finished(&self) -> bool;
 }
 
+/// A message under way.
 #[derive(Debug, Clone, Copy)]
 struct Worm<T> {
     number: u64,
     ready: Cycles,
     granted: Cycles,
     length: u32,
-    /// Next worm in the queue of a channel.
+    /// Next worm in the queue of the channel for which this worm waits.
     next: WormId,
-    /// Number of granted channels.
+    /// Number of channels granted so far.
     hop: u16,
     hops: u16,
-    /// Whether the lanes are released only when the time is certain. This holds for worms that are shorter than their
-    /// paths, that have waited after their first channel, or that were granted it while other worms waited. Until then
-    /// the flits move in every cycle, and each lane is released `length` cycles after its grant.
+    /// Whether each lane of the worm is released only when its release time is certain. This holds
+    /// for three kinds of worms: shorter than their paths, blocked after their first channel, or
+    /// granted the first channel while other worms waited. The flits of any other worm move in
+    /// every cycle, and each lane is released `length` cycles after its grant.
     stalled: bool,
     tag: T,
 }
 
 impl<T> Worm<T> {
-    /// Return the release time of a lane granted at `time`, as far as it is known.
+    /// Return the release time of a lane granted at `time`; `HELD` if it is unknown.
     #[inline]
     fn release(&self, time: Cycles) -> Cycles {
         if self.stalled {
@@ -106,7 +109,8 @@ impl<T> Worm<T> {
     }
 }
 
-/// Set the release time of a held lane, and schedule the wake-up of a worm that waits for it.
+/// Set the release time of an occupied lane, and schedule the wake-up of a worm that waits for the
+/// lane.
 #[inline]
 fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, time: Cycles) {
     if let Some((channel, at)) = channels.release_at(lane, time) {
@@ -121,14 +125,18 @@ pub struct Engine<T> {
     requests: Requests,
     channels: Channels,
     worms: Slab<WormId, Worm<T>>,
-    /// For each worm the numbers of channels that are still to be requested, replaced by lanes once granted.
+    /// For each worm, the numbers of the lanes granted so far, followed by the channels still to be
+    /// requested.
     paths: Paths<WormId, u32>,
-    /// Messages to be generated, by time, then in the order of the offers.
+    /// Messages to be generated, in the order of their times, and for equal times in the order of
+    /// the offers.
     to_come: BinaryHeap<Reverse<(Cycles, u64, WormId)>>,
+    /// Number of messages offered so far.
     offered: u64,
+    /// Number of messages generated so far.
     started: u64,
     under_way: u64,
-    /// Limit of the last run.
+    /// Time limit of the last run.
     reached: Cycles,
 }
 
@@ -149,18 +157,19 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Return the channels.
+    /// Return the channels of the network.
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// Return the channels for changes, such as to begin counting.
+    /// Return the channels of the network for changes, such as to start counting.
     pub fn channels_mut(&mut self) -> &mut Channels {
         &mut self.channels
     }
 
-    /// Call [`Handler::timer`] with `timer` at `time`, which must not be before now. Timers of one cycle are served in
-    /// ascending order; a timer set twice for the same cycle is served twice.
+    /// Set a timer: the engine calls [`Handler::timer`] with `timer` at `time`, which must not be
+    /// in the past. Timers of one cycle are served in ascending order; a timer set twice for the
+    /// same cycle is served twice.
     ///
     /// # Panics
     /// If `timer` is 2^31 - 1 or more, or the time has passed.
@@ -178,8 +187,9 @@ impl<T: Copy> Engine<T> {
         self.queue.push(time, TIMER | timer);
     }
 
-    /// Generate a message now; it requests its first channel in the present cycle. Return its number. This must only be
-    /// called from [`Handler::timer`]: a delivery may be reported after the requests of the same cycle.
+    /// Generate a message now, which requests its first channel in the present cycle. Return the
+    /// number of the message. Only [`Handler::timer`] may call this, because a delivery may be
+    /// reported after the requests of the same cycle.
     ///
     /// # Panics
     /// If [`Engine::offer`](isthmus_kernel::Engine::offer) would refuse the message.
@@ -256,7 +266,7 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Store a message that is generated at `time` and return its slot.
+    /// Store a message that is generated at `time`. Return its slot.
     #[inline(always)]
     fn store(&mut self, time: Cycles, number: u64, message: Message<'_, T>) -> WormId {
         let Message { length, path, tag } = message;
@@ -274,7 +284,8 @@ impl<T: Copy> Engine<T> {
             next: WormId::NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // The tail leaves a buffer when the head is granted another lane, so no release is known before.
+            // The tail of such a worm leaves a buffer when the head is granted another lane, so no
+            // release time is known before.
             stalled: (length as usize) < path.len(),
             tag,
         });
@@ -283,7 +294,7 @@ impl<T: Copy> Engine<T> {
         index
     }
 
-    /// Generate a stored message now. `channel` is its first channel.
+    /// Generate the stored message `index` now. `channel` is its first channel.
     #[inline]
     fn enter(&mut self, index: WormId, channel: ChannelId) {
         let number = self.started;
@@ -310,8 +321,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Prefetch the lanes that the requests of this cycle need, if there are many. The processor then loads them in
-    /// parallel instead of one after another.
+    /// Prefetch the lanes that the requests of this cycle need, if there are many requests. The
+    /// processor then loads the lanes in parallel instead of one after another.
     #[inline]
     fn prefetch(&self) {
         let requests = self.requests.present();
@@ -335,7 +346,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Serve a request, and continue with the same worm before `limit` until another event is due.
+    /// Serve a request, and then the next requests of the same worm, until another event is due or
+    /// `limit` is reached.
     #[inline]
     fn advance(
         &mut self,
@@ -383,8 +395,8 @@ impl<T: Copy> Engine<T> {
         self.deliver(handler, request.worm);
     }
 
-    /// Move the head of `index` over `lane` in the present cycle. Return the channel that it requests next, or `None`
-    /// after the last one.
+    /// Move the head of worm `index` over `lane` in the present cycle. Return the channel that the
+    /// worm requests next, or `None` after the last channel.
     #[inline]
     fn cross(
         &mut self,
@@ -411,7 +423,8 @@ impl<T: Copy> Engine<T> {
         Some(self.paths.step(index, worm.hop.into()))
     }
 
-    /// Report the delivery of a worm whose head has crossed its last channel: all releases are known.
+    /// Report the delivery of a worm whose head has crossed its last channel. All release times of
+    /// the worm are known.
     #[inline]
     fn deliver(&mut self, handler: &mut impl Handler<Tag = T>, index: WormId) {
         let worm = self.worms[index];
@@ -434,12 +447,13 @@ impl<T: Copy> Engine<T> {
         handler.delivered(self, &delivered);
     }
 
-    /// Release the lanes that a stalled worm still holds, now that its head crosses its last channel.
+    /// Set the release times of all lanes that a stalled worm still occupies as its head crosses
+    /// the last channel.
     fn release_all(&mut self, index: WormId) {
         let worm = self.worms[index];
         let now = self.queue.now();
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
-        // Lanes whose buffers the tail of a short worm has left already keep their release times.
+        // The lanes whose buffers the tail of a short worm has left already have release times.
         for hop in hops.saturating_sub(length + 1)..hops {
             let lane = LaneId::new(self.paths.step(index, hop as usize));
             let behind = hops - 1 - hop;
@@ -449,7 +463,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Queue `index` for `channel`, which has no free lane in the present cycle.
+    /// Queue worm `index` for `channel`, which has no free lane in the present cycle.
     fn wait(&mut self, channel: ChannelId, index: WormId) {
         self.stall(index);
         let worms = &mut self.worms;
@@ -460,8 +474,8 @@ impl<T: Copy> Engine<T> {
         self.wake_up(channel, wake);
     }
 
-    /// Withdraw the release times of the lanes of `index`, since its head waits. The tail has left none of these lanes:
-    /// the lanes of a worm shorter than its path have no release times.
+    /// Withdraw the release times of the lanes of worm `index`, since its head waits. The tail has
+    /// left none of these lanes: the lanes of a worm shorter than its path have no release times.
     #[inline]
     fn stall(&mut self, index: WormId) {
         let worm = &mut self.worms[index];
@@ -475,13 +489,14 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Schedule a wake-up of `channel`, if a time for it is given.
     fn wake_up(&mut self, channel: ChannelId, at: Option<Cycles>) {
         if let Some(at) = at {
             self.queue.push(at, channel);
         }
     }
 
-    /// Grant the free lanes of `channel` to the worms at the head of its queue.
+    /// Grant the free lanes of `channel` to the first worms in its queue.
     fn wake(&mut self, handler: &mut impl Handler<Tag = T>, channel: ChannelId) {
         let now = self.queue.now();
         self.channels.woken(channel, now);

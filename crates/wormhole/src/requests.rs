@@ -13,27 +13,28 @@ pub(crate) struct Request {
 
 /// The requests of the present cycle and of the next one.
 ///
-/// They need little sorting: heads move on in the order in which they are served, and new messages
-/// have the highest numbers. Only woken worms come in any order.
+/// The requests need little sorting: heads move on in the order in which they are served, and new
+/// messages have the highest numbers. Only worms that wake up come in any order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
-    /// Requests of the present cycle. Those before `served` are done.
+    /// Requests of the present cycle. The first `served` of them have been served.
     present: Vec<Request>,
+    /// Number of requests of the present cycle that have been served.
     served: usize,
-    /// Requests of the next cycle, in order.
+    /// Requests of the next cycle from heads that were served in this cycle, in order.
     next: Vec<Request>,
-    /// Requests of the next cycle, in any order.
+    /// Requests of the next cycle from worms that woke up in this cycle, in any order.
     woken: Vec<Request>,
 }
 
 impl Requests {
-    /// Return whether a request of the present cycle is left.
+    /// Return whether a request of the present cycle is not served yet.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.served < self.present.len()
     }
 
-    /// Return whether there is a request of the next cycle.
+    /// Return whether the next cycle has a request.
     #[inline]
     pub fn is_next(&self) -> bool {
         !(self.next.is_empty() && self.woken.is_empty())
@@ -56,13 +57,13 @@ impl Requests {
         self.next.push(request);
     }
 
-    /// Add the next request of a worm that was just woken, for the next cycle.
+    /// Add the next request of a worm that just woke up, for the next cycle.
     #[inline]
     pub fn wake(&mut self, request: Request) {
         self.woken.push(request);
     }
 
-    /// Return the known requests of the present cycle that are not served yet.
+    /// Return the requests of the present cycle that are not served yet.
     pub fn present(&self) -> &[Request] {
         &self.present[self.served..]
     }
@@ -75,7 +76,7 @@ impl Requests {
         request
     }
 
-    /// Start the next cycle that has requests, or an empty cycle.
+    /// Make the requests of the next cycle the present ones. There may be none.
     #[inline]
     pub fn next_cycle(&mut self) {
         debug_assert!(!self.is_due());
@@ -88,8 +89,8 @@ impl Requests {
         }
     }
 
-    /// Merge both lists. Each step selects its element without a branch, because the origin is
-    /// unpredictable.
+    /// Merge `woken` and `next` into `present`. Each step selects its element without a branch,
+    /// because the processor cannot predict from which list it comes.
     fn merge_woken(&mut self) {
         self.woken.sort_unstable_by_key(|request| request.number);
         let (mut next, mut woken) = (0, 0);
@@ -116,6 +117,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Id;
 
+    /// Return a request of the message with this number.
     fn request(number: u64) -> Request {
         Request {
             number,

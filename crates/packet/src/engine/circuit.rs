@@ -22,28 +22,30 @@ use std::hint::black_box;
 /// Result of a search for a lane in a run of links.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
-    /// No free lane; the next one becomes free at this time, as far as known.
+    /// No lane is free; the next one becomes free at this time, as far as known.
     Busy(Cycles),
-    /// A lane of the only link.
+    /// The granted lane, if the run has a single link.
     Lane(LaneId),
-    /// A lane of any of several equally good links: the first of them, their number and their
-    /// merit.
+    /// Several equally good links with a free lane: the number of the first of them, their count
+    /// and their merit.
     Links(u32, u32, Merit),
 }
 
-/// Merit of a link for a packet; the smallest is the best. Fewer busy lanes are better; among
-/// equals, a transmitter that is free sooner. With [`LinkLoad::Idle`] the number of busy lanes does
-/// not count, unless all are busy.
+/// Merit of a link for a packet; the link with the smallest merit is the best. Fewer busy lanes are
+/// better; among equals, a transmitter that becomes free sooner. With [`LinkLoad::Idle`] the number
+/// of busy lanes does not count, unless all are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
+    /// Time at which the transmitter becomes free.
     start: Cycles,
 }
 
 /// Queries for circuit switching.
 impl Links {
-    /// Return when a node can inject over a run of its links, or when to ask again; `None` if
-    /// unknown. At most `in_flight` lanes of `all` its links may be held.
+    /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
+    /// `None` if unknown. The packets of the node may occupy at most `in_flight` lanes of `all` its
+    /// links.
     #[inline]
     pub fn free_at(
         &self,
@@ -72,6 +74,7 @@ impl Links {
         (next < NEVER).then_some(next)
     }
 
+    /// Return the merit of a link for a packet of a class; `None`: a network with one class.
     #[inline(always)]
     fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
         let held = self.busy_lanes(link, class, now);
@@ -112,8 +115,8 @@ impl Links {
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
-    /// Return the lane that a packet gets: one of the best links at random, or by the rule for
-    /// equals, and there the first free lane. `Err` is the time at which a lane becomes free.
+    /// Return the lane that a packet gets: the first free lane of the best link, where [`LinkTie`]
+    /// decides among equal links. `Err` is the time at which a lane becomes free.
     #[inline(always)]
     fn select_lane(
         &self,
@@ -146,10 +149,10 @@ impl Links {
     }
 }
 
-/// Circuit switching.
+/// State of circuit switching, apart from the links.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
-    /// Maximum number of lanes of its links that the packets of a node may hold.
+    /// Maximum number of lanes that the packets of a node may occupy on the links of the node.
     pub in_flight: u32,
 }
 
@@ -179,8 +182,8 @@ impl Holding for Circuits {
         core.grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
-    /// Unless it is alone in this tick, other headers may request the same links; it is served when
-    /// the tick ends.
+    /// Grant a link at once if this header is alone in its tick. Otherwise other headers may
+    /// request the same links, and the engine serves the header when the tick ends.
     #[inline]
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -209,7 +212,7 @@ impl Holding for Circuits {
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // With a later check scheduled, the waiting header has been served since.
+        // If a later check is scheduled, the waiting header has been served since.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::TICK_ENDS;
             if alone {
@@ -224,8 +227,8 @@ impl Holding for Circuits {
         unreachable!("circuits have no output buffers")
     }
 
-    /// Serve headers whose requests found nobody waiting, or let them wait beside others for the
-    /// same links. Then grant lanes that have become free.
+    /// Serve the headers that requested links for which no other header waited; a header with
+    /// competitors joins the waiting ones. Then grant lanes that have become free.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let mut requesting = std::mem::take(&mut core.requesting);
         for packet in requesting.drain(..) {
@@ -275,7 +278,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
             .select_lane(choice, run, class, rule, now, random)
     }
 
-    /// Serve a header that requests links for which nobody waits, or let it wait.
+    /// Serve a header that requests links for which no other header waits, or add it to the waiting
+    /// headers.
     #[inline]
     fn request(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
@@ -317,7 +321,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant lanes of a group to waiting headers as long as there are any.
+    /// Grant lanes of a group to waiting headers until no lane is free or no header waits.
     fn arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let rule = self.rules.adaptive;
@@ -341,7 +345,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // In a plain network all headers have the same choice.
+            // In a plain network all headers have the same best lane.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,
@@ -367,7 +371,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant a packet a lane. Return when it starts on the link.
+    /// Grant a lane to a packet. Return the time at which the packet starts on the link.
     fn grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
         let start = self.links.hold(lane, now);
@@ -391,7 +395,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         start
     }
 
-    /// Free the lanes along the path of an acknowledgement that starts back over the last link at
+    /// Free the lanes along the path of the acknowledgement that starts back over the last link at
     /// `time`.
     fn release(&mut self, packet: PacketId, time: Cycles) {
         let hop = self.rules.acknowledge_hop;

@@ -18,18 +18,19 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Number of links from which prefetching pays; the state of fewer links stays in the processor
-/// caches.
+/// Minimum number of links for prefetching; the state of fewer links stays in the processor caches.
 const LARGE: u32 = 4_096;
 
-/// Number of events of a slot from which prefetching pays.
+/// Minimum number of events in a slot for prefetching.
 const AHEAD: usize = 4;
 
-/// Index for the random choice at injection, beyond the links of any route: see [`tie`].
+/// Index of [`tie`] for the random choice at injection; it is above the indices of all links of a
+/// route.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the index for a random choice of the network at a link, apart from that of a choice among
-/// equal links. A plain network does not make both.
+/// Return the index of [`tie`] for a random choice of the network at a link. It differs from the
+/// index for the choice among equal links, except in a plain network, which makes only one of the
+/// two.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -37,13 +38,15 @@ pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     }
 }
 
-/// Switching method: how packets hold links.
+/// Switching method: the resources that a packet occupies along its route, and when it gets and
+/// frees them.
 pub(super) trait Holding: Clone + Debug + Sized {
-    /// Whether packets hold lanes beyond transmitters, so that their ticks are counted.
+    /// Whether packets occupy lanes for longer than transmitters. If so, the ticks of lanes are
+    /// counted separately.
     const LANES: bool;
 
     /// Return when the next packet of a message can start on one of these links of its node, or
-    /// when to ask again; `None` if unknown.
+    /// when to repeat the query; `None` if unknown.
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         header: &Header,
@@ -52,8 +55,8 @@ pub(super) trait Holding: Clone + Debug + Sized {
         now: Cycles,
     ) -> Option<Cycles>;
 
-    /// Grant a new packet a lane of one of these links; one must be available. Return the time at
-    /// which it starts.
+    /// Grant a new packet a lane of one of these links; one lane must be available. Return the time
+    /// at which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -61,7 +64,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
         now: Cycles,
     ) -> Cycles;
 
-    /// Handle the request of a header for its next links. `alone`: nothing else happens in this
+    /// Handle the request of a header for its next links. `alone`: no other event happens in this
     /// tick.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -73,19 +76,20 @@ pub(super) trait Holding: Clone + Debug + Sized {
     /// Handle a resource that becomes free and for which a header may wait.
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles);
 
-    /// Handle a resource that becomes free and for which an output buffer may wait.
+    /// Handle a resource that becomes free and for which packets in an output buffer may wait.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles);
 
     /// Grant links to waiting packets at the end of a tick.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles);
 
-    /// See [`LocalView::occupied`].
+    /// Return the load of a link as [`LocalView::occupied`] defines it.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
-    /// Return the weight of a waiting packet: see [`LocalView::waiting`].
+    /// Return the weight of a waiting packet in the sum of [`LocalView::waiting`].
     fn weight(packet: &Packet) -> u64;
 
-    /// Read the state of the next links of a packet, so that the processor caches it.
+    /// Read the state of the next links of a packet, so that the processor caches it. The result
+    /// has no meaning.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
 }
 
@@ -98,29 +102,35 @@ pub(super) struct Core<T, W, H> {
     pub(super) now: Cycles,
     pub(super) queue: Queue,
     pub(super) messages: Slab<MessageId, MessageState<T>>,
-    /// Number of messages that are still to be generated.
+    /// Number of offered messages that are still to be generated.
     pub(super) scheduled: u64,
     pub(super) packets: Packets,
+    /// Network interfaces of the nodes.
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
+    /// State of the switching method.
     pub(super) holding: H,
     pub(super) links: Links,
     /// Waiting headers by group. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
-    /// Packets whose headers are served when the tick ends, unless others request the same links.
+    /// Packets whose headers are served when the tick ends, unless other headers request the same
+    /// links.
     pub(super) requesting: Vec<PacketId>,
-    /// Groups to check when the tick ends, and output buffers, as their links plus
-    /// [`MARK`](super::outputs::MARK).
+    /// Groups and output buffers to check when the tick ends. An output buffer is stored as its
+    /// link plus [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
+    /// Nodes that must try to inject when the tick ends.
     pub(super) dirty_nics: Vec<u32>,
-    /// Output buffers to check, after the groups.
+    /// Output buffers to check, after the groups of `dirty_groups`.
     pub(super) dirty_outputs: Vec<u32>,
-    /// For each node, the requested reminders in order of time. Empty if none was ever requested.
+    /// For each node, the requested reminders in order of time. Empty if no reminder was ever
+    /// requested.
     reminders: Vec<VecDeque<(Cycles, T)>>,
+    /// Offers of the handler in answer to a report.
     offers: Offers<T>,
     /// Propagation delay of each link; empty if the network is plain.
     lengths: Vec<Cycles>,
-    /// Whether prefetching pays.
+    /// Whether the network is so large that prefetching saves time.
     pub(super) large: bool,
 }
 
@@ -283,8 +293,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         Ran::at_limit(!self.queue.is_empty(), self.under_way())
     }
 
-    /// Read the data of the events of a slot. In a large tree the processor does not cache them any
-    /// more. So the reads wait for memory together, not one after another.
+    /// Read the data of the events of a slot. In a large tree these data are no longer in the
+    /// processor caches. Reading them together overlaps the waits for memory.
     fn prefetch_slot(&self, upcoming: &[(Cycles, Event)]) {
         let mut read = 0;
         for (_, event) in upcoming {
@@ -350,6 +360,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         std::hint::black_box(read);
     }
 
+    /// Accept the messages that the handler has just offered.
     fn take_offers(&mut self) {
         if !self.offers.reminders.is_empty() {
             self.take_reminders();
@@ -364,6 +375,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.offers.messages = offers;
     }
 
+    /// Accept the reminders that the handler has just requested.
     #[cold]
     fn take_reminders(&mut self) {
         self.reminders
@@ -396,7 +408,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// Return whether a link leads to a node.
+    /// Return whether a link leads to a node rather than a switch.
     #[inline]
     pub(super) fn is_last(&self, end: End) -> bool {
         (end.vertex as usize) < self.nics.len()
@@ -425,7 +437,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         state.input = end.port * self.lanes.channels() + channel;
     }
 
-    /// Return the tie-break among equally old headers of a group.
+    /// Return the tie-break among the equally old headers of a group.
     #[inline]
     pub(super) fn tie_break(&self, group: u32, now: Cycles) -> TieBreak {
         TieBreak {
@@ -437,14 +449,16 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Return the time before which all ages are equal.
+    /// Return the horizon: packets whose age counts from before this time are equally old, because
+    /// ages saturate.
     #[inline]
     pub(super) fn horizon(&self, now: Cycles) -> Cycles {
         let saturates = self.rules.age.saturates;
         saturates.map_or(0, |age| now.saturating_sub(age))
     }
 
-    /// Return the time at which the sender of a packet that arrives now knows of its arrival.
+    /// Return the time at which the sender of a packet that arrives now receives its
+    /// acknowledgement.
     #[inline]
     fn acknowledged_at(&self, packet: PacketId, now: Cycles) -> Cycles {
         let path = self.packets.path(packet);
@@ -514,8 +528,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     }
 }
 
-/// Return the ticks for which a packet occupies a link that it starts on at `start`. `last`: it is
-/// the last link.
+/// Return the number of ticks for which a packet occupies a link on which it starts at `start`.
+/// `last`: the link is the last of the route.
 #[inline]
 pub(super) fn ticks_on(rules: &Rules, last: bool, packet: &Packet, start: Cycles) -> Cycles {
     let ticks = u64::from(packet.ticks);

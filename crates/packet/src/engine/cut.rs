@@ -1,4 +1,5 @@
-//! Cut-through switching: finite buffers, and credits that report their room.
+//! Cut-through switching with finite buffers and credits. Credits report free buffer space to the
+//! sender of a link.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::choose_equal;
@@ -15,12 +16,12 @@ use crate::routes::{Header, Routes, Run, pick};
 use crate::rules::Outputs;
 use isthmus_kernel::{Cycles, Id, Table};
 
-/// Virtual channel of a link and the buffer behind it. Two of these records of 32 bytes are one
-/// cache line.
+/// Virtual channel of a link and the buffer behind it. Two records of 32 bytes fit into one cache
+/// line.
 #[derive(Debug, Clone)]
 #[repr(align(32))]
 pub(super) struct Lane {
-    /// Time at which the tail of the packet before the first has left.
+    /// Time at which the tail of the previous packet has left the buffer.
     tail_left: Cycles,
     /// Credits on their way back to the sender.
     returning: Returns,
@@ -32,6 +33,7 @@ pub(super) struct Lane {
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
+    /// Lane with an empty buffer and without returning credits.
     const IDLE: Self = Self {
         tail_left: 0,
         returning: Returns::new(),
@@ -44,22 +46,26 @@ impl Lane {
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// Returns of the lanes other than their first.
+    /// Returning credits of the lanes, except the first return of each lane.
     overflow: Overflow,
     /// For each packet except the last of its lane, the packet behind it.
     behind: Table<PacketId, PacketId>,
-    /// For each lane, the bytes of room that the sender knows of.
+    /// For each lane, the free bytes of its buffer that the sender knows of.
     credits: Table<LaneId, u32>,
     /// Whether a group is in the list to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
+    /// Bytes of buffer of each lane.
     buffer: u32,
+    /// Ticks from the departure of a tail from a buffer until the sender of the link receives the
+    /// credits.
     pub(super) credit: Cycles,
     /// Buffers behind the crossbars of the switches, if any.
     pub(super) outputs: Option<Box<OutputBuffers>>,
-    /// For each packet, the time of arrival of its header at its next switch. `None` if not needed.
+    /// For each packet, the time of arrival of its header at its next switch. `None` if no rule
+    /// needs the times.
     pub(super) head_arrivals: Option<Vec<Cycles>>,
-    /// Choice of packets among links.
+    /// Rule for the choice among several possible links.
     pub(super) adaptive: Adaptive,
 }
 
@@ -97,7 +103,7 @@ impl Buffers {
         }
     }
 
-    /// Return the time of arrival of the header of a packet at its switch, if stored.
+    /// Return the time of arrival of the header of a packet at its switch, if the times are stored.
     pub(super) fn head_arrival(&self, packet: PacketId) -> Option<Cycles> {
         Some(self.head_arrivals.as_ref()?[packet.index()])
     }
@@ -117,7 +123,7 @@ impl Buffers {
         }
     }
 
-    /// Add an entry to `behind`, and the missing ones before it.
+    /// Store the packet behind `last` in `behind`, which grows as needed.
     #[cold]
     fn push_behind(&mut self, last: PacketId, packet: PacketId) {
         while self.behind.values().len() < last.index() {
@@ -126,7 +132,7 @@ impl Buffers {
         self.behind.push(packet);
     }
 
-    /// Remove the first packet of a lane; its tail will have left at `tail`. Return the packet
+    /// Remove the first packet of a lane; its tail leaves the buffer at `tail`. Return the packet
     /// behind it, if any.
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
@@ -140,7 +146,7 @@ impl Buffers {
         Some(lane.first)
     }
 
-    /// Add the credits that have come back by now.
+    /// Add the credits of a run of links that have come back by now.
     #[inline]
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
@@ -173,8 +179,8 @@ impl Buffers {
         record.set_credits(time.min(record.credits()), returning_channels);
     }
 
-    /// Return the lane of a link and class with the most room, the first of equals. `None` if none
-    /// has room for `bytes`.
+    /// Return the lane of a link and class with the most free buffer space, the first of equals.
+    /// `None` if no lane has space for `bytes`.
     pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<LaneId> {
         let mut best = None;
         let mut most = 0;
@@ -188,7 +194,7 @@ impl Buffers {
         best
     }
 
-    /// Return the bytes of room behind a link, summed over its lanes.
+    /// Return the free bytes of the buffers behind a link, summed over its lanes.
     pub(super) fn credits(&self, link: u32) -> u64 {
         let credits = self.credits.values()[self.numbers.of_link(link)].iter();
         credits.copied().map(u64::from).sum()
@@ -207,8 +213,8 @@ impl Buffers {
         links.get(link).transmitter <= now && self.roomiest(link, class, bytes).is_some()
     }
 
-    /// Return when a packet of `bytes` can start on one of these links, or when to ask again;
-    /// `None` if unknown.
+    /// Return when a packet of `bytes` can start on one of these links, or when to repeat the
+    /// query; `None` if unknown.
     pub fn room_at(
         &mut self,
         links: &mut Links,
@@ -226,7 +232,8 @@ impl Buffers {
         (time < NEVER).then_some(time)
     }
 
-    /// Return the most room of any lane of this class, among these links with free transmitters.
+    /// Return the largest free buffer space, in bytes, of any lane of this class among the links of
+    /// a run with free transmitters.
     fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
         let mut most = 0;
         for link in run.iter() {
@@ -239,9 +246,9 @@ impl Buffers {
         most
     }
 
-    /// Return the lane for a packet. Of the links on which it fits, choose the one with the most
-    /// room in all lanes, or any, as the rules for load say; then at random or by the rule for
-    /// equals. Of its lanes, choose the one with the most room, the first of equals.
+    /// Return the lane for a packet. Among the links on which the packet fits, [`LinkLoad`] and
+    /// then [`LinkTie`] choose the link. Among the lanes of that link, the lane with the most free
+    /// space wins, the first of equals.
     fn choose(
         &self,
         links: &Links,
@@ -326,8 +333,8 @@ impl Holding for Buffers {
         now
     }
 
-    /// Only the first packet of its buffer may request an output, once the packet before it has
-    /// left.
+    /// Only the first packet of a buffer may request an output, and only after the previous packet
+    /// has left the buffer.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -371,7 +378,7 @@ impl Holding for Buffers {
         now: Cycles,
     ) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // With a later check scheduled, the waiting header has been served since.
+        // If a later check is scheduled, the waiting header has been served since.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::UNKNOWN;
             core.cut_check(group);
@@ -438,7 +445,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Schedule a check of a group at `time`, unless there is an earlier one or nobody waits.
+    /// Schedule a check of a group at `time`, unless an earlier one is scheduled or no header
+    /// waits.
     #[inline]
     pub(super) fn cut_check_at(&mut self, group: u32, time: Cycles) {
         if self.links.get_mut(group).next_check.advance_to(time) {
@@ -446,8 +454,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Grant links of a group to waiting headers as long as transmitters are free and a packet
-    /// fits.
+    /// Grant links of a group to waiting headers as long as a transmitter is free and a packet fits
+    /// into the buffer behind it.
     pub(super) fn cut_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let run = Run {
@@ -464,7 +472,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             }
             let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
-            // In a plain network all packets find the same room.
+            // In a plain network all packets find the same free space.
             let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {
@@ -488,7 +496,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Let the first packet of a buffer leave it; its tail will have left at `tail`.
+    /// Remove the first packet of a buffer from it; its tail leaves the buffer at `tail`.
     #[inline]
     pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);
@@ -520,7 +528,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Grant a packet a lane: a link and room behind it.
+    /// Grant a packet a lane: the link, and space in the buffer behind it.
     #[inline]
     pub(super) fn cut_grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);

@@ -1,4 +1,4 @@
-//! Events, and their order within a tick: first reports, then requests.
+//! Events, and their order within a tick: reports to the handler first, then requests of packets.
 
 use super::packets::PacketId;
 use isthmus_kernel::Id;
@@ -7,28 +7,31 @@ use isthmus_kernel::Id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
 
-/// Kinds of events, in their order within a tick. Kinds from `Arrive` on are requests.
+/// Kinds of events, in their order within a tick. Events of the kinds from `Arrive` on are
+/// requests; the others are reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The tail of a packet arrives. Rank: its last link; subject: the packet.
     Deliver,
-    /// A reminder is due. Rank: its node.
+    /// A reminder of the handler is due. Rank: its node.
     Remind,
     /// A message is generated. Rank: its node.
     Generate,
-    /// The DMA of a message may start. Rank: its node; subject: the queue, or the number of queues
-    /// for replies.
+    /// The DMA of a message may start. Rank: the node of the message; subject: the queue of the
+    /// message, or the number of queues for the reply to a read.
     Start,
     /// A header requests an output. Subject: the packet.
     Arrive,
-    /// A resource that a group of outputs waits for becomes free. Subject: the group.
+    /// A resource for which headers wait becomes free. Subject: the group of outputs.
     Wake,
     /// A node may inject. Subject: the node.
     Inject,
-    /// A resource that an output buffer waits for becomes free. Subject: its link.
+    /// A resource for which packets in an output buffer wait becomes free. Subject: the link of the
+    /// buffer.
     Send,
 }
 
+/// Number of bits of the rank in the word of an event.
 const RANK_BITS: u32 = 28;
 
 impl Event {
@@ -38,6 +41,7 @@ impl Event {
         Self((kind as u64) << 60 | u64::from(rank) << 32 | u64::from(subject))
     }
 
+    /// Return the kind of the event.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 60 {
@@ -52,24 +56,26 @@ impl Event {
         }
     }
 
-    /// Return the sort key within a tick. It is the same for all requests: they are answered
-    /// together when the tick ends.
+    /// Return the sort key within a tick. All requests have the same key, because the engine serves
+    /// them together when the tick ends.
     #[inline]
     pub fn order_key(self) -> u64 {
         self.0.min((Kind::Arrive as u64) << 60)
     }
 
+    /// Return the rank of the event among events of its kind in a tick: see [`Kind`].
     #[inline]
     pub fn rank(self) -> u32 {
         (self.0 >> 32) as u32 & ((1 << RANK_BITS) - 1)
     }
 
+    /// Return the number of the packet, node, group or queue that the event concerns: see [`Kind`].
     #[inline]
     pub fn subject(self) -> u32 {
         self.0 as u32
     }
 
-    /// Return the subject as a packet.
+    /// Return the packet that the event concerns.
     #[inline]
     pub fn packet(self) -> PacketId {
         PacketId::new(self.subject())

@@ -7,18 +7,19 @@ use isthmus_kernel::Cycles;
 /// A waiting header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter {
-    /// Time from which its age counts.
+    /// Time from which the age of the header counts.
     pub since: Cycles,
-    /// Input of the switch at which it waits: port times channels plus channel.
+    /// Input of the switch by which the packet came: port times channels plus channel.
     pub input: u32,
+    /// The packet of the header.
     pub packet: PacketId,
 }
 
-/// Outputs of a switch that the same headers wait for: a run of links.
+/// Group of outputs of a switch for which the same headers wait: a run of links.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
-    /// Number of links; the first has the number of the group.
+    /// Number of links. The number of the first link is the number of the group.
     pub links: u32,
     /// Number of inputs of the switch.
     pub inputs: u32,
@@ -28,28 +29,29 @@ pub(super) struct Group {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreak {
     pub tie: AgeTie,
-    /// The input served last.
+    /// The input from which the group last served a packet.
     pub served: u32,
-    /// Seed, time and group, from which random ranks follow.
+    /// Seed, time and group from which the random ranks of the inputs follow.
     pub seed: u64,
     pub now: Cycles,
     pub group: u32,
 }
 
 impl Group {
+    /// Tie-break of a group with a single waiting header.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,
         inputs: 0,
     };
 
-    /// Return the last input, after which input 0 has its turn.
+    /// Return the input served last under a round robin that continues with input 0.
     pub fn last_input(&self) -> u32 {
         self.inputs.saturating_sub(1)
     }
 
-    /// Return the oldest waiting header that fits; `tie_break` decides among equally old ones. Headers
-    /// older than `horizon` are equally old.
+    /// Return the oldest waiting header for which `fits` is true; `tie_break` decides among equally
+    /// old ones. Headers older than `horizon` are equally old.
     #[inline]
     pub fn oldest(
         &self,
@@ -75,8 +77,8 @@ impl Group {
         }
     }
 
-    /// Return the oldest waiting header that fits; among equally old ones, that with the lowest
-    /// rank of its input.
+    /// Return the oldest waiting header that fits; among equally old ones, the header whose input
+    /// has the lowest rank.
     #[inline]
     fn oldest_by(
         &self,

@@ -4,10 +4,11 @@ use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
 use std::ops::Range;
 
+/// A time that never comes.
 pub(super) const NEVER: Cycles = Cycles::MAX;
 
 id! {
-    /// A lane.
+    /// Number of a lane: a virtual channel of a link.
     pub(crate) struct LaneId;
 }
 
@@ -16,6 +17,7 @@ id! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lanes {
     channels: u32,
+    /// Binary logarithm of the distance of the first lanes of two consecutive links.
     shift: u32,
     /// Number of channels of a class.
     channels_per_class: u32,
@@ -38,21 +40,25 @@ impl Lanes {
         self.channels
     }
 
-    /// Return the number of lane numbers for this number of links.
+    /// Return the size of a table that is indexed by the lanes of this number of links. It includes
+    /// unused lane numbers.
     pub fn count(self, links: u32) -> usize {
         (links as usize) << self.shift
     }
 
+    /// Return the lane of a link with this channel number.
     #[inline]
     pub fn lane(self, link: u32, channel: u32) -> LaneId {
         LaneId::new(link << self.shift | channel)
     }
 
+    /// Return the link to which a lane belongs.
     #[inline]
     pub fn link(self, lane: LaneId) -> u32 {
         lane.number() >> self.shift
     }
 
+    /// Return the number of a lane among the lanes of its link.
     #[inline]
     pub fn channel(self, lane: LaneId) -> u32 {
         lane.number() & ((1 << self.shift) - 1)

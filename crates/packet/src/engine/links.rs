@@ -1,4 +1,4 @@
-//! State of links: the part that decides who gets a link, and the rest.
+//! State of links: a record for the choice of links, and a record for the rest.
 
 use super::group::Group;
 use super::lanes::{LaneId, Lanes, NEVER};
@@ -10,20 +10,21 @@ use std::ops::Range;
 
 const _: () = assert!(CHANNELS_MAX <= u64::BITS);
 
-/// Number of lanes whose times are in the record of the link; those of further lanes are in
-/// `Links::more`.
+/// Number of lanes whose release times are in the record of the link. The times of further lanes
+/// are in `Links::more`.
 const LANES_IN_RECORD: usize = 2;
 
-/// State that decides who gets a link. Two of these records of 32 bytes are one cache line.
+/// State that determines which packet gets a link, and when. Two records of 32 bytes fit into one
+/// cache line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
     /// Time at which the transmitter becomes free.
     pub transmitter: Cycles,
-    /// With circuits, the time at which each of its lanes becomes free: `NEVER` while unknown, and
-    /// for a lane that does not exist. With cut-through, the time of the next returning credits,
-    /// and a bitmap of the channels to which credits return.
+    /// With circuits: for each lane in the record, the time at which it becomes free. It is `NEVER`
+    /// while the time is unknown, and for a lane that does not exist. With cut-through: the time of
+    /// the next returning credits, and a bitmap of the channels to which credits return.
     free: [Cycles; LANES_IN_RECORD],
-    /// Next check of the group whose first link this is.
+    /// Next check of the group of which this link is the first.
     pub next_check: NextCheck,
 }
 
@@ -55,8 +56,8 @@ impl Link {
         self.free = [next, returning_channels];
     }
 
-    /// Return when the link may next become available, as far as known. For cut-through, after
-    /// credits have been collected.
+    /// Return when the link may next become available, as far as known. With cut-through, credits
+    /// must have been collected before the call.
     #[inline]
     fn next_change(&self, now: Cycles) -> Cycles {
         match self.transmitter > now {
@@ -71,15 +72,16 @@ impl Link {
 pub(super) struct NextCheck(Cycles);
 
 impl NextCheck {
-    /// At a time that is not known yet. Greater values are no times.
+    /// A check at a time that is not known yet. Greater values are states, not times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// When the tick ends: waiting headers are served.
+    /// A check when the tick ends, in which waiting headers are served.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
-    /// When the tick ends: one header has requested a link, and nobody waits.
+    /// A check when the tick ends: one header has requested a link, and no other header waits.
     pub const ALONE: Self = Self(NEVER - 1);
-    /// Not at all: nobody waits.
+    /// No check, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
+    /// Return a check at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -91,7 +93,7 @@ impl NextCheck {
         self <= Self::UNKNOWN
     }
 
-    /// Move a pending check to `time`, if that is sooner. Return whether it is.
+    /// Move a pending check to `time`, if that is sooner. Return whether it was moved.
     #[inline]
     pub fn advance_to(&mut self, time: Cycles) -> bool {
         let sooner = time < self.0 && self.is_later();
@@ -102,7 +104,7 @@ impl NextCheck {
     }
 }
 
-/// Two links: one cache line.
+/// Records of two links in one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Line([Link; 2]);
@@ -117,10 +119,11 @@ pub(super) struct Ledger {
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// Ticks for which circuits held its lanes, except the present times of the lanes: the sum of
-    /// the earlier release times minus that of all grant times. It wraps.
+    /// Ticks for which circuits occupied its lanes: the sum of the earlier release times minus that
+    /// of all grant times. The present release times of the lanes are not in the sum. The value
+    /// wraps around.
     held: u64,
-    /// End of the link.
+    /// The vertex and port to which the link leads.
     pub end: End,
 }
 
@@ -141,18 +144,21 @@ impl Ledger {
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
+    /// For each link, the record that choices among links do not need.
     ledgers: Vec<Ledger>,
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
-    /// Times of the lanes beyond those in the records.
+    /// Release times of the lanes beyond those in the records.
     more: Vec<Cycles>,
+    /// Number of lanes of each link whose times are in `more`.
     more_each: usize,
     pub lanes: Lanes,
 }
 
 impl Links {
-    /// Return idle links of these groups. `held`: whether packets hold lanes beyond transmitters.
+    /// Return idle links for these groups. `held`: whether packets occupy lanes for longer than
+    /// transmitters.
     pub fn new(
         ends: impl Iterator<Item = End>,
         groups: &[Group],
@@ -181,8 +187,8 @@ impl Links {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// Return when one of these links may next become available, as far as known. For cut-through,
-    /// after credits have been collected.
+    /// Return when one of these links may next become available, as far as known. With cut-through,
+    /// credits must have been collected before the call.
     #[inline]
     pub fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let mut next = NEVER;
@@ -192,6 +198,7 @@ impl Links {
         next
     }
 
+    /// Return the record of a link that is not needed for choices among links.
     #[inline]
     pub fn ledger(&self, link: u32) -> &Ledger {
         &self.ledgers[link as usize]
@@ -217,7 +224,8 @@ impl Links {
         self.served[group as usize] = input;
     }
 
-    /// Read the records of a run of links, so that the processor caches them.
+    /// Read the records of a run of links, so that the processor caches them. The result has no
+    /// meaning.
     #[inline]
     pub fn prefetch(&self, run: Run) -> u64 {
         let last = run.first + run.links - 1;
@@ -226,7 +234,7 @@ impl Links {
     }
 
     /// Read the records of the links of a path and of the first links of their groups, so that the
-    /// processor caches them.
+    /// processor caches them. The result has no meaning.
     #[inline]
     pub fn prefetch_path(&self, path: &[Step]) -> u64 {
         path.iter().fold(0, |read, step| {
@@ -244,8 +252,8 @@ impl Links {
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// Return the first free lane of a link, or of one class of it. If none is free, return the
-    /// time at which one becomes free, as far as known.
+    /// Return the first free lane of a link; with a class, of the lanes of that class. If no lane
+    /// is free, return the time at which one becomes free, as far as known.
     #[inline(always)]
     pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<LaneId, Cycles> {
         if let Some(class) = class {
@@ -267,6 +275,8 @@ impl Links {
             .map_err(|more| more.min(next))
     }
 
+    /// Return the first free lane among these channels of a link, or the time at which one becomes
+    /// free.
     fn first_free_from(
         &self,
         link: u32,
@@ -284,7 +294,7 @@ impl Links {
         Err(next)
     }
 
-    /// Return the channels of a class.
+    /// Return the channels of a class on every link.
     fn of_class(&self, class: u16) -> Range<usize> {
         self.lanes.of_class(0, class)
     }
@@ -318,7 +328,7 @@ impl Links {
     }
 
     /// Grant a lane that is free now; the time at which it becomes free again is unknown. Return
-    /// when the packet starts.
+    /// the time at which the packet starts on the link.
     #[inline]
     pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -333,7 +343,7 @@ impl Links {
         record.transmitter.max(now)
     }
 
-    /// Set the time at which a held lane becomes free.
+    /// Set the time at which a granted lane becomes free.
     #[inline]
     pub fn release(&mut self, lane: LaneId, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -353,14 +363,15 @@ impl Links {
         ledger.packets += 1;
     }
 
-    /// Return the ticks for which circuits held the lanes of each link: the sum of release times
-    /// minus that of grant times, which wraps while some are held.
+    /// Return the ticks for which circuits occupied the lanes of each link: the sum of release
+    /// times minus that of grant times. The value wraps around while some lanes have no release
+    /// time yet.
     pub fn held(&self) -> Vec<u64> {
         let links = (0..).zip(&self.ledgers);
         (links.map(|(link, ledger)| ledger.held.wrapping_add(self.free_time_sum(link)))).collect()
     }
 
-    /// Restart the counters with these busy ticks of transmitters and held ticks of lanes.
+    /// Restart the counters with these busy ticks of transmitters and occupied ticks of lanes.
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
         let sums: Vec<u64> = (0..busy.len() as u32)
             .map(|link| self.free_time_sum(link))

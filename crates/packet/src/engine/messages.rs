@@ -15,24 +15,25 @@ pub(super) struct MessageState<T> {
     pub generated: Cycles,
     /// Time at which the first packet was injected.
     pub injected: Option<Cycles>,
-    /// Whether the present packets carry the data. False: they are the request of a read.
+    /// Whether the packets in flight carry the data. If false, they are the request of a read.
     pub data: bool,
-    /// Bytes of the data or of the request.
+    /// Bytes of the data, or of the request of a read.
     pub bytes: u64,
-    /// Bytes not sent yet.
+    /// Bytes of the data or request that are not sent yet.
     pub unsent: u64,
-    /// Number of packets of the data or request, and of those that have arrived.
+    /// Number of packets of the data or request, and number of those packets that have arrived.
     pub packets: u64,
     pub arrived: u64,
     /// Latest time at which a known acknowledgement comes back.
     pub completed: Cycles,
-    /// Initial state of its packets: see
+    /// Initial state of the packets of this message: see
     /// [`Routes::initial_state`](crate::routes::Routes::initial_state).
     pub state: u16,
 }
 
 impl<T> MessageState<T> {
-    /// Return the source and destination of its present packets.
+    /// Return the source and destination of the packets in flight. The data of a read goes from
+    /// `to` to `from`.
     #[inline]
     pub fn ends(&self) -> (u32, u32) {
         if self.data && self.message.kind == Kind::Read {
@@ -44,7 +45,8 @@ impl<T> MessageState<T> {
 }
 
 impl<T> MessageState<T> {
-    /// Read the fields that an event uses, so that the processor caches them.
+    /// Read the fields that an event uses, so that the processor caches them. The result has no
+    /// meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let ends = self.message.from ^ self.message.to;

@@ -6,21 +6,21 @@
 //! costs one event at each switch, one at each end, and one for each wait.
 //!
 //! # Order within a tick
-//! Reports come first, in the order of the rules of the crate. Requests are answered when the tick
+//! Reports come first, in the order of the rules of the crate. Requests are served when the tick
 //! ends. Their order does not matter, and the queue does not sort them.
 //!
 //! # Data
 //! In a large tree, few of the data of an event are in the caches of the processor. The cost of the
-//! engine is the number of cache lines that it touches, above all of those that it waits for.
-//! Therefore:
-//! - The state that decides who gets a link is a record of 32 bytes. The four links up of a switch
+//! engine is the number of cache lines that it accesses, above all of the cache lines for which it
+//! waits. Therefore:
+//! - The state that determines which packet gets a link has 32 bytes. The four links up of a switch
 //!   of a 4-ary tree are two cache lines. Counters and the end of a link are another record,
-//!   touched once for each packet, when it gets the link (see `links`).
-//! - At that time the packet also learns its next links. So its arrival at the switch touches its
+//!   accessed once for each packet, when it gets the link (see `links`).
+//! - At that time the packet also learns its next links. So its arrival at the switch accesses its
 //!   own record, which is one cache line, and those links.
 //! - The time for which circuits hold a lane is counted at the next grant of the lane, whose record
 //!   still has the time at which it became free. So freeing lanes costs nothing more.
-//! - The list of a `Group` is touched only when headers have to wait.
+//! - The list of a `Group` is accessed only when headers have to wait.
 //! - The events of a slot of the queue are known together, and so is the path of an
 //!   acknowledgement. In large trees the engine reads all of their data before it serves the first,
 //!   so that the cache misses overlap.
@@ -60,18 +60,19 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Engine<T, W>(Network<T, W>);
 
-/// Engines by switching method, so that no event has to test the method.
+/// The engine of either switching method. The variants avoid a test of the method in each event.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for a whole replication"
 )]
+/// The core of the engine for either switching method.
 #[derive(Debug, Clone)]
 enum Network<T, W> {
     Circuits(Core<T, W, Circuits>),
     CutThrough(Core<T, W, Buffers>),
 }
 
-/// Evaluate an expression with the core of an engine of either kind.
+/// Evaluate an expression with the core of the engine, for either switching method.
 macro_rules! core_of {
     ($engine:expr, $core:ident => $then:expr) => {
         match $engine {
@@ -108,14 +109,14 @@ impl<T: Copy, W: Routes> Engine<T, W> {
         }))
     }
 
-    /// Request a reminder for `node` at `time`, later than the present. This is for use before the
-    /// handler is first called; a handler uses [`Offers::remind`].
+    /// Request a reminder for `node` at `time`, later than the present. Call this before the run
+    /// calls the handler for the first time; a handler uses [`Offers::remind`].
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         core_of!(&mut self.0, core => core.remind(time, node, tag));
     }
 
-    /// Return the number of messages that are offered and not delivered: those in flight and those
-    /// to be generated.
+    /// Return the number of messages that are offered and not delivered: messages in flight and
+    /// messages still to be generated.
     pub fn open(&self) -> u64 {
         core_of!(&self.0, core => core.messages.len() as u64)
     }
@@ -125,13 +126,15 @@ impl<T: Copy, W: Routes> Engine<T, W> {
         core_of!(&self.0, core => core.packets.count() as u64)
     }
 
-    /// Restart the counters. Resources in use count for the rest of their time.
+    /// Restart the counters at the present time. A resource in use counts with the rest of its
+    /// time.
     pub fn count_from_now(&mut self) {
         core_of!(&mut self.0, core => core.count_from_now());
     }
 
-    /// Return the counters of all links and nodes up to now. No value is more than the ticks since
-    /// [`Engine::count_from_now`], for lanes times their number.
+    /// Return the counters of all links and nodes up to now. No resource counts more ticks than
+    /// have passed since [`Engine::count_from_now`]. Lanes count up to that number times the number
+    /// of lanes of the link.
     pub fn counted(&self) -> Counters {
         core_of!(&self.0, core => core.counted())
     }

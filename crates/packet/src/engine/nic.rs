@@ -11,7 +11,7 @@ use crate::traffic::Message;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// Interface of a node. The fields that each attempt to inject reads are in one cache line.
+/// Network interface of a node. One cache line has all fields that each attempt to inject reads.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(super) struct Nic {
@@ -19,9 +19,9 @@ pub(super) struct Nic {
     pub ready: Cycles,
     /// Time of the next attempt to inject; `NEVER` if none is scheduled.
     pub wake: Cycles,
-    /// Messages whose packets are being sent, in the order of their turns.
+    /// Messages whose packets are being sent. The first message has the present turn.
     pub turns: VecDeque<MessageId>,
-    /// Packets that the first of them may still send in this turn.
+    /// Number of packets that the first message of `turns` may still send in this turn.
     slice_left: u32,
     /// Number of packets sent so far.
     next_number: u32,
@@ -33,12 +33,12 @@ pub(super) struct Nic {
     pub sent: u64,
     pub bytes: u64,
     pub received: u64,
-    /// Messages by queue: the first is being sent or will be next.
+    /// Messages by queue. The first message of a queue is being sent or will be sent next.
     queues: Vec<VecDeque<MessageId>>,
     /// Reads whose requests have arrived and whose data is not being sent yet, with the start times
-    /// of their DMA, in order of time.
+    /// of the DMA of the data, in order of time.
     replies: VecDeque<(Cycles, MessageId)>,
-    /// Messages to be generated and their times, in order of time.
+    /// Messages to be generated, with their times of generation, in order of time.
     scheduled: VecDeque<(Cycles, MessageId)>,
 }
 
@@ -63,7 +63,8 @@ impl Nic {
         }
     }
 
-    /// Read the fields that a generation uses, so that the processor caches them.
+    /// Read the fields that the generation of a message uses, so that the processor caches them.
+    /// The result has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
         self.ready ^ self.scheduled.len() as u64
@@ -105,7 +106,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             .push(time, Event::new(Kind::Generate, message.from, 0));
     }
 
-    /// Move the next scheduled message of a node to its queue.
+    /// Move the next scheduled message of a node to its queue. Return the message.
     pub(super) fn generate(&mut self, node: u32, now: Cycles) -> MessageId {
         let nic = &mut self.nics[node as usize];
         let (_, message) = nic
@@ -119,7 +120,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         if queue.len() == 1 {
             let interface = &self.rules.interface;
             if interface.start == 0 && interface.queues == 1 {
-                // No other DMA of the node can start in between.
+                // No other DMA of the node can start before this one.
                 self.start(node, number);
             } else {
                 let time = now + interface.start;
@@ -134,7 +135,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
-        // Its packets go in the other direction.
+        // The packets of the data go in the direction opposite to the request.
         state.state = self
             .routes
             .initial_state(state.message.to, state.message.from);
@@ -192,13 +193,13 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
                 Some(free) => return self.schedule_injection(node, free.max(ready)),
-                // The event that frees a link wakes this node.
+                // The event that frees a link schedules an injection of this node.
                 None => return,
             }
         }
     }
 
-    /// Return the header of the next packet of a message, and the links that it may take from its
+    /// Return the header of the next packet of a message, and the links over which it may leave its
     /// source.
     #[inline]
     fn next_header(&self, node: u32, message: MessageId) -> (Header, Run) {
@@ -216,6 +217,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         (header, run)
     }
 
+    /// Inject a packet with this header over one of the links of `run`, at `now`.
     fn inject_now(&mut self, mut header: Header, run: Run, message: MessageId, now: Cycles) {
         let node = header.from;
         if !W::PLAIN {

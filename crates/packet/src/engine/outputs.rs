@@ -1,5 +1,5 @@
-//! Cut-through with output buffers: packets cross into them faster than links carry them. There is
-//! one class of channels only.
+//! Cut-through with output buffers. Packets cross a switch into them faster than links carry
+//! packets. All packets have the same class of channels.
 
 use super::core::{Core, NEVER};
 use super::cut::Buffers;
@@ -14,17 +14,17 @@ use crate::rules::Outputs;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// Bit that marks an output among the groups to check; there are fewer than 2^28 links.
+/// Bit that marks an output buffer in the list of groups to check; there are fewer than 2^28 links.
 pub(super) const MARK: u32 = 1 << 31;
 
-/// Buffer at the start of a link out of a switch.
+/// Output buffer of a switch, at the start of a link.
 #[derive(Debug, Clone)]
 struct Output {
     /// Time at which the path into the buffer becomes free.
     path_free: Cycles,
-    /// Bytes of room.
+    /// Free bytes of the buffer.
     room: u32,
-    /// Room that packets on the link will leave.
+    /// Bytes that become free when the tails of packets have left for the link.
     returning: Returns,
     /// Packets that wait for the link.
     packets: VecDeque<PacketId>,
@@ -39,7 +39,7 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// Returns of the buffers other than their first.
+    /// Returning space of the buffers, except the first return of each buffer.
     overflow: Overflow,
 }
 
@@ -60,7 +60,7 @@ impl OutputBuffers {
         }
     }
 
-    /// Add the room of packets whose tails have left.
+    /// Add the freed space of packets whose tails have left the buffers of a run of links.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
@@ -68,14 +68,14 @@ impl OutputBuffers {
         }
     }
 
-    /// Return the room of an output, if the path into it is free.
+    /// Return the free bytes of an output buffer; `None` if the path into it is busy.
     fn room(&self, link: u32, now: Cycles) -> Option<u32> {
         let output = &self.outputs[link as usize];
         (output.path_free <= now).then_some(output.room)
     }
 
-    /// Return when one of these outputs may next gain room or a free path, as far as known. Their
-    /// room must have been collected.
+    /// Return when one of these outputs may next have more free space or a free path, as far as
+    /// known. The caller must call `collect` for them first.
     fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let changes = run.iter().map(|link| {
             let output = &self.outputs[link as usize];
@@ -89,6 +89,7 @@ impl OutputBuffers {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Buffers> {
+    /// Return the output buffers, which must exist.
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {
@@ -97,7 +98,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Check a group at the end of a tick, or keep a marked output for after the groups.
+    /// Check a group at the end of a tick, or store a marked output buffer for a check after the
+    /// groups.
     pub(super) fn output_end_tick(&mut self, marked: u32, now: Cycles) {
         match marked & MARK {
             0 => self.output_arbitrate(marked, now),
@@ -105,8 +107,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Let waiting packets cross into the output buffers of a group as long as paths are free and a
-    /// packet fits.
+    /// Let waiting packets cross into the output buffers of a group as long as a path is free and
+    /// the packet fits into its buffer.
     fn output_arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let run = Run {
@@ -140,8 +142,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
-            // Best of the outputs that the packet fits into: with the most room, then the most
-            // credits; or with a free transmitter.
+            // Best output among those with room for the packet. With `LinkLoad::Room`: the most
+            // room, then the most credits. With `LinkLoad::Idle`: a free transmitter.
             let links = &self.links;
             let free = |link: u32| links.get(link).transmitter;
             let merit = |link: u32| {
@@ -182,14 +184,15 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     /// Check an output for which a resource has become free.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
-        // With a later check scheduled, the waiting packet has gone since.
+        // If a later check is scheduled, the waiting packet has left since.
         if output.wake == now {
             output.wake = NEVER;
             self.output_check(link);
         }
     }
 
-    /// Schedule a check of an output at `time`, unless there is an earlier one or it is empty.
+    /// Schedule a check of an output at `time`, unless an earlier check is scheduled or the buffer
+    /// is empty.
     pub(super) fn output_check_at(&mut self, link: u32, time: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
         if time < output.wake && !output.packets.is_empty() {
@@ -198,7 +201,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Start packets from an output on its link as long as that is free and has credits.
+    /// Start packets from an output buffer on its link as long as the transmitter is free and a
+    /// lane has credits.
     pub(super) fn output_send(&mut self, link: u32, now: Cycles) {
         self.outputs().outputs[link as usize].check_pending = false;
         let run = Run::one(link);

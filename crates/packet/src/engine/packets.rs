@@ -11,30 +11,30 @@ id! {
     pub(super) struct PacketId;
 }
 
-/// State of a packet: one cache line.
+/// State of a packet. It occupies one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Packet {
-    /// Time at which it started on the link of its source.
+    /// Time at which the packet started on the link of its source.
     pub injected: Cycles,
     pub message: MessageId,
-    /// The fields that switches read.
+    /// The fields of the packet that switches read.
     pub header: Header,
-    /// Ticks for which it occupies a link.
+    /// Number of ticks for which the packet occupies a link.
     pub ticks: u32,
-    /// Its bytes on a link.
+    /// Number of bytes of the packet on a link.
     pub wire: u32,
-    /// Its payload without padding.
+    /// Bytes of payload, without padding.
     pub payload: u32,
-    /// Its number among the packets of its source.
+    /// Number of the packet among all packets of its source.
     pub number: u32,
-    /// Its newest lane.
+    /// The lane that the packet got last.
     pub lane: LaneId,
-    /// Links to request at the switch to which that lane leads.
+    /// Links to request at the switch to which `lane` leads.
     pub run: Run,
-    /// Input of that switch: port times channels plus channel.
+    /// Input of that switch by which the packet comes: port times channels plus channel.
     pub input: u32,
-    /// Whether its header has arrived and may request an output when the packet is first of its
+    /// Whether the header has arrived and may request an output once the packet is the first of its
     /// buffer.
     pub ready: bool,
 }
@@ -42,7 +42,7 @@ pub(super) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Return the random number for the next link of the route.
+    /// Return the random number for the choice of the next link of the route.
     #[inline]
     pub fn random(&self, seed: u64) -> u64 {
         tie(
@@ -54,15 +54,15 @@ impl Packet {
     }
 }
 
-/// A lane of a packet.
+/// A step of the path of a packet: the lane that the packet got.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub lane: LaneId,
-    /// The group of the link.
+    /// The group to which the link of the lane belongs.
     pub group: u32,
 }
 
-/// All packets and their lanes.
+/// All packets in the network and the paths of their lanes.
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     slots: Slab<PacketId, Packet>,
@@ -81,6 +81,7 @@ impl Packets {
         }
     }
 
+    /// Add a packet with an empty path. Return its slot.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.slots.insert(packet);
@@ -88,6 +89,7 @@ impl Packets {
         slot
     }
 
+    /// Free the slot of a packet.
     #[inline]
     pub fn remove(&mut self, packet: PacketId) {
         self.slots.remove(packet);
@@ -103,7 +105,7 @@ impl Packets {
         &mut self.slots[packet]
     }
 
-    /// Add a lane to the path of a packet.
+    /// Append a lane to the path of a packet.
     #[inline]
     pub fn step(&mut self, packet: PacketId, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
@@ -115,7 +117,8 @@ impl Packets {
         state
     }
 
-    /// Read the end of a path, so that the processor caches it.
+    /// Read the end of the path of a packet, so that the processor caches it. The result has no
+    /// meaning.
     #[inline]
     pub fn prefetch_path(&self, packet: PacketId, links: u16) -> u64 {
         if usize::from(links) == self.longest {
@@ -124,7 +127,7 @@ impl Packets {
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// Return the lanes of a packet so far.
+    /// Return the lanes that a packet has got so far, in order.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;

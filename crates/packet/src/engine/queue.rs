@@ -12,15 +12,17 @@ use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of slots of the wheel: those of two levels of bitmap words.
+/// Number of slots of the wheel: the number of bits in 64 words, which a bitmap of one word
+/// indexes.
 const SLOTS: u64 = 64 * 64;
 
+/// A scheduled event and its time.
 type Entry = (Cycles, Event);
 
-/// Lists no longer than this are sorted by insertion.
+/// Lists up to this length are sorted by insertion.
 const FEW: usize = 48;
 
-/// The queue.
+/// The queue of events: see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     now: Cycles,
@@ -28,15 +30,17 @@ pub(super) struct Queue {
     slot: u64,
     /// Binary logarithm of the ticks of a slot.
     shift: u32,
-    /// Sorted events of the present slot, and the number of those already served.
+    /// Sorted events of the present slot, and the number of these events already served.
     due: Vec<Entry>,
     served: usize,
+    /// Events of each slot of the wheel, in any order.
     slots: Box<[Vec<Entry>]>,
-    /// Empty lists of slots that have been served.
+    /// Empty lists of slots that have been served. Later slots reuse their memory.
     spare: Vec<Vec<Entry>>,
     /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
     words: u64,
+    /// Events beyond the wheel.
     far: BinaryHeap<Reverse<Entry>>,
     /// Slot of the first event beyond the wheel; `Cycles::MAX` if there is none.
     far_slot: u64,
@@ -74,7 +78,7 @@ impl Queue {
         self.now
     }
 
-    /// Return the present slot and its events that are not served yet.
+    /// Return the number of the present slot, and its events that are not served yet.
     #[inline]
     pub fn slot(&self) -> (u64, &[Entry]) {
         (self.slot, &self.due[self.served..])
@@ -167,6 +171,7 @@ impl Queue {
         true
     }
 
+    /// Move the events of the present slot from the heap to `due`.
     fn collect_far(&mut self) {
         self.far_slot = Cycles::MAX;
         while let Some(&Reverse((time, event))) = self.far.peek() {
@@ -187,7 +192,8 @@ impl Queue {
         if self.words == 0 {
             return Cycles::MAX;
         }
-        // The present slot is empty. It and the slots before it in the wheel are a full turn ahead.
+        // The present slot is empty. Its position and those before it belong to slots one turn
+        // ahead.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);
@@ -227,6 +233,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// All kinds of events, for random events of the test.
     const KINDS: [Kind; 8] = [
         Kind::Send,
         Kind::Remind,
@@ -239,6 +246,7 @@ mod tests {
     ];
 
     proptest! {
+        /// Compares the queue with a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             span in prop_oneof![1u64..100, 100u64..200_000],
@@ -261,7 +269,7 @@ mod tests {
                 list.sort_unstable();
                 limit += stretch;
                 let due = list.partition_point(|&(time, _)| time <= limit);
-                // Events with the same key may come in any order.
+                // Events with the same key may be served in any order.
                 let mut served = Vec::new();
                 while let Some(event) = queue.pop_until(limit) {
                     served.push((queue.now(), event));

@@ -1,21 +1,23 @@
-//! Credits on their way back to the sender.
+//! Buffer space on its way back to the sender of a link, as credits.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
 
 id! {
-    /// The slot of a return that follows another one of the same buffer.
+    /// The slot of a return that follows another return of the same buffer.
     struct OverflowId;
 }
 
-/// Returning credits of one buffer, in bytes, in order of time. The first is stored here, where it
-/// answers most queries; the others are in an [`Overflow`] that all buffers share.
+/// Returning bytes of one buffer, in order of time. This record stores the first return, which
+/// suffices for most queries. The other returns are in an [`Overflow`] that all buffers share.
 #[derive(Debug, Clone)]
 pub(super) struct Returns {
     /// Time of the first return; `NEVER` if there is none.
     next: Cycles,
+    /// Bytes of the first return.
     bytes: u32,
-    /// The last of the others. They form a ring, in which the first follows the last.
+    /// The last return after the first one. The returns in the overflow form a ring, in which the
+    /// first follows the last.
     last: OverflowId,
 }
 
@@ -23,6 +25,7 @@ pub(super) struct Returns {
 #[derive(Debug, Clone)]
 pub(super) struct Overflow(Slab<OverflowId, Entry>);
 
+/// A return in the overflow, and the slot of the next return of its ring.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     time: Cycles,
@@ -35,7 +38,7 @@ impl Overflow {
         Self(Slab::new())
     }
 
-    /// Add a return behind the last of a ring. Return its slot.
+    /// Add a return behind the last one of a ring. Return its slot.
     fn push(&mut self, last: OverflowId, time: Cycles, bytes: u32) -> OverflowId {
         let next = OverflowId::NONE;
         let place = self.0.insert(Entry { time, bytes, next });
@@ -47,7 +50,8 @@ impl Overflow {
         place
     }
 
-    /// Remove the first of a ring. Return its time, its bytes and the last that remains.
+    /// Remove the first return of a ring. Return its time, its bytes and the last return that
+    /// remains.
     fn pop(&mut self, last: OverflowId) -> (Cycles, u32, OverflowId) {
         if last == OverflowId::NONE {
             return (NEVER, 0, last);
@@ -77,7 +81,8 @@ impl Returns {
         self.next
     }
 
-    /// Add a return of bytes at `time`, which must not be before earlier ones.
+    /// Schedule the return of `bytes` at `time`, which must not be before the times of earlier
+    /// returns.
     #[inline]
     pub fn push(&mut self, time: Cycles, bytes: u32, overflow: &mut Overflow) {
         if self.next == NEVER {
@@ -87,7 +92,7 @@ impl Returns {
         }
     }
 
-    /// Return the bytes that are back by now.
+    /// Return the number of bytes that are due back by now.
     pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;
@@ -110,7 +115,7 @@ impl Returns {
         bytes
     }
 
-    /// Remove the returns that are back by now. Return their bytes.
+    /// Remove the returns that are due by now. Return the sum of their bytes.
     #[inline]
     pub fn take_due(&mut self, now: Cycles, overflow: &mut Overflow) -> u32 {
         let mut bytes = 0;

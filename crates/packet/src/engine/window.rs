@@ -1,4 +1,4 @@
-//! Counters of an exact interval of time, to the tick.
+//! Counters over an interval of time that is exact to the tick.
 
 use super::core::{Core, Holding, NEVER};
 use crate::Counters;
@@ -46,7 +46,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Return the time after now for which links and DMA engines are already occupied.
+    /// Return the ticks after now in which links, DMA engines and lanes are already known to be
+    /// occupied.
     fn after_now(&self) -> AfterNow {
         let now = self.now;
         let ticks_after = |time: u64| time.saturating_sub(now);
@@ -75,11 +76,12 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     }
 }
 
-/// Occupied ticks after now: of each transmitter, of each DMA engine and of the lanes of each link;
-/// and for each link, the number of lanes that are held until an unknown time.
+/// Occupied ticks after now: of each transmitter, of each DMA engine and of the lanes of each link.
+/// It also has, for each link, the number of lanes whose release time is unknown.
 struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,
     held: Vec<u64>,
+    /// For each link, the number of lanes whose release time is unknown.
     open: Vec<u64>,
 }

@@ -11,16 +11,18 @@ use strum::{EnumString, VariantNames};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Routing {
-    /// Over a link between the two groups.
+    /// A packet takes one of the links between the source group and the destination group.
     #[default]
     Minimal,
-    /// By a random third group. With two groups only, as minimal.
+    /// A packet passes through a random third group. With two groups only, it takes a minimal
+    /// route.
     Valiant,
-    /// By a random third group, if that is faster when the packet is injected (UGAL-L of the
-    /// paper): if the queue of the first link of a minimal route, times the links of that route, is
-    /// more than the same product for the other route. A queue is the occupied and the waiting
-    /// bytes of a link. Of several links between two groups, the one with the least product counts,
-    /// whichever the packet then takes.
+    /// A packet passes through a random third group if that seems faster at injection (UGAL-L of
+    /// the paper). The criterion is the queue of the first link of a route, times the number of
+    /// links of the route: the third group is chosen if this product is smaller than for the
+    /// minimal route. The queue of a link is its occupied and waiting bytes. If several links join
+    /// two groups, the link with the smallest product counts, even if the packet then takes another
+    /// one.
     Ugal,
 }
 
@@ -37,12 +39,14 @@ pub struct Dragonfly {
     routing: Routing,
     /// For each pair of groups, the global links from the first to the second.
     global: Vec<GlobalLink>,
+    /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
     routers: Vec<Router>,
     /// Router of each node.
     node_routers: Vec<u32>,
 }
 
+/// A router: its group, and its first outgoing link.
 #[derive(Debug, Clone, Copy)]
 struct Router {
     group: u32,
@@ -54,11 +58,13 @@ struct Router {
 #[derive(Debug, Clone, Copy, Default)]
 struct GlobalLink {
     link: u32,
+    /// Router from which the link leads.
     from: u32,
+    /// Router to which the link leads.
     to: u32,
 }
 
-/// State without a group to pass through; there are fewer groups than this.
+/// State of a packet that passes through no third group; there are fewer groups than this.
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
@@ -75,7 +81,7 @@ impl Dragonfly {
         let nodes = shape.node_count();
         let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // GlobalLink cables have the highest numbers.
+        // Global cables have the highest numbers.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -109,17 +115,18 @@ impl Dragonfly {
         }
     }
 
-    /// Return the nodes, routers and links.
+    /// Return the nodes, routers and links of the network.
     pub fn wiring(&self) -> &Arc<Wiring> {
         &self.wiring
     }
 
+    /// Return the group of a router.
     #[inline]
     fn group(&self, router: u32) -> u32 {
         self.routers[router as usize].group
     }
 
-    /// Return the router of a node.
+    /// Return the router to which a node is attached.
     #[inline]
     fn router(&self, node: u32) -> u32 {
         self.node_routers[node as usize]
@@ -133,6 +140,7 @@ impl Dragonfly {
         first + self.shape.nodes() + index
     }
 
+    /// Return the global links from one group to another.
     #[inline]
     fn global(&self, from: u32, to: u32) -> &[GlobalLink] {
         let (groups, links) = (self.shape.groups(), self.shape.links());
@@ -154,7 +162,7 @@ impl Dragonfly {
         }
     }
 
-    /// Return a random group that is neither of two; `None` if there is no other.
+    /// Return a random group that is neither `a` nor `b`; `None` if there are only two groups.
     fn third_group(&self, [a, b]: [u32; 2], random: u64) -> Option<u32> {
         let others = self.shape.groups().checked_sub(2).filter(|&n| n > 0)?;
         let third = pick(others, random);
@@ -227,7 +235,7 @@ impl Routes for Dragonfly {
             Routing::Minimal => 2,
             Routing::Valiant | Routing::Ugal => 3,
         };
-        // A packet can leave one group less than there are.
+        // A packet can leave each group except the last one.
         most.min(self.shape.groups())
     }
 
@@ -305,7 +313,7 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    /// View in which some links are full.
+    /// Load of links in which only the link with this number is occupied.
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
@@ -318,7 +326,8 @@ mod tests {
         }
     }
 
-    /// Follow a packet by all random choices, and report each route as links with their classes.
+    /// Follow a packet through all outcomes of its random choices, and report each route as a list
+    /// of links with their classes.
     fn walk(
         routes: &Dragonfly,
         header: Header,
@@ -332,7 +341,7 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Random numbers that select each of a few links.
+            // Random numbers that between them select each of a few links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;
@@ -347,6 +356,7 @@ mod tests {
         so_far.pop();
     }
 
+    /// Routes have few links, and packets on them cannot wait for one another in a circle.
     #[test]
     fn ways_are_short_and_cannot_wait_in_a_circle() {
         for (shape, routing, longest) in [

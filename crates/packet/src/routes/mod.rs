@@ -126,8 +126,8 @@ pub use tree::FatTree;
 /// first links whenever the node tries to inject the packet, so results must depend on the arguments
 /// only.
 pub trait Routes: Debug {
-    /// Whether the network has one class of channels, links without length, and no choice of route at
-    /// injection. The engine then omits the code for these.
+    /// Whether the network is plain: it has one class of channels, links without length, and no
+    /// choice of route at injection. The engine then omits the code for these.
     const PLAIN: bool = false;
 
     /// Return the number of nodes.
@@ -140,7 +140,7 @@ pub trait Routes: Debug {
     /// the destination.
     fn longest_route(&self) -> u32;
 
-    /// Return the end of a link.
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End;
 
     /// Return the propagation delay of a link in ticks, in addition to [`Rules::hop`]. 0 by default.
@@ -158,23 +158,23 @@ pub trait Routes: Debug {
         1
     }
 
-    /// Return all runs that packets may wait for at a switch, those to its nodes included, each with the
-    /// number of ports of that switch. Every [`End::port`] is below it. No link may be in two runs, or
-    /// in a run and in [`Routes::node_links`].
+    /// Return all runs for which packets may wait at a switch, including runs to its nodes. Each
+    /// run comes with the number of ports of its switch, and every [`End::port`] must be below that
+    /// number. No link may be in two runs, or both in a run and in [`Routes::node_links`].
     fn runs(&self) -> impl Iterator<Item = (Run, u32)>;
 
     /// Return all links out of a node.
     fn node_links(&self, node: u32) -> Run;
 
-    /// Return the state with which the headers of all packets from one node to another start.
+    /// Return the initial route state of the headers of all packets from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16;
 
     /// Return the links, of [`Routes::node_links`], over which a packet may leave its node. The engine
     /// repeats the call until the packet is injected. `random` is for random choices.
     fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run;
 
-    /// Return the state of a packet that is injected, after the choices of a route that depend on the
-    /// load of the links of its switch. Unchanged by default.
+    /// Return the route state of a packet that is injected. Here a network chooses among routes by
+    /// the load of the links at the switch of the source. By default the state stays unchanged.
     fn choose_route(
         &self,
         header: &Header,
@@ -184,16 +184,17 @@ pub trait Routes: Debug {
         header.state
     }
 
-    /// Return the links that a packet may take from the switch at `at`, one of [`Routes::runs`].
-    /// `header.links` counts the links so far. `header.class` is the class of the channel that it came
-    /// by; set it to the class for the returned links. `random` is for random choices.
+    /// Return the links that a packet may take from the switch at `at`; they must be one of
+    /// [`Routes::runs`]. `header.links` is the number of links that the packet has got so far.
+    /// `header.class` is the class of the channel on its last link; set it to the class for the
+    /// returned links. `random` is for random choices.
     ///
     /// Packets hold a channel while they wait for the next. The classes must exclude cycles of waiting
     /// packets. The engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run;
 }
 
-/// End of a link.
+/// The vertex and port to which a link leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
     /// The vertex that the link leads to.
@@ -228,7 +229,7 @@ impl Run {
     }
 }
 
-/// Header of a packet, as the switches read it.
+/// The fields of a packet that the switches read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The source node.
@@ -243,15 +244,15 @@ pub struct Header {
     pub class: u16,
 }
 
-/// Load of the links when a packet is injected, before the injection changes any of it.
+/// Load of the links at the switch of a packet's source, before injections of the tick change it.
 pub trait LocalView {
-    /// Return the bytes that were sent over a link and are not known to have left the buffer behind it:
-    /// its spent credits. With circuits, return the number of its lanes in use. Packets in an output
-    /// buffer do not count.
+    /// Return the spent credits of a link: the bytes that were sent over it and, as far as the
+    /// sender knows, have not left the buffer behind it. With circuits, return the number of its
+    /// lanes in use. Packets in an output buffer do not count.
     fn occupied(&self, link: u32) -> u64;
 
-    /// Return the bytes of the packets whose headers wait for the run that starts with this link. With
-    /// circuits, return the number of packets.
+    /// Return the bytes of the packets whose headers wait for the run that starts with link
+    /// `first`. With circuits, return the number of these packets.
     fn waiting(&self, first: u32) -> u64;
 }
 
@@ -266,18 +267,19 @@ impl End {
     }
 }
 
-/// Return a choice below `count` for a random number: see [`crate::tie`].
+/// Return the index below `count` that a random number selects: see [`crate::tie`].
 #[inline]
 pub fn pick(count: u32, random: u64) -> u32 {
     ((u128::from(random) * u128::from(count)) >> 64) as u32
 }
 
-/// Maximum number of links of a network: events hold link numbers.
+/// Maximum number of links of a network. It follows from the number of bits of a link number in an
+/// event.
 const LINKS_MAX: u32 = 1 << 28;
 /// Maximum propagation delay of a link in ticks.
 pub const LENGTH_MAX: Cycles = 1 << 40;
 
-/// Check the consistency of a network, as far as possible in advance.
+/// Check as much of the consistency of a network as is possible before a run.
 pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
     let wrong = |what, link| Err(Error::Network { what, link });
     let links = routes.link_count();

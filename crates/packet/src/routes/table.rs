@@ -8,24 +8,24 @@ use std::sync::Arc;
 /// Next step of a packet at a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
-    /// The next switch, from 0.
+    /// Number of the next switch, from 0.
     pub to: u32,
-    /// Class of channels on the link to that switch.
+    /// Class of channels of the packet on the link to that switch.
     pub class: u16,
-    /// State of the packet at that switch.
+    /// State of the packet when it leaves that switch.
     pub state: u16,
 }
 
 /// Error in a table of routes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// A node is not joined to exactly one switch.
+    /// A node is not attached to exactly one switch.
     #[error("node {node} is not joined to one switch; every node must be, and to nothing else")]
     Node {
         /// The node.
         node: u32,
     },
-    /// A route uses a link that does not exist.
+    /// A route needs a link that does not exist.
     #[error(
         "the route from switch {from} to switch {to} ends at switch {at}; no link leads on as the \
          table says"
@@ -35,7 +35,7 @@ pub enum TableError {
         from: u32,
         /// The last switch of the route.
         to: u32,
-        /// The switch at which the route ends.
+        /// The switch from which the missing link would lead.
         at: u32,
     },
     /// A route never ends.
@@ -46,7 +46,7 @@ pub enum TableError {
         /// The last switch of the route.
         to: u32,
     },
-    /// A route names a class, state or switch that does not exist.
+    /// A step of a route has a class, state or switch that does not exist.
     #[error(
         "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
     )]
@@ -59,18 +59,18 @@ pub enum TableError {
         what: &'static str,
         /// The value.
         value: u32,
-        /// The number of such values.
+        /// The number of existing classes, states or switches.
         count: u32,
     },
     /// The number of classes or states is 0 or too large.
     #[error("{count} {what}; there must be 1 to {KINDS_MAX}")]
     Count {
-        /// Classes or states.
+        /// Whether the classes or the states: `classes` or `states`.
         what: &'static str,
-        /// The number.
+        /// The number of classes or states.
         count: u16,
     },
-    /// The table would have too many entries.
+    /// The table would need too many entries.
     #[error(
         "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
     )]
@@ -80,7 +80,7 @@ pub enum TableError {
     },
 }
 
-/// Maximum number of classes or states: an entry has a byte for each.
+/// Maximum number of classes, and of states: a table entry has one byte for each.
 const KINDS_MAX: u16 = 256;
 
 /// Maximum number of entries of a table: about 3 GB.
@@ -93,31 +93,37 @@ pub struct Rule<Start, Next> {
     pub classes: u16,
     /// Number of states of headers, 1 or more.
     pub states: u16,
-    /// Return the state, at the first switch, of packets from one switch to another.
+    /// Function that returns the state, at the first switch, of packets from one switch to another.
     pub start: Start,
-    /// Return the next step of packets in a state at one switch that go to another, different one.
+    /// Function that returns the next step of a packet, from its state, its switch and its last
+    /// switch, which is a different one.
     pub next: Next,
 }
 
-/// Network of any shape. The next switch of a packet depends on its current switch, its destination
-/// and a state that holds all else about the route so far. Packets wait for all links to the next
-/// switch together. Cycles of waiting packets are not checked.
+/// Routes in a network of any shape, stored as a table. The next switch of a packet depends on its
+/// current switch, its destination and a state. The state represents everything else about the
+/// route so far. Packets wait for all links to the next switch together. The table is not checked
+/// for cycles of waiting packets.
 #[derive(Debug, Clone)]
 pub struct Table {
     wiring: Arc<Wiring>,
     node_count: u32,
+    /// Number of switches.
     switches: usize,
+    /// Propagation delay of each link in ticks.
     lengths: Vec<Cycles>,
     /// For each node, its switch and the links from there to the node.
     nodes: Vec<(u32, Run)>,
-    /// Next step by state, last switch and current switch.
+    /// Next step of a packet, by state, last switch and current switch.
     hops: Vec<Entry>,
-    /// State at the first switch, by last switch and first switch.
+    /// State of a packet at its first switch, by last switch and first switch.
     start: Vec<u16>,
     classes: u16,
+    /// Number of links of the longest route.
     longest: u32,
 }
 
+/// Next step of a packet: the run of links to the next switch, and the class and state there.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
@@ -129,6 +135,7 @@ struct Entry {
     links_left: u16,
 }
 
+/// Entry of a route that no packet takes.
 const UNUSED: Entry = Entry {
     first: 0,
     links: 0,
@@ -198,11 +205,12 @@ impl Table {
         Ok(table)
     }
 
+    /// Return the index in `hops` of the entry for a packet with this state at a switch.
     fn index(&self, state: u16, switch: u32, to: u32) -> usize {
         (usize::from(state) * self.switches + to as usize) * self.switches + switch as usize
     }
 
-    /// Add the route from one switch to another, as far as the table lacks it.
+    /// Add the entries of the route from one switch to another that the table does not have yet.
     fn follow<Start, Next>(
         &mut self,
         from: u32,
@@ -273,7 +281,7 @@ impl Table {
     }
 }
 
-/// Return the switch of a node, and the links from there to the node.
+/// Return the switch to which a node is attached, and the links from that switch to the node.
 fn attachment(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     let wrong = TableError::Node { node };
     let mut out = wiring.out_of(node);
@@ -380,7 +388,7 @@ impl Routes for Table {
 mod tests {
     use super::*;
 
-    /// Build a table for three switches in a row, a node at each.
+    /// Build a table for three switches in a row, each with one node.
     fn row(
         states: u16,
         hop: impl FnMut(u16, u32, u32) -> Option<Hop>,
@@ -396,6 +404,7 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
+    /// Rule of the routes along the row.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },
@@ -404,6 +413,7 @@ mod tests {
         })
     }
 
+    /// Routes use the links of the network, and parallel links form one run.
     #[test]
     fn ways_have_their_links_and_parallel_ones_are_one_run() {
         let table = row(1, along).unwrap();
@@ -413,6 +423,7 @@ mod tests {
         assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);
     }
 
+    /// A rule without a valid route causes an error that names the route.
     #[test]
     fn what_cannot_be_followed_is_named() {
         let error = |hop: fn(u16, u32, u32) -> Option<Hop>| row(1, hop).unwrap_err().to_string();

@@ -3,26 +3,27 @@
 use super::{End, Header, Routes, Run, pick};
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
-/// Links of a node or switch.
+/// Links out of a node or switch.
 #[derive(Debug, Clone, Copy)]
 struct Ports {
     first_up: u32,
     first_down: u32,
+    /// Level of the node or switch in the tree.
     level: u32,
 }
 
-/// Properties that all vertices of a level share.
+/// Properties that all vertices of a level of the tree share.
 #[derive(Debug, Clone)]
 struct Level {
-    /// For each node, the port down that leads to it from a switch above it; the first of parallel
-    /// ones.
+    /// For each node, the port by which a switch above it leads down to it; the first of parallel
+    /// ports.
     down: Vec<u16>,
     /// Number of links to each child.
     parallel: u32,
     /// Number of links up, and of links down to all children.
     ups: u32,
     downs: u32,
-    /// For each node, the port up that its number selects.
+    /// For each node, the port up that its number selects, as an index.
     up: Vec<u32>,
     /// For each node, the parallel link down that its number selects.
     parallel_down: Vec<u32>,
@@ -37,11 +38,12 @@ pub struct FatTree {
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
+    /// Rule by which packets choose among links up.
     ascent: Ascent,
 }
 
 impl FatTree {
-    /// Build the tables.
+    /// Build the tables of a tree. `ascent` is the rule for the choice of links up.
     pub fn new(tree: &Tree, ascent: Ascent) -> Self {
         let vertices = || {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
@@ -61,6 +63,7 @@ impl FatTree {
         }
     }
 
+    /// Return the links up among which a packet may choose at a vertex.
     #[inline]
     fn up(&self, ports: &Ports, header: &Header, random: impl FnOnce() -> u64) -> Run {
         let level = &self.levels[ports.level as usize];
@@ -130,7 +133,7 @@ impl Routes for FatTree {
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];
-        // On the way up, a packet has crossed as many links as the switch has levels below it.
+        // On the way up, a packet has crossed as many links as there are levels below the switch.
         if header.links < header.state {
             return self.up(ports, header, random);
         }
@@ -153,7 +156,8 @@ impl Routes for FatTree {
     }
 }
 
-/// Return the end of a link. Its port is that of the reverse link; ports down come first.
+/// Return the end of a link. Its port is that of the reverse link; the ports down have the lowest
+/// numbers.
 fn end(tree: &Tree, link: u32) -> End {
     let back = tree.reverse(link);
     let vertex = tree.target(link);
@@ -176,7 +180,7 @@ fn end(tree: &Tree, link: u32) -> End {
 fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
     let nodes = tree.node_count();
     let size = tree.subtree_size(level);
-    // A vertex of this level above each node.
+    // For each node, a vertex of this level above it.
     let over: Vec<Vertex> = if level == 0 {
         (0..nodes).map(Vertex::Node).collect()
     } else {

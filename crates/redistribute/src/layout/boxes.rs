@@ -1,4 +1,4 @@
-//! Arrays in hyper-rectangles of any size.
+//! Layouts in which each rank has hyper-rectangles of any size.
 
 use super::Part;
 use super::error::LayoutError;
@@ -15,6 +15,7 @@ pub struct Block {
 }
 
 impl Block {
+    /// Return the indices of the box in each dimension, as a part of a layout.
     pub(super) fn part(&self) -> Part {
         let dims = self.from.iter().zip(&self.to);
         dims.map(|(&from, &to)| Comb::run(from, to)).collect()
@@ -24,6 +25,7 @@ impl Block {
         self.from.iter().zip(&self.to).any(|(from, to)| from == to)
     }
 
+    /// Return the number of elements of the box.
     fn size(&self) -> u64 {
         self.from
             .iter()
@@ -32,6 +34,7 @@ impl Block {
             .product()
     }
 
+    /// Return the reason why the box does not fit an array of this shape; `None` if it fits.
     fn problem(&self, shape: &[u64]) -> Option<String> {
         if self.from.len() != shape.len() || self.to.len() != shape.len() {
             let (from, to) = (self.from.len(), self.to.len());
@@ -51,7 +54,7 @@ impl Block {
         None
     }
 
-    /// Return the first element that is in both.
+    /// Return the first element that is in both boxes; `None` if there is none.
     fn first_shared(&self, other: &Self) -> Option<Vec<u64>> {
         let mut index = Vec::new();
         for dim in 0..self.from.len() {
@@ -65,14 +68,14 @@ impl Block {
     }
 }
 
-/// Boxes by rank. No two hold the same element.
+/// The boxes of each rank. No two boxes have a common element.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Boxes {
     blocks: Vec<Vec<Block>>,
 }
 
 impl Boxes {
-    /// Create boxes that hold each element once.
+    /// Create boxes of which exactly one has each element of the array.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         let boxes = Self::partial(shape, blocks)?;
         match boxes.first_missing(shape) {
@@ -81,7 +84,7 @@ impl Boxes {
         }
     }
 
-    /// Create boxes that hold each element at most once.
+    /// Create boxes of which at most one has each element of the array.
     pub(super) fn partial(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::BoxRanks {
@@ -119,35 +122,38 @@ impl Boxes {
                 .flatten()
                 .filter(|block| !block.is_empty())
         };
-        // Since no two boxes share elements, their sizes alone show whether any element is missing.
+        // Since no two boxes share elements, the sum of their sizes shows whether an element is
+        // missing.
         let held: u128 = filled().map(|block| u128::from(block.size())).sum();
         let is_whole = held == u128::from(shape.iter().product::<u64>());
         let missing = || first_missing_from(shape, &filled().collect::<Vec<_>>(), 0);
         (!is_whole).then(missing).flatten()
     }
 
+    /// Return the number of ranks, including those without boxes.
     pub(super) fn ranks(&self) -> usize {
         self.blocks.len()
     }
 
+    /// Return the boxes of one rank.
     pub(crate) fn of_rank(&self, rank: u32) -> &[Block] {
         &self.blocks[rank as usize]
     }
 
-    /// Return the boxes of each rank, in order.
+    /// Return the boxes of each rank, in the order of the ranks.
     pub(crate) fn all(&self) -> impl Iterator<Item = &[Block]> {
         self.blocks.iter().map(Vec::as_slice)
     }
 }
 
-/// A box with its rank and part.
+/// A box with its rank and its index at the rank.
 type NamedBlock<'b> = ((usize, usize), &'b Block);
 
-/// An element, and rank and part of two boxes that hold it.
+/// An element, and rank and index of two boxes that have it.
 type SharedElement = (Vec<u64>, [(usize, usize); 2]);
 
-/// Return two boxes that share elements, and the first element that they share. The search is a sweep along the
-/// dimension with the most different starts of boxes.
+/// Return two boxes that share elements, and the first element that they share. The search is a
+/// sweep along the dimension in which the starts of boxes differ most.
 fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     let dims = blocks.first()?.1.from.len();
     let distinct_starts = |dim: usize| {
@@ -157,7 +163,7 @@ fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     let sweep_dim = (0..dims).max_by_key(|&dim| distinct_starts(dim))?;
     let mut order: Vec<usize> = (0..blocks.len()).collect();
     order.sort_by_key(|&number| blocks[number].1.from[sweep_dim]);
-    // Started boxes, ordered by their ends.
+    // Boxes that the sweep has entered, ordered by their ends.
     let mut open: BTreeSet<(u64, usize)> = BTreeSet::new();
     for number in order {
         let (name, block) = blocks[number];
@@ -180,8 +186,8 @@ fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     None
 }
 
-/// Return the indices, from dimension `dim` on, of the first element, in row-major order, that is in no box.
-/// All these boxes contain its indices in the dimensions before.
+/// Return the indices, from dimension `dim` on, of the first element, in row-major order, that is
+/// in no box. In the dimensions before `dim`, all these boxes contain the indices of the element.
 fn first_missing_from(shape: &[u64], blocks: &[&Block], dim: usize) -> Option<Vec<u64>> {
     if dim == shape.len() {
         return blocks.is_empty().then(Vec::new);

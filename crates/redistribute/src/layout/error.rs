@@ -3,32 +3,33 @@
 /// Reason why a layout is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// No dimension, or more than [`super::DIMS_MAX`].
+    /// The array has no dimension, or more than [`super::DIMS_MAX`].
     #[error("an array of {given} dimensions: it has 1 to {}", super::DIMS_MAX)]
     Dimensions {
-        /// The number of dimensions.
+        /// The number of dimensions of the array.
         given: usize,
     },
-    /// [`super::ELEMENTS_MAX`] elements or more.
+    /// The array has [`super::ELEMENTS_MAX`] elements or more.
     #[error("an array has fewer than 2^62 elements")]
     TooManyElements,
-    /// The grid and the array differ in the number of dimensions.
+    /// The grid has distributions for another number of dimensions than the array has.
     #[error(
         "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
     )]
     GridDimensions {
-        /// Number of dimensions of the grid.
+        /// Number of dimensions for which the grid has a distribution.
         given: usize,
         /// Number of dimensions of the array.
         wanted: usize,
     },
-    /// A process grid with an extent of zero, or of more than [`super::RANKS_MAX`] processes.
+    /// An extent of the process grid is zero, or the grid has more than [`super::RANKS_MAX`]
+    /// processes.
     #[error(
         "a process grid of {extents:?}: each extent is at least 1, and all together make at most {} ranks",
         super::RANKS_MAX
     )]
     GridSize {
-        /// Its extents.
+        /// The extents of the grid.
         extents: Vec<u32>,
     },
     /// A dimension is distributed over an axis that the grid does not have.
@@ -40,10 +41,10 @@ pub enum LayoutError {
         dim: usize,
         /// Axis of the grid.
         axis: usize,
-        /// Number of axes.
+        /// Number of axes of the grid.
         axes: usize,
     },
-    /// Two dimensions are distributed over one axis.
+    /// Two dimensions are distributed over the same axis.
     #[error(
         "dimensions {} and {} both go over axis {axis} of the process grid: each needs one of its own",
         .dims[0], .dims[1]
@@ -54,23 +55,23 @@ pub enum LayoutError {
         /// The two dimensions.
         dims: [usize; 2],
     },
-    /// Blocks without indices.
+    /// The size of blocks is 0.
     #[error("blocks of dimension {dim} have no indices: they have at least 1")]
     NoBlock {
-        /// The dimension.
+        /// Number of the dimension.
         dim: usize,
     },
-    /// Blocks so large that positions in a round over all coordinates overflow.
+    /// The product of block size and number of coordinates is too large.
     #[error(
         "blocks of {block} indices of dimension {dim} on {over} processes: a round over all has fewer than \
          2^63 indices"
     )]
     Round {
-        /// The dimension.
+        /// Number of the dimension.
         dim: usize,
         /// Number of indices of a block.
         block: u64,
-        /// Number of coordinates of the axis.
+        /// Number of coordinates of the axis of the grid.
         over: u32,
     },
     /// The first block is at a coordinate beyond the axis.
@@ -79,67 +80,68 @@ pub enum LayoutError {
          count from 0"
     )]
     Source {
-        /// The dimension.
+        /// Number of the dimension.
         dim: usize,
-        /// The coordinate.
+        /// The coordinate of the first block.
         first: u32,
-        /// Number of coordinates of the axis.
+        /// Number of coordinates of the axis of the grid.
         over: u32,
     },
-    /// Cuts that do not ascend from 0 to the extent of the dimension, or whose number is not one more than that
-    /// of the coordinates of the axis.
+    /// The cuts of a dimension are invalid: they do not ascend from 0 to the extent of the
+    /// dimension, or their number is not one more than the number of coordinates of the axis.
     #[error("cuts of dimension {dim}: {problem}")]
     Cuts {
-        /// The dimension.
+        /// Number of the dimension.
         dim: usize,
-        /// The problem.
+        /// Description of the error.
         problem: String,
     },
-    /// The number of ranks is not that of the layout.
+    /// The number of rank numbers is not the number of ranks of the layout.
     #[error("{given} ranks are given, but the layout has {wanted}")]
     RankCount {
-        /// The given number.
+        /// Number of rank numbers passed.
         given: u64,
-        /// The number of the layout.
+        /// Number of ranks of the layout.
         wanted: u64,
     },
-    /// A rank is given twice.
+    /// Two ranks of the layout get the same number.
     #[error("rank {rank} is given twice")]
     RankTwice {
-        /// The rank.
+        /// The number that both get.
         rank: u32,
     },
-    /// Boxes of no ranks, or of more than [`super::RANKS_MAX`].
+    /// The layout has boxes of no ranks, or of more than [`super::RANKS_MAX`].
     #[error("boxes of {given} ranks: there are 1 to {}", super::RANKS_MAX)]
     BoxRanks {
         /// The number of ranks.
         given: u64,
     },
-    /// A box has another number of dimensions than the array, ends before it starts, or ends beyond the array.
+    /// A box is invalid: it has another number of dimensions than the array, ends before it starts,
+    /// or ends beyond the array.
     #[error("box {part} of rank {rank}: {problem}")]
     Box {
-        /// The rank.
+        /// The rank that has the box.
         rank: usize,
         /// The index of the box at the rank.
         part: usize,
-        /// The problem.
+        /// Description of the error.
         problem: String,
     },
-    /// Two boxes hold one element.
+    /// Two boxes have a common element.
     #[error(
         "element {index:?} is held twice: by box {} of rank {} and by box {} of rank {}",
         .of[0].1, .of[0].0, .of[1].1, .of[1].0
     )]
     Overlap {
-        /// The first element that both hold.
+        /// The first element that both boxes have.
         index: Vec<u64>,
-        /// Rank and part of both.
+        /// Rank of each box, and index of the box at the rank.
         of: [(usize, usize); 2],
     },
-    /// No box holds an element.
+    /// An element is in no box.
     #[error("no rank holds element {index:?}")]
     Missing {
-        /// The first such element.
+        /// The first element that is in no box.
         index: Vec<u64>,
     },
 }

@@ -1,24 +1,25 @@
-//! Arrays over a grid of processes: block-cyclic, in blocks, cut at given indices, or whole.
+//! Layouts over a grid of processes. Each dimension is block-cyclic, in blocks, cut at given
+//! indices, or whole.
 
 use super::error::LayoutError;
 use super::{Part, RANKS_MAX};
 use crate::comb::Comb;
 use std::sync::Arc;
 
-/// Upper bound of the indices of a round of blocks over all coordinates of an axis.
+/// Upper bound of the indices in one round of blocks over all coordinates of an axis.
 const ROUND: u128 = 1 << 63;
 
 /// Order in which the processes of a grid are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GridOrder {
-    /// The last axis counts fastest, as in C and MPI; the `R` of BLACS.
+    /// The coordinate along the last axis counts fastest, as in C and MPI; the `R` of BLACS.
     #[default]
     RowMajor,
-    /// The first axis counts fastest, as in Fortran; the `C` of BLACS.
+    /// The coordinate along the first axis counts fastest, as in Fortran; the `C` of BLACS.
     ColumnMajor,
 }
 
-/// Distribution of a dimension over an axis of the grid.
+/// Distribution of a dimension of an array over an axis of a process grid.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Spread {
     /// Blocks of `block` indices are dealt cyclically to the coordinates, starting with the coordinate
@@ -26,21 +27,22 @@ pub enum Spread {
     Cyclic {
         /// Number of indices of a block.
         block: u64,
-        /// Coordinate that has the first block.
+        /// Coordinate that has the first block of the dimension.
         source: u32,
     },
-    /// One block for each coordinate, as large as possible: `BLOCK` of High Performance Fortran.
+    /// One block for each coordinate, as large as necessary: `BLOCK` of High Performance Fortran.
     Block,
     /// Coordinate `i` has the indices from `cuts[i]` to before `cuts[i + 1]`.
     Cuts(Arc<[u64]>),
 }
 
-/// Distribution of one dimension: the axis of the grid and the method. `None`: it is whole at every process.
+/// Distribution of one dimension: the axis of the grid, and the method. `None`: every process has
+/// the whole dimension.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Dim(pub Option<(usize, Spread)>);
 
 impl Dim {
-    /// Whole: each process has all indices.
+    /// Distribution in which each process has all indices of the dimension.
     pub const WHOLE: Self = Self(None);
 
     /// Return a distribution in which blocks of `block` indices are dealt cyclically to the coordinates of
@@ -57,7 +59,8 @@ impl Dim {
 
 /// A grid of processes, and the distribution of each dimension of an array over its axes.
 ///
-/// Processes that differ only along axes without a dimension hold the same elements.
+/// Processes that differ only along axes over which no dimension is distributed have the same
+/// elements.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Grid {
     extents: Vec<u32>,
@@ -76,7 +79,7 @@ impl Grid {
         }
     }
 
-    /// Return the same grid, numbered in another order.
+    /// Return the same grid with the processes numbered in this order.
     pub fn in_order(mut self, order: GridOrder) -> Self {
         self.order = order;
         self
@@ -92,6 +95,7 @@ impl Grid {
         &self.dims
     }
 
+    /// Return the number of processes of the grid.
     pub(super) fn size(&self) -> u64 {
         self.extents
             .iter()
@@ -99,6 +103,7 @@ impl Grid {
             .product()
     }
 
+    /// Check that the grid and its distributions fit an array of this shape.
     pub(super) fn check(&self, shape: &[u64]) -> Result<(), LayoutError> {
         if self.dims.len() != shape.len() {
             return Err(LayoutError::GridDimensions {
@@ -158,7 +163,7 @@ impl Grid {
         Ok(())
     }
 
-    /// Return the part of the array that the process with this number holds.
+    /// Return the part of the array that process `number` has.
     pub(super) fn part(&self, shape: &[u64], number: u32) -> Part {
         let at = self.coordinates(number);
         let combs =
@@ -166,7 +171,8 @@ impl Grid {
         combs.collect()
     }
 
-    /// Return the indices of `dim` at a coordinate of its axis; all of them if it has no axis.
+    /// Return the indices of dimension `dim` at coordinate `at` of its axis; all indices if it has
+    /// no axis.
     pub(crate) fn comb(&self, shape: &[u64], dim: usize, at: u32) -> Comb {
         let extent = shape[dim];
         let Some((axis, spread)) = &self.dims[dim].0 else {
@@ -187,12 +193,13 @@ impl Grid {
         }
     }
 
-    /// Return the coordinate along the axis of `dim`; 0 if it has none.
+    /// Return the coordinate of a process along the axis of dimension `dim`; 0 if that has no axis.
+    /// `at` are the coordinates of the process.
     pub(crate) fn coordinate_for(&self, dim: usize, at: &[u32]) -> u32 {
         (self.dims[dim].0.as_ref()).map_or(0, |(axis, _)| at[*axis])
     }
 
-    /// Return the coordinates of a process.
+    /// Return the coordinates of process `number`.
     pub(crate) fn coordinates(&self, number: u32) -> Vec<u32> {
         let mut left = number;
         let mut at = vec![0; self.extents.len()];
@@ -203,7 +210,7 @@ impl Grid {
         at
     }
 
-    /// Return the number of a process.
+    /// Return the number of the process with these coordinates.
     pub(crate) fn number(&self, at: &[u32]) -> u32 {
         let mut number = 0;
         let mut step = 1;
@@ -214,6 +221,7 @@ impl Grid {
         number
     }
 
+    /// Return the axes, from the one whose coordinate counts fastest.
     fn axes_from_fastest(&self) -> Box<dyn Iterator<Item = usize>> {
         let axes = 0..self.extents.len();
         match self.order {
@@ -233,7 +241,7 @@ impl Grid {
             .collect()
     }
 
-    /// Return the number of processes that hold the same elements.
+    /// Return the number of processes that have the same elements as any process, including itself.
     pub(super) fn replicas(&self) -> u64 {
         let free = self.free_axes();
         free.iter()
@@ -242,6 +250,7 @@ impl Grid {
     }
 }
 
+/// Return the reason why the cuts of a dimension are invalid; `None` if they are valid.
 fn cuts_problem(cuts: &[u64], extent: u64, over: u32) -> Option<String> {
     let wanted = over as usize + 1;
     if cuts.len() != wanted {

@@ -1,4 +1,4 @@
-//! Layouts: which rank holds which elements of a distributed array.
+//! Layouts: the elements of a distributed array that each rank has.
 
 mod boxes;
 mod error;
@@ -15,29 +15,30 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub const DIMS_MAX: usize = 32;
 /// Maximum number of ranks of a layout.
 pub const RANKS_MAX: u64 = 1 << 24;
-/// Upper bound of the elements of an array and of the indices of a dimension: sums and products of two of them
-/// fit in 128 bits, differences in 64.
+/// Upper bound of the number of elements of an array and of the indices of a dimension. Sums and
+/// products of two such numbers fit in 128 bits, and differences in 64.
 pub const ELEMENTS_MAX: u64 = 1 << 62;
 
-/// Layout of an array: which rank holds which elements.
+/// Layout of an array: the elements that each rank has.
 ///
-/// A rank holds *parts*. Each part is an array of its own with as many dimensions as the whole. A rank of a
-/// [`Grid`] has one part, a rank of [`Boxes`] any number.
+/// A rank has *parts*. Each part is an array of its own with as many dimensions as the whole. A
+/// rank of a [`Grid`] has one part, a rank of [`Boxes`] any number.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Layout {
     shape: Vec<u64>,
     form: Form,
-    /// Number in the program of each rank of the layout; `None` if they are the same.
+    /// For each rank of the layout, its number in the program; `None` if it is the same in both.
     ranks: Option<Vec<u32>>,
 }
 
+/// Description of the parts of all ranks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Form {
     Grid(Grid),
     Boxes(Boxes),
 }
 
-/// Elements of one array of a rank: for each dimension a comb, the regularly spaced indices.
+/// Part of an array: for each dimension a comb, which is a set of evenly spaced runs of indices.
 pub type Part = Vec<Comb>;
 
 impl Layout {
@@ -45,7 +46,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// The shape has no or too many dimensions or elements, or the grid does not fit it: see [`LayoutError`].
+    /// The shape has no or too many dimensions or elements, or the grid does not fit the shape: see
+    /// [`LayoutError`].
     pub fn grid(shape: &[u64], grid: Grid) -> Result<Self, LayoutError> {
         check_shape(shape)?;
         grid.check(shape)?;
@@ -56,28 +58,30 @@ impl Layout {
         })
     }
 
-    /// Create a layout in hyper-rectangles, given by rank.
+    /// Create a layout in hyper-rectangles; `blocks` are those of each rank.
     ///
     /// # Errors
     ///
-    /// The shape has no or too many dimensions or elements, or the boxes do not hold each element once: see
-    /// [`LayoutError`].
+    /// The shape has no or too many dimensions or elements, or an element is in no box or in
+    /// several: see [`LayoutError`].
     pub fn boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
         Ok(Self::of_boxes(shape, Boxes::new(shape, blocks)?))
     }
 
-    /// Create a layout of some elements of an array in hyper-rectangles, given by rank: for example the part of
-    /// a file that is in memory at a time. Elements that no rank holds are neither sent nor received.
+    /// Create a layout of some elements of an array in hyper-rectangles; `blocks` are those of each
+    /// rank. An example is the part of a file that is in memory at a time. Elements that no rank
+    /// has are neither sent nor received.
     ///
     /// # Errors
     ///
-    /// The shape has no or too many dimensions or elements, or two boxes hold the same element.
+    /// The shape has no or too many dimensions or elements, or two boxes have the same element.
     pub fn some_boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
         Ok(Self::of_boxes(shape, Boxes::partial(shape, blocks)?))
     }
 
+    /// Return a layout with these boxes.
     fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
         Self {
             form: Form::Boxes(boxes),
@@ -99,7 +103,7 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// The number of ranks is not that of the layout, or two are the same.
+    /// The number of ranks is not that of the layout, or two ranks get the same number.
     pub fn on_ranks(mut self, ranks: &[u32]) -> Result<Self, LayoutError> {
         if ranks.len() as u64 != self.rank_count() {
             return Err(LayoutError::RankCount {
@@ -116,8 +120,9 @@ impl Layout {
         Ok(self)
     }
 
-    /// Return a hash by which processes of the same program can compare layouts without exchanging them.
-    /// Different layouts have different hashes, except with a probability of 2^-64.
+    /// Return a hash by which processes of the same program can compare layouts without sending
+    /// them to one another. Different layouts have different hashes, except with a probability of
+    /// 2^-64.
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
@@ -142,7 +147,7 @@ impl Layout {
         (self.ranks.as_ref()).map_or(index, |ranks| ranks[index as usize])
     }
 
-    /// Return the index in the layout of the rank with this number, if there is one.
+    /// Return the index in the layout of the rank with this number in the program, if there is one.
     pub fn index_of(&self, rank: u32) -> Option<u32> {
         match &self.ranks {
             None => (u64::from(rank) < self.rank_count()).then_some(rank),
@@ -166,7 +171,7 @@ impl Layout {
         self.parts(index).iter().map(|part| size(part)).sum()
     }
 
-    /// Return the number of ranks that hold each element.
+    /// Return the number of ranks that have each element.
     pub fn replicas(&self) -> u64 {
         match &self.form {
             Form::Grid(grid) => grid.replicas(),
@@ -174,8 +179,8 @@ impl Layout {
         }
     }
 
-    /// Return the first element, in row-major order, that no rank holds. Only layouts of [`Self::some_boxes`]
-    /// can have such elements.
+    /// Return the first element, in row-major order, that no rank has. Only layouts of
+    /// [`Self::some_boxes`] can have such elements.
     pub fn first_missing(&self) -> Option<Vec<u64>> {
         match &self.form {
             Form::Grid(_) => None,
@@ -183,7 +188,7 @@ impl Layout {
         }
     }
 
-    /// Return the grid, if the layout is over one.
+    /// Return the grid of the layout; `None` if the layout has boxes.
     pub fn as_grid(&self) -> Option<&Grid> {
         match &self.form {
             Form::Grid(grid) => Some(grid),
@@ -191,6 +196,7 @@ impl Layout {
         }
     }
 
+    /// Return the boxes of the layout; `None` if the layout has a grid.
     pub(crate) fn as_boxes(&self) -> Option<&Boxes> {
         match &self.form {
             Form::Grid(_) => None,
@@ -204,6 +210,7 @@ pub fn size(part: &[Comb]) -> u64 {
     part.iter().map(Comb::size).product()
 }
 
+/// Check the number of dimensions and elements of an array.
 fn check_shape(shape: &[u64]) -> Result<(), LayoutError> {
     if shape.is_empty() || shape.len() > DIMS_MAX {
         return Err(LayoutError::Dimensions { given: shape.len() });

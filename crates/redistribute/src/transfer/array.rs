@@ -28,26 +28,28 @@ pub fn strides(shape: &[u64], element: u64, order: Order) -> Vec<u64> {
     strides
 }
 
-/// A part to read from: its bytes, with the first element at the start, and for each dimension the bytes from
-/// one index to the next.
+/// A part of an array to read from. It is described by its bytes, from the first element on, and
+/// for each dimension the distance in bytes from one index to the next.
 #[derive(Clone, Debug)]
 pub struct Array<'a> {
-    /// The bytes from the first byte of the first element at least to the last byte of the last.
+    /// The bytes of the part, at least from the first byte of the first element to the last byte of
+    /// the last.
     pub bytes: &'a [u8],
     /// Stride of each dimension in bytes.
     pub strides: Vec<u64>,
 }
 
-/// A part to write to, as [`Array`]. No two elements share bytes.
+/// A part of an array to write to, described as an [`Array`]. No two elements may share bytes.
 #[derive(Debug)]
 pub struct ArrayMut<'a> {
-    /// The bytes from the first byte of the first element at least to the last byte of the last.
+    /// The bytes of the part, at least from the first byte of the first element to the last byte of
+    /// the last.
     pub bytes: &'a mut [u8],
     /// Stride of each dimension in bytes.
     pub strides: Vec<u64>,
 }
 
-/// Identity of an array, for error messages.
+/// Name of an array in error messages: its side of the transfer, its rank and its part.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayName {
     side: &'static str,
@@ -64,6 +66,7 @@ impl ArrayName {
         }
     }
 
+    /// Return the same name with the index of a rank.
     pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),
@@ -71,6 +74,7 @@ impl ArrayName {
         }
     }
 
+    /// Return an error about this array.
     fn error(&self, problem: String) -> TransferError {
         TransferError::Array {
             side: self.side,
@@ -80,10 +84,12 @@ impl ArrayName {
         }
     }
 
+    /// Return the error for an array that is missing.
     pub fn missing(&self) -> TransferError {
         self.error("it is missing".to_owned())
     }
 
+    /// Check that the strides have `dims` dimensions.
     pub fn check_dims(&self, dims: usize, strides: &[u64]) -> Result<(), TransferError> {
         if strides.len() == dims {
             return Ok(());
@@ -92,7 +98,7 @@ impl ArrayName {
         Err(self.error(format!("it has {given} dimensions, but the layout {dims}")))
     }
 
-    /// Check that an array of this size reaches to `end`.
+    /// Check that an array of `bytes` bytes is long enough for elements that end at byte `end`.
     pub fn check_end(&self, bytes: usize, end: u64) -> Result<(), TransferError> {
         if end <= bytes as u64 {
             return Ok(());
@@ -102,7 +108,7 @@ impl ArrayName {
         )))
     }
 
-    /// Check that all elements of a part are within an array of this size with these strides.
+    /// Check that all elements of a part are within an array of this size and these strides.
     pub fn check(
         &self,
         part: &[Comb],
@@ -121,9 +127,9 @@ impl ArrayName {
         self.check_end(bytes, end.unwrap_or(u64::MAX))
     }
 
-    /// Check that no two elements share bytes: in order of strides, each dimension is beyond all smaller ones.
-    /// The stride of a dimension with a single index has no effect and is set to the size of an element, so
-    /// that it is never the slowest dimension.
+    /// Check that no two elements share bytes: in the order of strides, each stride exceeds the
+    /// extent of all smaller ones. The stride of a dimension with a single index has no effect. It
+    /// is set to the size of an element, so that the dimension is never the slowest.
     pub fn check_disjoint(
         &self,
         part: &[Comb],

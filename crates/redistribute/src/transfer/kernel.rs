@@ -1,6 +1,7 @@
 //! The innermost loops: copying of evenly spaced runs of bytes.
 
-/// `count` runs of `len` bytes. Their sources are `from_step` bytes apart, their destinations `to_step`.
+/// Evenly spaced runs of bytes to copy: `count` runs of `len` bytes. The sources of consecutive
+/// runs are `from_step` bytes apart, the destinations `to_step` bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Runs {
     pub len: usize,
@@ -9,15 +10,17 @@ pub struct Runs {
     pub to_step: usize,
 }
 
-/// Runs from one source, and the destination of the first of them.
+/// Runs from one source, with the position of the first run's destination.
 pub struct SourceRuns<'a> {
     pub runs: Runs,
+    /// The bytes of the source, from the first run on.
     pub from: &'a [u8],
+    /// Position of the destination of the first run.
     pub to: usize,
 }
 
 impl SourceRuns<'_> {
-    /// Return the end of the bytes that are written.
+    /// Return the position after the last byte that is written.
     pub fn end(&self) -> usize {
         self.to + (self.runs.count - 1) * self.runs.to_step + self.runs.len
     }
@@ -26,7 +29,7 @@ impl SourceRuns<'_> {
 /// Size of a cache line in bytes.
 const LINE_BYTES: usize = 64;
 
-/// Copy runs from the start of one slice to that of the other.
+/// Copy runs from the start of one slice to the start of the other slice.
 pub fn copy(runs: Runs, from: &[u8], to: &mut [u8]) {
     if runs.count == 1 || (runs.from_step == runs.len && runs.to_step == runs.len) {
         let bytes = runs.len * runs.count;
@@ -35,8 +38,9 @@ pub fn copy(runs: Runs, from: &[u8], to: &mut [u8]) {
     interleave(&[SourceRuns { runs, from, to: 0 }], to);
 }
 
-/// Copy runs of several sources whose destinations are interleaved, all with the same step: the first of each
-/// source, the second of each, and so on. So memory is written in order, which processors predict best.
+/// Copy runs of several sources with interleaved destinations, all with the same step. The first
+/// runs of all sources are copied first, then the second runs, and so on. So memory is written in
+/// order, which the processor predicts best.
 pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     let len = sides[0].runs.len;
     if sides.iter().any(|side| side.runs.len != len) {
@@ -58,6 +62,7 @@ pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     }
 }
 
+/// Copy the runs of all sources with function `one`, in turn over the sources.
 #[inline(always)]
 fn round_robin(sides: &[SourceRuns<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut [u8], usize)) {
     let most = sides.iter().map(|side| side.runs.count).max();
@@ -71,6 +76,7 @@ fn round_robin(sides: &[SourceRuns<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut
     }
 }
 
+/// Copy `LEN` bytes. The last argument is not used.
 #[inline(always)]
 fn copy_fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
     let from: &[u8; LEN] = from[..LEN].try_into().expect("a slice of this length");
@@ -78,7 +84,8 @@ fn copy_fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
     *to = *from;
 }
 
-/// Copy line by line. For runs of up to some thousand bytes this is twice as fast as the copy of the library.
+/// Copy a run in pieces of a cache line. For runs of up to some thousand bytes this is twice as
+/// fast as the copy of the standard library.
 #[inline(always)]
 fn copy_by_lines(from: &[u8], to: &mut [u8], len: usize) {
     let (mut from, mut to) = (

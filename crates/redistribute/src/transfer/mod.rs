@@ -1,4 +1,5 @@
-//! Copying of the data of a plan: between arrays in the memory of one process, and into and out of messages.
+//! Copying of the data of a plan: between arrays in the memory of one process, and between arrays
+//! and messages.
 
 mod array;
 mod kernel;
@@ -14,52 +15,52 @@ pub use shared::redistribute;
 /// Reason why data cannot be copied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransferError {
-    /// Elements without bytes.
+    /// The size of elements is 0.
     #[error("elements of 0 bytes: they have at least 1")]
     NoElement,
-    /// The number of ranks is not that of the layout.
+    /// The number of ranks is not the number of ranks of the layout.
     #[error("{side}: arrays of {given} ranks, but the layout has {wanted}")]
     Ranks {
-        /// `from` or `to`.
+        /// The side with the error: `from` or `to`.
         side: &'static str,
-        /// The given number.
+        /// Number of ranks that the caller passed.
         given: usize,
-        /// The number of the layout.
+        /// Number of ranks of the layout.
         wanted: u64,
     },
-    /// The number of arrays of a rank is not that of its parts.
+    /// The number of arrays of a rank is not the number of its parts.
     #[error("{side}: rank {rank} has {given} arrays, but {wanted} parts of the layout")]
     Parts {
-        /// `from` or `to`.
+        /// The side with the error: `from` or `to`.
         side: &'static str,
         /// Index of the rank in its layout.
         rank: u32,
-        /// The given number of arrays.
+        /// Number of arrays that the caller passed.
         given: usize,
-        /// The number of parts.
+        /// Number of parts of the rank in the layout.
         wanted: usize,
     },
-    /// An array has no element where the layout has one, or two elements share bytes.
+    /// An array is too short for its part of the layout, or two of its elements share bytes.
     #[error(
         "{side}: array {part}{}: {problem}",
         .rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default()
     )]
     Array {
-        /// `from` or `to`.
+        /// The side with the error: `from` or `to`.
         side: &'static str,
-        /// Index of the rank in its layout; `None` if it is the only one.
+        /// Index of the rank in its layout; `None` if the call concerns a single rank.
         rank: Option<u32>,
-        /// Index of the part.
+        /// Index of the part at the rank.
         part: usize,
-        /// The problem.
+        /// Description of the error.
         problem: String,
     },
-    /// The size of a message is not that of its elements.
+    /// The size of a message does not match its sections.
     #[error("a message of {given} bytes for {wanted} bytes of elements")]
     Message {
         /// Size of the message in bytes.
         given: usize,
-        /// Size of its elements in bytes.
+        /// Size in bytes of the elements of its sections.
         wanted: u64,
     },
     /// The threads could not be started.

@@ -1,4 +1,4 @@
-//! Messages: the elements that go from one rank to another, without gaps.
+//! Messages with the elements that go from one rank to another, without gaps.
 
 use super::array::{ArrayName, strides};
 use super::tiles::{Walks, fill};
@@ -8,21 +8,21 @@ use crate::family::{At, Family};
 use crate::layout::Part;
 use crate::plan::Section;
 
-/// Format of messages; sender and receiver must use the same.
+/// Format of messages. Sender and receiver must use the same format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packing {
     /// Size of an element in bytes.
     pub element: u64,
-    /// Order of the elements; best the same as in the arrays.
+    /// Order of the elements in the message. The order of the arrays is the fastest.
     pub order: Order,
 }
 
-/// Source of the elements that come from a rank.
+/// Source of the elements that a rank receives from one rank.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A message that [`Packing::pack`] made of the same sections.
     Message(&'a [u8]),
-    /// The parts of the rank itself.
+    /// The parts of the receiving rank itself.
     Arrays(&'a [Array<'a>]),
 }
 
@@ -35,11 +35,12 @@ impl Packing {
             .sum()
     }
 
-    /// Write the elements of these sections from a rank's parts into a message, section after section.
+    /// Write the elements of these sections from the parts of a rank into a message, section after
+    /// section.
     ///
     /// # Errors
     ///
-    /// The size of the message is not [`Self::size`], or a part is missing or too short.
+    /// The size of the message differs from [`Self::size`], or a part is missing or too short.
     pub fn pack(
         &self,
         sections: &[Section],
@@ -63,13 +64,13 @@ impl Packing {
         Ok(())
     }
 
-    /// Write the elements from several sources, each with its sections, into the parts of the receiving rank;
-    /// `held` are its parts in its layout.
+    /// Write the elements from several sources, each with its sections, into the parts of the
+    /// receiving rank. `held` are the parts of this rank in its layout.
     ///
     /// # Errors
     ///
-    /// The size of a message is not [`Self::size`], or a part of either side is missing, is too short, or has
-    /// elements that share bytes. Then nothing has been written.
+    /// The size of a message differs from [`Self::size`], or a part of either side is missing, is
+    /// too short, or has elements that share bytes. After an error nothing has been written.
     pub fn unpack(
         &self,
         held: &[Part],
@@ -121,6 +122,7 @@ impl Packing {
         fill(parts.iter_mut().zip(walks).collect(), self.element, 1)
     }
 
+    /// Check that a message of `given` bytes has the size of its sections.
     fn check(&self, sections: &[Section], given: usize) -> Result<(), TransferError> {
         if self.element == 0 {
             return Err(TransferError::NoElement);
@@ -133,17 +135,17 @@ impl Packing {
     }
 }
 
-/// Place of the elements of a section.
+/// Memory in which the elements of a section are: an array or a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Side<'a> {
-    /// An array without gaps, of a part with these extents.
+    /// An array without gaps, for a part with these extents.
     Array(&'a [u64], Order),
-    /// A message.
+    /// A message with the elements in this order.
     Message(Order),
 }
 
-/// Return the size in bytes and the number of the runs of a section that are contiguous on both sides, for
-/// elements of `element` bytes.
+/// Return the runs of a section that are contiguous on both sides, for elements of `element` bytes:
+/// pairs of the size of a run in bytes and the number of runs of this size.
 pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Vec<(u64, u64)> {
     let lies = |side| match side {
         Side::Array(extents, order) => strides(extents, element, order),
@@ -158,7 +160,8 @@ pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Ve
     Walk::new(&dims, element, &from_strides, &to_strides).runs()
 }
 
-/// Return the families of a section with one side in a message, where runs follow one another without gaps.
+/// Return the families of a section with the positions of one side in a message, where runs follow
+/// one another without gaps. `set` sets the position of this side.
 fn in_message(section: &Section, set: impl Fn(At, u64) -> At) -> Vec<Vec<Family>> {
     let dims = section.dims.iter().map(|families| {
         let mut before = 0;

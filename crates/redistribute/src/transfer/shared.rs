@@ -8,13 +8,14 @@ use crate::comb::Comb;
 use crate::layout::Layout;
 use crate::plan::Plan;
 
-/// Copy an array of one layout into one of another. `from[i]` are the parts of rank `i` of the source layout,
-/// `to[i]` those of the destination layout; elements have `element` bytes. The result is the same for any
-/// number of threads: no two of them write to the same bytes.
+/// Copy an array of the source layout of a plan into an array of the destination layout. `from[i]`
+/// are the parts of rank `i` of the source layout, `to[i]` those of the destination layout.
+/// Elements have `element` bytes. The result is the same for any number of threads: no two of them
+/// write to the same bytes.
 ///
 /// # Errors
 ///
-/// Arrays do not fit their layouts (then nothing is copied), or threads cannot be started.
+/// The arrays do not fit their layouts (then nothing is copied), or threads cannot be started.
 pub fn redistribute(
     plan: &Plan,
     element: u64,
@@ -48,6 +49,7 @@ pub fn redistribute(
     fill(fillings, element, threads)
 }
 
+/// Return, for each part of a destination rank, the walks that fill it and their source bytes.
 fn walks<'a>(
     plan: &Plan,
     rank: u32,
@@ -67,6 +69,7 @@ fn walks<'a>(
     walks
 }
 
+/// Check the number of ranks and parts on one side, and call `fits` with each part and its array.
 fn check<A>(
     side: &'static str,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! Filling of arrays from several sources, tile by tile.
+//! Filling of arrays from several sources, one tile of the array after another.
 
 use super::kernel::{SourceRuns, copy, interleave};
 use super::walk::Walk;
@@ -7,18 +7,20 @@ use crate::span::merged;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Size in bytes of the tile that a thread fills before the next: small enough to stay in its cache while the
-/// runs of several ranks are interleaved.
+/// Size in bytes of the tile that a thread fills at a time. The tile stays in the cache of the
+/// thread while runs of several ranks are interleaved.
 const TILE_BYTES: u64 = 128 << 10;
 
-/// Walks that fill an array, each with its source bytes.
+/// The walks that fill one array, each with its source bytes.
 pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
 
-/// A range of indices of the slowest dimension of an array.
+/// A tile: a range of indices of the slowest dimension of an array.
 struct Tile<'a> {
-    /// Index of the array.
+    /// Index of the array to which the tile belongs.
     array: usize,
+    /// First index of the tile.
     low: u64,
+    /// End of the indices of the tile (exclusive).
     high: u64,
     /// The bytes of the array from index `low` on.
     bytes: &'a mut [u8],
@@ -51,6 +53,7 @@ pub(super) fn fill(
     Ok(())
 }
 
+/// Fill a tile with the runs of all walks that lie in it.
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     let (to, mut interleaved) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {
@@ -70,7 +73,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     interleaved.sort_by_key(|interleaved| interleaved.to);
     let mut left = interleaved.as_slice();
     while let [first, behind @ ..] = left {
-        // Runs that start before this group ends and have the same step are interleaved with it.
+        // Runs that start before the end of the group and have the same step are interleaved with
+        // the group.
         let between = behind
             .iter()
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);
@@ -80,17 +84,18 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     }
 }
 
-/// Return the number of indices of a tile for a stride of `stride` bytes.
+/// Return the number of indices of a tile, if one index has `stride` bytes.
 fn rows(stride: u64) -> u64 {
     (TILE_BYTES / stride).max(1)
 }
 
-/// Return the index ranges of the tiles: disjoint, in order, and with at most `rows` indices of the slowest
-/// dimension each. They cover the index ranges of all walks and little else. So the cost of a piece of a
-/// message depends on its size, not on that of the destination array.
+/// Return the index ranges of the tiles: disjoint, in order, and with at most `rows` indices of the
+/// slowest dimension each. They cover the index ranges of all walks and few other indices. So the
+/// cost of a piece of a message depends on the size of the piece, not on that of the destination
+/// array.
 fn tile_ranges(mut ranges: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
-    // One tile over neighbouring ranges costs less than one for each.
+    // One tile over neighbouring ranges costs less than one tile for each range.
     let ranges = merged(ranges, rows).into_iter();
     let each = ranges.flat_map(|range| {
         let lows = range.clone().step_by(rows as usize);
@@ -99,6 +104,7 @@ fn tile_ranges(mut ranges: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
     each.collect()
 }
 
+/// Append the tiles of an array to `tiles`, each with the bytes of its index range.
 fn cut<'a>(
     bytes: &'a mut [u8],
     stride: u64,
@@ -109,7 +115,7 @@ fn cut<'a>(
     let (mut left, mut before) = (bytes, 0);
     for Range { start, end } in tile_ranges {
         let (_, from) = left.split_at_mut(((start - before) * stride) as usize);
-        // The data of the last index may end before the next would start.
+        // The data of the last index may end before the start of a further index.
         let size = ((end - start) * stride).min(from.len() as u64);
         let (bytes, behind) = from.split_at_mut(size as usize);
         (left, before) = (behind, end);
@@ -131,12 +137,13 @@ mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
+    /// Number of bytes of an element.
     const ELEMENT: u64 = 8;
-    /// Number of elements of a piece.
+    /// Number of elements of a piece of a message.
     const PIECE: u64 = 1 << 19;
 
-    /// Return the number of tiles of a piece from the middle of the message from rank 5 to a rank that has
-    /// everything.
+    /// Return the number of tiles of a piece in the middle of the message from rank 5 to a rank
+    /// that has the whole array.
     fn tiles_of(layout: Layout, order: Order) -> u64 {
         let shape = layout.shape().to_vec();
         let plan = Plan::new(Arc::new(layout), Arc::new(Layout::whole(&shape).unwrap())).unwrap();
@@ -162,14 +169,15 @@ mod tests {
             let elements = 1_u64 << exponent;
             let over = |dim| Layout::grid(&[elements], Grid::new(&[16], &[dim])).unwrap();
             assert_eq!(tiles_of(over(Dim::block(0)), Order::C), of_piece);
-            // Between the elements of a rank are those of 15 others; blocks start and end anywhere in tiles.
+            // Between the elements of a rank are those of 15 other ranks; blocks start and end
+            // anywhere in tiles.
             let cyclic = tiles_of(over(Dim::cyclic(0, 100)), Order::C);
             assert!(
                 (16 * of_piece..=16 * of_piece + 1).contains(&cyclic),
                 "{cyclic}"
             );
-            // Rows of 1,024 elements, of which a rank has 256 consecutive ones, and columns of the same
-            // lengths.
+            // Rows of 1,024 elements, of which a rank has 256 consecutive ones; and columns of the
+            // same lengths.
             for (order, shape) in [
                 (Order::C, [elements >> 10, 1024]),
                 (Order::F, [1024, elements >> 10]),
@@ -192,6 +200,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+        /// Tiles are disjoint and cover all ranges.
         #[test]
         fn tiles_are_apart_and_hold_all_reaches(
             given in prop::collection::vec((0..400_u64, 0..60_u64), 0..20),
@@ -203,7 +212,8 @@ mod tests {
             prop_assert!(tiles.iter().all(|tile| !tile.is_empty() && tile.end - tile.start <= rows));
             let is_in = |index| tiles.iter().any(|tile| tile.contains(&index));
             prop_assert!(ranges.iter().cloned().flatten().all(is_in));
-            // At most the tiles of the whole array, and at most those that the ranges need.
+            // The number of tiles is at most that of the whole array, and at most the number that
+            // the ranges need.
             let most: u64 = ranges.iter().map(|range| (range.end - range.start) / rows + 2).sum();
             let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
             prop_assert!(tiles.len() as u64 <= most.min(end / rows + 1));

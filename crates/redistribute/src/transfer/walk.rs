@@ -1,29 +1,31 @@
-//! Walk through the runs of a section, from one array to another.
+//! Walk through the runs of a section, to copy them from one array to another.
 
 use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
 use std::ops::Range;
 
-/// Runs of a section between two arrays, in the order of their destinations.
+/// The runs of a section between two arrays, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
     unit: usize,
-    /// Dimensions, the slowest first.
+    /// Dimensions of the section, the slowest first.
     dims: Vec<DimWalk>,
     /// Index of the dimension along which the destination is cut into tiles.
     slowest: usize,
 }
 
-/// A dimension: its families and its strides in both arrays.
+/// A dimension of a walk: its families, and its strides in both arrays.
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
+    /// Stride in the source in bytes.
     from: usize,
+    /// Stride in the destination in bytes.
     to: usize,
 }
 
-/// Evenly spaced runs of indices of one dimension: positions in both arrays.
+/// Evenly spaced runs of indices of one dimension, with their positions in both arrays.
 struct EvenRuns {
     from: u64,
     to: u64,
@@ -46,8 +48,8 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Dimensions of a single index have the stride of an element, and may come before the only dimension
-        // with several.
+        // Dimensions with a single index have the stride of an element, and may come before the
+        // only dimension with several indices.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -60,12 +62,14 @@ impl Walk {
             slowest: slowest.unwrap_or(0),
         };
         walk.merge_dims();
-        // If the dimension has become part of the unit, it was at index 0, as are all dimensions before it.
+        // If the dimension has been merged into the unit, it had index 0, as all dimensions before
+        // it.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
 
-    /// Merge the fastest dimensions into the unit, as long as each is one run without gaps on both sides.
+    /// Merge the fastest dimensions into the unit, as long as each has one run without gaps on both
+    /// sides.
     fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
@@ -87,7 +91,8 @@ impl Walk {
         }
     }
 
-    /// Return the ends of the bytes that are read and of those that are written.
+    /// Return the position after the last byte that is read, and after the last byte that is
+    /// written.
     pub fn ends(&self) -> (u64, u64) {
         let mut ends = (self.unit as u64, self.unit as u64);
         for dim in &self.dims {
@@ -101,7 +106,7 @@ impl Walk {
         ends
     }
 
-    /// Return the range of indices of the slowest dimension in the destination.
+    /// Return the range of positions in the destination along the slowest dimension.
     pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
@@ -111,7 +116,8 @@ impl Walk {
             .map_or(0..0, |(first, last)| first..last + 1)
     }
 
-    /// Return the size in bytes and the number of the runs that are contiguous on both sides.
+    /// Return pairs of a size in bytes and the number of runs of this size that are contiguous on
+    /// both sides.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let Some((last, slower)) = self.dims.split_last() else {
             return Vec::new();
@@ -135,12 +141,15 @@ impl Walk {
         });
     }
 
-    /// Call `emit` with the runs whose destination is within a range of indices of the slowest dimension, and
-    /// with the start of the first run: its source, and its destination relative to the first of those indices.
+    /// Call `emit` with the runs whose destinations are within a range of indices of the slowest
+    /// dimension. Its second argument is the start of the first run: the position in the source,
+    /// and the position in the destination relative to the first index of the range.
     pub fn runs_within(&self, slowest: (u64, u64), emit: &mut impl FnMut(Runs, (usize, usize))) {
         self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
+    /// Call `emit` with the runs from dimension `number` on. `at` is the position in source and
+    /// destination, and `clip` the range of the slowest dimension.
     fn visit_dim(
         &self,
         number: usize,
@@ -190,7 +199,7 @@ impl Walk {
     }
 }
 
-/// Return the last positions of a family in the source and in the destination.
+/// Return the position of the last index of a family in the source and in the destination.
 fn last_of(family: &Family) -> (u64, u64) {
     let Family {
         len,
@@ -204,7 +213,8 @@ fn last_of(family: &Family) -> (u64, u64) {
     (first.from + from + len - 1, first.to + to + len - 1)
 }
 
-/// Return the same family, with runs that are contiguous on both sides merged into one.
+/// Return a family of the same indices, with runs that are contiguous on both sides merged into
+/// one.
 fn contiguous(family: &Family) -> Family {
     let mut joined = *family;
     let is_dense = |by: At, len: u64| by.from == len && by.to == len;
@@ -219,7 +229,8 @@ fn contiguous(family: &Family) -> Family {
     joined
 }
 
-/// Call `emit` with the runs of a family whose destinations are within `clip`, relative to its start.
+/// Call `emit` with the runs of a family whose destinations are within `clip`; the destinations are
+/// relative to the start of `clip`.
 fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(EvenRuns)) {
     let (inner, outer) = (family.inner, family.outer);
     let whole = |from: u64, to: u64, count: u64| EvenRuns {
@@ -230,7 +241,7 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Evenly spaced runs of either level are one item.
+    // Evenly spaced runs of either level form one item.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
             return emit(EvenRuns {
@@ -277,7 +288,7 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
                 run += 1;
                 continue;
             }
-            // All reached runs except perhaps the last are whole.
+            // All runs in the range are whole, except perhaps the last.
             let is_last_cut = to + (last - 1 - run) * inner.by.to + family.len > high;
             let count = last - run - u64::from(is_last_cut);
             emit(EvenRuns {
@@ -289,9 +300,9 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
     }
 }
 
-/// Return the numbers of the intervals that overlap the positions from `low` to before `high`. There are
-/// `count` intervals of length `len`; the first starts at `first`, and each other one `step` after the one
-/// before.
+/// Return the range of the intervals that overlap the positions from `low` to before `high`. There
+/// are `count` intervals of length `len`. The first interval starts at `first`, and each other
+/// interval `step` after the previous one.
 fn overlapping(first: u64, step: u64, count: u64, len: u64, (low, high): (u64, u64)) -> (u64, u64) {
     if count == 1 {
         let is_reached = first < high && first + len > low;

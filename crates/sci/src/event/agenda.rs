@@ -1,63 +1,65 @@
-//! Agenda: the numbers (nodes or outputs) that are due, by time.
+//! Agenda: an index of the numbers (of nodes or outputs) that are due, by time.
 //!
-//! Time is cut into slots of a power of two of cycles. Each of the next 64 slots has a bitmap of
-//! the numbers that are due in it, and a coarser bitmap of its words in use. Numbers due later wait
-//! in a heap. So a window visits the few slots that it covers, and in them only the words in use,
-//! in order of the numbers.
+//! Time is divided into slots of a power of two of cycles. Each of the next 64 slots has a bitmap
+//! of the numbers that are due in it, and a coarser bitmap of the words of this bitmap that are not
+//! 0. Numbers due later wait in a heap. So the engine visits, for a window, only the few slots of
+//! the window, and in them only the words that are not 0, in order of the numbers.
 //!
-//! The engine holds the time at which each number is due. The agenda has an entry for each of these
-//! times. It also has outdated entries, which it drops when it finds them.
+//! An array of the engine has the time at which each number is due. The agenda has an entry for
+//! each of these times. It also has outdated entries, which it removes when it finds them.
 //!
 //! Where many numbers are due in every window, as in a small fabric or near saturation, entries
 //! cost more than they save. Then the agenda changes to a form without entries, which scans all
-//! numbers. After a fixed number of windows it takes the form that is cheaper for the numbers found
-//! in them. Both forms find the same numbers in the same order.
+//! numbers. After a fixed number of windows it chooses the form that is cheaper for the numbers
+//! found in these windows. Both forms find the same numbers in the same order.
 
 use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of slots with a bitmap: the bits of one word.
+/// Number of slots with a bitmap: the number of bits of one word.
 const SLOTS: u64 = 64;
 
-/// Number of windows after which the form is chosen again.
+/// Number of windows after which the agenda chooses its form again.
 const WINDOWS: u32 = 64;
 
-/// Cost to add and find an entry, and minimum cost of a window with entries. The unit is the scan
-/// of one number.
+/// Cost of adding and finding an entry. The unit is the scan of one number.
 const ENTRY_COST: u64 = 6;
+/// Minimum cost of a window in the form with entries, in the same unit.
 const WINDOW_COST: u64 = 16;
 
-/// The due numbers by time.
+/// Index of the due numbers by time: see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
-    /// Whether the form is a scan without entries.
+    /// Whether the agenda has the form without entries, which scans all numbers.
     scans: bool,
-    /// Number of windows since the form was chosen, and of due numbers found in them.
+    /// Number of windows since the agenda chose its form, and number of due numbers found in them.
     windows: u32,
     found: u64,
     /// Binary logarithm of the cycles of a slot.
     shift: u32,
-    /// Slot of the present window, counted from cycle 0. It and the next 63 have bitmaps; slot s
-    /// has the bitmap s modulo 64.
+    /// Slot of the present window, counted from cycle 0. This slot and the next 63 have bitmaps;
+    /// slot s has the bitmap s modulo 64.
     base: u64,
     /// Bitmap of the slots that may have an entry.
     slots: u64,
-    /// For each slot, a bitmap of its words that may have an entry.
+    /// For each slot, a bitmap of the words of its bitmap that may have an entry.
     used: Vec<u64>,
     /// Bitmaps of the slots, one after another: a bit for each number.
     words: Vec<u64>,
+    /// Number of words of `used` for each slot.
     used_each: usize,
+    /// Number of words of `words` for each slot.
     words_each: usize,
-    /// Entries due after these slots.
+    /// Entries due after the slots that have bitmaps.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,
-    /// For each number, the last time that was put into the heap, if it is still there.
+    /// For each number, the time of its last entry in the heap, if this entry is still there.
     in_heap: Vec<Cycles>,
 }
 
 impl Agenda {
-    /// Return an empty agenda for the numbers below `count`. Slots are as long as windows of `hop`
-    /// cycles or up to a half shorter, so that a window covers three at most.
+    /// Return an empty agenda for the numbers below `count`. Slots are at least half as long as
+    /// windows of `hop` cycles and no longer, so that a window covers three slots at most.
     pub fn new(count: usize, hop: Cycles) -> Self {
         let words_each = count.div_ceil(64);
         let used_each = words_each.div_ceil(64);
@@ -98,12 +100,14 @@ impl Agenda {
     /// Set the time at which `number` is due, if it differs from `before`.
     #[inline]
     pub fn change_due(&mut self, number: u32, before: Cycles, time: Cycles) {
-        // The comparison is needed only with entries: the processor cannot predict its result.
+        // The comparison is needed only with entries. It costs time, because the processor cannot
+        // predict its result.
         if !self.scans {
             self.insert_change(number, before, time);
         }
     }
 
+    /// Insert an entry for `number` at `time` unless `before` is the same time.
     #[inline(never)]
     fn insert_change(&mut self, number: u32, before: Cycles, time: Cycles) {
         if time != before {
@@ -111,6 +115,7 @@ impl Agenda {
         }
     }
 
+    /// Insert an entry for `number` at `time`, into the bitmap of its slot or the heap.
     fn insert(&mut self, number: u32, time: Cycles) {
         let slot = time >> self.shift;
         debug_assert!(slot >= self.base, "slot {slot} before {}", self.base);
@@ -122,6 +127,7 @@ impl Agenda {
         }
     }
 
+    /// Set the bit of `number` in the bitmap of a slot.
     #[inline]
     fn mark(&mut self, slot: u64, number: u32) {
         let (slot, word) = ((slot % SLOTS) as usize, number as usize / 64);
@@ -130,7 +136,8 @@ impl Agenda {
         self.slots |= 1 << slot;
     }
 
-    /// Return the first time of `due`, none of which is before `now`; `Cycles::MAX` for never.
+    /// Return the earliest time in `due`; `Cycles::MAX` for never. No time in `due` is before
+    /// `now`.
     #[inline]
     pub fn first(&mut self, due: &[Cycles], now: Cycles) -> Cycles {
         if self.scans {
@@ -140,6 +147,7 @@ impl Agenda {
         }
     }
 
+    /// Return the earliest time of all entries that are not outdated; `Cycles::MAX` for none.
     fn first_entry(&mut self, due: &[Cycles]) -> Cycles {
         let mut first = Cycles::MAX;
         while self.slots != 0 && first == Cycles::MAX {
@@ -157,7 +165,7 @@ impl Agenda {
         first
     }
 
-    /// Return the first time in a slot. Drop outdated entries.
+    /// Return the earliest time of the entries in a slot. Remove outdated entries.
     fn first_in(&mut self, slot: u64, due: &[Cycles]) -> Cycles {
         let number = (slot % SLOTS) as usize;
         let words = &mut self.words[number * self.words_each..][..self.words_each];
@@ -183,6 +191,7 @@ impl Agenda {
         first
     }
 
+    /// Remove the first entry of the heap.
     fn pop_far(&mut self) {
         if let Some(Reverse((time, number))) = self.far.pop()
             && self.in_heap[number as usize] == time
@@ -191,7 +200,7 @@ impl Agenda {
         }
     }
 
-    /// Start a window at `begin`, which is not after any time of `due`.
+    /// Start a window at `begin`, which is not after any time in `due`.
     #[inline]
     pub fn begin(&mut self, begin: Cycles, due: &[Cycles]) {
         self.base = begin >> self.shift;
@@ -201,7 +210,7 @@ impl Agenda {
         }
     }
 
-    /// Take the form that would have been cheaper for the last windows.
+    /// Choose the form that would have been cheaper for the last windows.
     #[cold]
     fn choose_form(&mut self, due: &[Cycles]) {
         let windows = u64::from(self.windows);
@@ -219,8 +228,9 @@ impl Agenda {
         }
     }
 
-    /// Collect the numbers that are due before the window ends, in ascending order, and drop their
-    /// entries. Each needs a new entry after it has been served. Return how many there are.
+    /// Collect in `busy` the numbers that are due before the window ends, in ascending order, and
+    /// remove their entries. The caller must set a new time for each of them. Return the number of
+    /// collected numbers.
     pub fn collect(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         let count = if self.scans {
             scan(due, end, busy)
@@ -231,6 +241,7 @@ impl Agenda {
         count
     }
 
+    /// Collect the numbers as [`Agenda::collect`], from the entries.
     fn collect_entries(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         while let Some(&Reverse((time, number))) = self.far.peek()
             && time < end
@@ -249,7 +260,7 @@ impl Agenda {
                 let entries = (self.base..=last)
                     .fold(0, |entries, slot| entries | self.words[word_index(slot)]);
                 let mut served = 0;
-                // Without a branch: the processor cannot predict whether one is due.
+                // This loop has no branch: the processor cannot predict whether a number is due.
                 for bit in bits(entries) {
                     let number = at * 64 + bit;
                     let is_due = due[number] < end;
@@ -266,7 +277,8 @@ impl Agenda {
     }
 }
 
-/// Return the first time, none of which is before `now`. The search ends at a time of `now`.
+/// Return the earliest time in `due`. No time is before `now`, so the search ends at a time equal
+/// to `now`.
 fn first_of(due: &[Cycles], now: Cycles) -> Cycles {
     let mut first = Cycles::MAX;
     for &time in due {
@@ -278,8 +290,8 @@ fn first_of(due: &[Cycles], now: Cycles) -> Cycles {
     first
 }
 
-/// Collect the numbers that are due before `end`. The code has no branch, since the processor
-/// cannot predict whether one is due.
+/// Collect in `busy` the numbers that are due before `end`. The code has no branch, since the
+/// processor cannot predict whether a number is due.
 fn scan(due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
     let mut count = 0;
     for (number, &due) in due.iter().enumerate() {
@@ -305,7 +317,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Windows as in the engine, compared with a scan of all numbers.
+        /// Compares the agenda, in windows as of the engine, with a scan of all numbers.
         #[test]
         fn finds_those_that_a_look_at_everybody_finds(
             count in prop_oneof![1usize..70, 257usize..700, Just(5_000)],
@@ -317,7 +329,7 @@ mod tests {
             let mut busy = vec![0; count + 1];
             let mut now = 0;
             for (seed, delay, far) in seeds {
-                // A number becomes due sooner, or later than its entry.
+                // A number becomes due sooner, or later than the time of its entry.
                 let number = seed % count as u32;
                 let time = now + if far { delay * delay * hop } else { delay };
                 due[number as usize] = time;
@@ -351,6 +363,7 @@ mod tests {
         }
     }
 
+    /// The agenda chooses the cheaper form, and both forms find the same numbers.
     #[test]
     fn takes_the_form_that_is_cheaper_and_finds_the_same() {
         let (count, hop) = (300, 16);
@@ -358,7 +371,7 @@ mod tests {
         let mut agenda = Agenda::new(count, hop);
         let mut busy = vec![0; count + 1];
         let mut now = 0;
-        // One of `one_in` is due in each window, the others far ahead.
+        // One of `one_in` numbers is due in each window, the others far ahead.
         for one_in in [1, 100, 1, 150, 2] {
             for number in 0..count as u32 {
                 due[number as usize] = now;

@@ -16,57 +16,58 @@ id! {
 }
 
 impl HeaderId {
-    /// Stands for no header. Its slot holds a header that is never due, so that no code has to test
-    /// for it.
+    /// The number that means no header. The slot with this number has a header that is never due,
+    /// so that no code has to test for the sentinel.
     pub const SENTINEL: Self = Self(0);
 }
 
-/// Kind of a packet. It determines the meaning of `Header::number`.
+/// Kind of a packet on a link. It determines the meaning of `Header::number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A send, with the number of its packet.
+    /// A send. The number is the number of its packet.
     Send,
-    /// An echo of an accepted send, with the number of the queue that held the packet.
+    /// A good echo, of an accepted send. The number is the number of the output queue from which
+    /// the packet was sent.
     Good,
-    /// An echo of a refused send, with the number of its packet. Also an echo whose send has not
-    /// reached its target yet.
+    /// A busy echo, of a refused send. The number is the number of its packet. An echo whose send
+    /// has not reached its target yet is also of this kind.
     Busy,
 }
 
-/// A header in flight. No header spans two cache lines.
+/// A packet in flight on a link, represented by its header. No record spans two cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Header {
-    /// Arrival at the interface that the link leads to.
+    /// Cycle of arrival at the interface to which the link leads.
     pub time: Cycles,
     /// Next header on the link.
     pub next: HeaderId,
     /// Number of the packet or the queue: see [`Kind`].
     pub number: u32,
-    /// For a send that ends here, the echo that follows it.
+    /// For a send whose segment ends at that interface, the echo that replaces its last symbols.
     pub echo: HeaderId,
-    /// For an echo of an accepted send, the interface from which the packet came to the queue.
+    /// For a good echo, the interface from which the packet came to its output queue.
     pub from: InterfaceId,
-    /// Number of links still to go after the next interface.
+    /// Number of links that the packet still has to go after that interface.
     pub left: u16,
-    /// Number of links that the echo of a send goes.
+    /// Number of links that the echo of a send has to go.
     pub back: u16,
-    /// Number of symbols, with the idle.
+    /// Number of symbols, including the idle.
     pub size: u16,
     pub kind: Kind,
-    /// The class of the packet.
+    /// Class of the packet.
     pub class: Class,
 }
 
 impl Header {
-    /// Return the packet of a send, or of an echo of a refused one.
+    /// Return the packet of this send, or of this echo of a refused send.
     #[inline]
     pub fn packet(&self) -> PacketId {
         debug_assert!(self.kind != Kind::Good);
         PacketId::new(self.number)
     }
 
-    /// Return the queue that held the packet of the accepted send whose echo this is.
+    /// Return the output queue from which the accepted send of this good echo came.
     #[inline]
     pub fn queue(&self) -> QueueId {
         debug_assert!(self.kind == Kind::Good);
@@ -74,7 +75,7 @@ impl Header {
     }
 }
 
-/// Headers on the way to an interface, in order of time.
+/// List of headers that are on the link to an interface, in order of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     first: HeaderId,
@@ -82,13 +83,14 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// A line without headers.
     pub const EMPTY: Self = Self {
         first: HeaderId::SENTINEL,
         last: HeaderId::SENTINEL,
     };
 }
 
-/// The headers of all lines.
+/// Storage for the headers of all lines.
 #[derive(Debug, Clone)]
 pub(super) struct Headers {
     headers: Slab<HeaderId, Header>,
@@ -119,7 +121,7 @@ impl Headers {
         &mut self.headers[slot]
     }
 
-    /// Store a header. Return its slot.
+    /// Store a header outside all lines. Return its slot.
     #[inline]
     pub fn add(&mut self, header: Header) -> HeaderId {
         self.headers.insert(header)
@@ -132,7 +134,7 @@ impl Headers {
     }
 
     /// Append a header to a line. The code has no branch, since the processor cannot predict
-    /// whether the line is empty. `next` of the sentinel has no meaning.
+    /// whether the line is empty. It may also write `next` of the sentinel, which has no meaning.
     #[inline]
     pub fn push(&mut self, line: &mut Line, slot: HeaderId) {
         let only = line.first == HeaderId::SENTINEL;
@@ -142,8 +144,8 @@ impl Headers {
         line.last = slot;
     }
 
-    /// Remove the first header of a line, for use in another. Return its slot, the header and the
-    /// time of the next.
+    /// Remove the first header of a line; its slot stays in use. Return its slot, the header and
+    /// the time of the next header.
     #[inline]
     pub fn pop(&mut self, line: &mut Line) -> (HeaderId, &mut Header, Cycles) {
         let slot = line.first;

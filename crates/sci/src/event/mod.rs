@@ -41,20 +41,20 @@ use port::{GENERATE, Input, Key, NEVER, Output, Received, key, time_of};
 use queue::{QueueId, Queues};
 use std::collections::VecDeque;
 
-/// A node's client.
+/// Packets of a node's client that are not in an output queue yet.
 #[derive(Debug, Clone)]
 struct Client {
-    /// Packets to be generated and their times, in order of time.
+    /// Packets to be generated, with their times of generation, in order of time.
     scheduled: VecDeque<(Cycles, PacketId)>,
-    /// Packets that wait for a slot, by class.
+    /// Packets that wait for a slot of their output queue, by class.
     waiting: [VecDeque<Waiting>; CLASSES],
 }
 
-/// A packet that waits for a slot, and its queue.
+/// A packet that waits for a slot of its output queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: PacketId,
-    /// The interface by which it leaves, and the queue there.
+    /// The interface by which the packet leaves its node, and the output queue of that interface.
     port: InterfaceId,
     queue: QueueId,
 }
@@ -65,9 +65,9 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, a lower bound of the next event of its inputs and client.
+    /// For each node, a lower bound of the time of the next event of its inputs and client.
     nodes_due: Vec<Cycles>,
-    /// For each client, the time of its next packet.
+    /// For each client, the time at which it generates its next packet.
     clients_due: Vec<Key>,
     /// For each input, the time of its next event.
     inputs_due: Table<InterfaceId, Key>,
@@ -83,13 +83,13 @@ pub struct Engine<T> {
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
-    /// Buffer for the numbers of the nodes or outputs that are due.
+    /// Buffer for the numbers of the nodes or outputs that are due in a window.
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
     /// Counters except the symbols of links, which are counted in `received`.
     counters: Counters,
-    /// Number of entries of packets into output queues so far.
+    /// Number of times that a packet entered an output queue so far; it gives packets their age.
     entry_count: u64,
     under_way: u64,
     last_delivery: Cycles,
@@ -147,6 +147,7 @@ impl<T: Copy> Engine<T> {
         self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
 
+    /// Accept an offered packet and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet {
             node,
@@ -190,7 +191,7 @@ impl<T: Copy> Engine<T> {
         self.schedule(node, time, packet);
     }
 
-    /// Accept a reminder, which is offered as a packet without symbols.
+    /// Accept a reminder, which the handler offers as a packet without symbols.
     #[cold]
     fn insert_reminder(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet { symbols, .. } = offered;
@@ -240,7 +241,8 @@ impl<T: Copy> Engine<T> {
         self.outputs_agenda.change_due(port.number(), before, due);
     }
 
-    /// Accept the offers of a handler in answer to a report on `node` at `now`.
+    /// Accept the packets and reminders that the handler offered in answer to a report on `node` at
+    /// `now`.
     #[inline]
     fn take_offers(&mut self, node: u32, now: Cycles) {
         if !self.offers.packets.is_empty() {
@@ -248,6 +250,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Accept all offers; see [`Engine::take_offers`].
     fn take_all_offers(&mut self, node: u32, now: Cycles) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {

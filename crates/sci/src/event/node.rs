@@ -10,8 +10,8 @@ use crate::{Handler, InterfaceId, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// Serve the events of all nodes before `end`. Outputs follow later: each packet in their
-    /// queues has the time from which it may leave.
+    /// Serve the events of all nodes before `end`. The caller then serves the outputs: each packet
+    /// in an output queue has the time from which it may leave.
     pub(super) fn run_nodes<H: Handler<Tag = T>>(&mut self, end: Cycles, handler: &mut H) {
         let mut busy = std::mem::take(&mut self.busy);
         let count = self.nodes_agenda.collect(&self.nodes_due, end, &mut busy);
@@ -88,7 +88,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Return the output queue for the present segment of a packet. The packet comes in by
-    /// interface number `from` of its node, or from the client.
+    /// interface number `from` of its node; `None`: from the client.
     #[inline]
     pub(super) fn queue_for(&self, packet: PacketId, from: Option<u32>) -> QueueId {
         let flight = &self.packets.flights[packet];
@@ -97,15 +97,15 @@ impl<T: Copy> Engine<T> {
         self.outputs[port].queue(flight.class.number(), from)
     }
 
-    /// Give a packet of the client a slot.
+    /// Put a packet of the client into a free slot of its output queue.
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
         self.packets.origins[wait.packet].admitted = now;
         self.enqueue(wait, wait.port, now);
     }
 
-    /// Add a packet to an output queue, from where it may leave at `ready`. The packet came `from`
-    /// an interface; for a packet of the client, that is the interface of the queue.
+    /// Add a packet to an output queue, which it may leave from `ready` on. `from` is the interface
+    /// by which the packet came in; for a packet of the client, the interface of the queue.
     #[inline]
     fn enqueue(&mut self, wait: Waiting, from: InterfaceId, ready: Cycles) {
         let flight = &mut self.packets.flights[wait.packet];
@@ -119,7 +119,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_departure(wait.port, ready);
     }
 
-    /// Schedule the departure of a packet of `port` that may leave at `ready`.
+    /// Schedule the departure of a packet from `port`, which it may leave from `ready` on.
     #[inline]
     fn schedule_departure(&mut self, port: InterfaceId, ready: Cycles) {
         let out = &mut self.outputs[port];
@@ -148,9 +148,9 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Handle a busy echo: its packet is ready again.
+    /// Handle a busy echo: the packet of the echo is ready to be sent again.
     fn retry(&mut self, port: InterfaceId, packet: PacketId, now: Cycles) {
-        // From now on, but not before, the packet goes before those behind it.
+        // From now on, but not before, the packet has priority over those behind it in its queue.
         self.run_output(port, now);
         self.counters.retries[port.index()] += 1;
         let flight = &mut self.packets.flights[packet];
@@ -162,7 +162,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_departure(port, now);
     }
 
-    /// Handle a good echo: a slot of an output queue is free.
+    /// Handle a good echo: release the slot of the packet in its output queue.
     #[inline]
     fn release(&mut self, port: InterfaceId, echo: &Header, now: Cycles) {
         self.queues.slots[echo.queue()].held -= 1;
@@ -174,7 +174,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Schedule a search of the crossbar behind an input for a packet to transfer, as soon as it is
+    /// Schedule the next transfer at an input: the crossbar searches for a packet as soon as it is
     /// free.
     #[inline]
     fn schedule_transfer(&mut self, port: InterfaceId, class: usize, now: Cycles) {
@@ -188,7 +188,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Admit waiting packets of the client as long as the first finds a slot.
+    /// Admit waiting packets of the client as long as the first one finds a free slot.
     fn admit_waiting(&mut self, node: usize, class: usize, now: Cycles) {
         while let Some(&wait) = self.clients[node].waiting[class].front()
             && !self.queues.slots[wait.queue].is_full()
@@ -204,7 +204,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept or refuse a send at its target, and set its echo.
+    /// Accept or refuse a send at its target, and set the kind of its echo.
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,
@@ -217,8 +217,8 @@ impl<T: Copy> Engine<T> {
         let flight = &self.packets.flights[packet];
         let class = flight.class.number();
         let input = &mut self.inputs[port];
-        // A packet in transfer holds its slot to the end. The slot of a packet for the client is
-        // free before the next header comes, so no header ever finds it in use.
+        // A packet in transfer occupies its slot until the end of the transfer. The slot of a
+        // packet for the client is free before the next header comes, so it needs no test.
         let transferring = input.crossbar_free > now && input.transfer_class == flight.class;
         let held = input.queues[class].len + u32::from(transferring);
         if held >= self.rules.input_slots {
@@ -234,19 +234,20 @@ impl<T: Copy> Engine<T> {
             return;
         }
         self.packets.set_segment(packet, segment);
-        // Cycle from which the crossbar may take it.
+        // Cycle from which the crossbar may transfer the packet.
         let (decision, _) = self.rules.ring_change_delays();
         self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);
         input.queues[class].push(packet, &mut self.packets.flights);
         if alone && input.crossbar_free <= now && decision == 0 {
-            // The crossbar would start this transfer later in the same cycle.
+            // The crossbar would start this transfer later in the same cycle, so start it now.
             self.transfer(port, now);
         } else {
             self.schedule_transfer(port, class, now);
         }
     }
 
+    /// Report the delivery of a packet to the handler and remove the packet.
     fn deliver<H: Handler<Tag = T>>(
         &mut self,
         port: InterfaceId,
@@ -281,7 +282,8 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node, now);
     }
 
-    /// Start the transfer of the first packet that finds a slot, responses first.
+    /// Start the transfer of the first packet for which the output queue has a free slot, responses
+    /// first.
     fn transfer(&mut self, port: InterfaceId, now: Cycles) {
         let input = &mut self.inputs[port];
         input.crossbar = NEVER;
@@ -325,7 +327,7 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Return the earliest key among the inputs of a node, and the first input that has it.
+/// Return the earliest key among the inputs of a node, and the first input with this key.
 #[inline]
 fn first_due(inputs: &[Key]) -> (Key, usize) {
     let mut first = NEVER;

@@ -9,7 +9,7 @@ use isthmus_kernel::{Cycles, Id};
 use std::hint::select_unpredictable;
 
 impl<T: Copy> Engine<T> {
-    /// Forward and send all packets that can leave any output before `end`.
+    /// Forward and send the packets that leave any output before `end`.
     pub(super) fn run_outputs(&mut self, end: Cycles) {
         let mut busy = std::mem::take(&mut self.busy);
         let mut count = self
@@ -20,7 +20,8 @@ impl<T: Copy> Engine<T> {
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(InterfaceId::new(port));
-                // Without a branch: the processor cannot predict whether there is more to do.
+                // The loop has no branch: the processor cannot predict whether an output has more
+                // packets.
                 busy[still] = port;
                 still += usize::from(due < end);
                 self.outputs_agenda.set_due(port, due);
@@ -30,7 +31,7 @@ impl<T: Copy> Engine<T> {
         self.busy = busy;
     }
 
-    /// Forward and send all packets that can leave `port` before `end`.
+    /// Forward and send the packets that leave the output of interface `port` before `end`.
     pub(super) fn run_output(&mut self, port: InterfaceId, end: Cycles) {
         let mut due = self.outputs_due[port];
         if due < end {
@@ -41,15 +42,16 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Forward or send the next packet. Return the time of the next departure, which the caller
-    /// must schedule.
+    /// Forward the next header or send an own packet, whichever leaves first. Return the time of
+    /// the next departure, which the caller must schedule.
     ///
-    /// Not inlined into the loops that call it: there the compiler turns its selections into
+    /// Not inlined into the loops that call it: there the compiler would turn its selections into
     /// branches, which the processor cannot predict.
     #[inline(never)]
     fn step(&mut self, port: InterfaceId) -> Cycles {
         let out = &self.outputs[port];
-        // An own packet goes first if it can leave in the cycle in which a header comes.
+        // If an own packet can leave in the cycle in which a header comes, the own packet leaves
+        // first.
         if out.own <= out.pass {
             self.send_own(port)
         } else {
@@ -58,15 +60,15 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Send an own packet: the oldest ready packet of the next queue, in round-robin order, that
-    /// has one.
+    /// has a ready packet. Return the time of the next departure.
     #[inline(never)]
     fn send_own(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let now = out.own;
         let base = out.queues.index();
         let queues = base..base + out.queue_count as usize;
-        // Bitmap of the queues with a ready packet, and the time at which the first of the others
-        // has one.
+        // Bitmap of the queues with a ready packet, and the earliest time at which another queue
+        // has a ready packet.
         let (mut ready, mut next) = (0, Cycles::MAX);
         for (index, &time) in self.queues.ready.values()[queues].iter().enumerate() {
             let is_ready = time <= now;
@@ -103,7 +105,7 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // `Cycles::MAX` (never) stays so.
+        // If the value is `Cycles::MAX` (never), it stays so.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -119,12 +121,12 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Forward the next header when the link is free.
+    /// Forward the next header when the link is free. Return the time of the next departure.
     #[inline(always)]
     fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (slot, header, next) = self.headers.pop(&mut out.line);
-        // An echo that starts here, in place of its send, has not come over a link.
+        // An echo that starts at this interface, in place of its send, has not come over a link.
         if header.kind == Kind::Send || header.left != header.back {
             self.received[port].count(header.kind, header.time, header.size);
         }
@@ -136,7 +138,7 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // `Cycles::MAX` (never) stays so.
+        // If the value is `Cycles::MAX` (never), it stays so.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -149,24 +151,24 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Put a header on the link to `to`, which forwards it.
+    /// Put a header on the link to interface `to`, which forwards it.
     #[inline(always)]
     fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, slot);
-        // Headers that are on the line already come before.
+        // Headers that are already on the line come before this one.
         out.pass = out.pass.min(time);
         let due = out.due();
         self.schedule_output(to, due);
     }
 
-    /// Put a header on the link to `to`, where it ends.
+    /// Put a header on the link to interface `to`, where the packet ends its segment.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);
         if header.kind == Kind::Send {
-            // The echo takes the last symbols of the send. It is busy unless the target changes it
-            // when the send arrives.
+            // The echo replaces the last symbols of the send. It is a busy echo unless the target
+            // makes it a good echo when the send arrives.
             let size = self.rules.echo as u16 + 1;
             let follows = header.time + u64::from(header.size - size);
             let echo = self.headers.add(Header {

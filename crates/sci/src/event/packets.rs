@@ -6,41 +6,42 @@ use crate::traffic::Class;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, Table, id};
 
 id! {
-    /// The slot of a packet.
+    /// Number of the slot of a packet in the slab.
     pub(super) struct PacketId;
 }
 
-/// Number of segments for which routes have room before the first longer one.
+/// Initial number of segments for which each packet has room. A longer route increases it.
 const STRIDE_MIN: usize = 4;
 
-/// A segment of a route, resolved to an interface.
+/// A segment of a route, with the interface at which it starts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RouteSegment {
-    /// The interface by which the packet leaves its node.
+    /// The interface by which the packet leaves the node at the start of the segment.
     pub port: InterfaceId,
     /// Number of links of the segment.
     pub hops: u16,
-    /// Number of links for the echo: the rest of the ring.
+    /// Number of links that the echo goes: the rest of the ring.
     pub back: u16,
 }
 
-/// State of a packet that events use: one cache line.
+/// State of a packet that events use. It occupies one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Flight {
     /// The next packet in the same list.
     pub next: PacketId,
-    /// The output queue that holds it or held it last.
+    /// The output queue in which the packet is, or was last.
     pub queue: QueueId,
-    /// The interface from which it came to that queue: that of the queue itself if from the client.
+    /// The interface from which the packet came to that queue; for a packet of the client, the
+    /// interface of the queue itself.
     pub from: InterfaceId,
-    /// Its rank by age in that queue.
+    /// Number that orders the packets of that queue by age; the oldest has the lowest.
     pub age: u64,
-    /// The earliest cycle in which it may leave.
+    /// The earliest cycle in which the packet may leave that queue.
     pub ready: Cycles,
-    /// Cycle in which its header first left its source; `Cycles::MAX` before.
+    /// Cycle in which the packet's header first left its source; `Cycles::MAX` before that.
     pub sent: Cycles,
-    /// The present segment and its number.
+    /// The present segment of the route, and its number.
     pub current: RouteSegment,
     pub segment: u16,
     pub segments: u16,
@@ -60,6 +61,7 @@ pub(super) struct Origin<T> {
 /// State of all packets.
 pub(super) type Flights = Slab<PacketId, Flight>;
 
+/// All packets in flight, and their routes.
 #[derive(Debug, Clone)]
 pub(super) struct Packets<T> {
     pub flights: Flights,
@@ -76,7 +78,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Add a packet. [`Packets::route_mut`] then sets its segments.
+    /// Add a packet. The caller must then set its segments by [`Packets::route_mut`].
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -115,6 +117,7 @@ impl<T: Copy> Packets<T> {
         self.flights.remove(packet);
     }
 
+    /// Return the segments of a packet, which the caller sets after [`Packets::add`].
     #[inline]
     pub fn route_mut(&mut self, packet: PacketId) -> &mut [RouteSegment] {
         let segments = usize::from(self.flights[packet].segments);
@@ -128,7 +131,7 @@ impl<T: Copy> Packets<T> {
         self.routes.of(packet, segments)
     }
 
-    /// Move `packet` to its segment number `segment`.
+    /// Make segment number `segment` the present segment of `packet`.
     #[inline]
     pub fn set_segment(&mut self, packet: PacketId, segment: u16) {
         let flight = &mut self.flights[packet];
@@ -142,6 +145,7 @@ impl<T: Copy> Packets<T> {
 pub(super) struct Fifo {
     pub head: PacketId,
     tail: PacketId,
+    /// Number of packets in the list.
     pub len: u32,
 }
 
@@ -156,6 +160,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
+    /// Append a packet to the list.
     #[inline]
     pub fn push(&mut self, packet: PacketId, flights: &mut Flights) {
         flights[packet].next = PacketId::NONE;
@@ -168,6 +173,7 @@ impl Fifo {
         self.len += 1;
     }
 
+    /// Remove the first packet of the list.
     #[inline]
     pub fn pop(&mut self, flights: &Flights) {
         self.head = flights[self.head].next;

@@ -10,94 +10,103 @@ use isthmus_kernel::{Cycles, Id};
 /// Sort key of an event of a node: its cycle and its phase within the cycle.
 pub(super) type Key = u64;
 
-/// Key of no event.
+/// Key for the case that no event is scheduled.
 pub(super) const NEVER: Key = Key::MAX;
 
-/// A send or an echo arrives at its destination.
+/// Phase in which a send or an echo arrives at its destination.
 pub(super) const ARRIVE: u64 = 0;
-/// A client generates a packet.
+/// Phase in which a client generates a packet.
 pub(super) const GENERATE: u64 = 1;
-/// A crossbar searches for a packet to transfer.
+/// Phase in which a crossbar searches for a packet to transfer.
 pub(super) const TRANSFER: u64 = 2;
 
+/// Return the sort key of an event in this cycle and phase.
 #[inline]
 pub(super) fn key(time: Cycles, phase: u64) -> Key {
     time << 2 | phase
 }
 
+/// Return the cycle of a sort key.
 #[inline]
 pub(super) fn time_of(key: Key) -> Cycles {
     key >> 2
 }
 
+/// Return the phase of a sort key within its cycle.
 #[inline]
 pub(super) fn phase_of(key: Key) -> u64 {
     key & 3
 }
 
-/// The node side of an interface: arrivals and the crossbar. One cache line.
+/// The node side of an interface: arrivals and the crossbar. A record occupies one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Input {
-    /// Time of the next arrival of a header that ends here.
+    /// Key of the next arrival of a header that ends at this interface.
     pub arrival: Key,
-    /// Time of the next search of the crossbar for a packet to transfer.
+    /// Key of the next search of the crossbar for a packet to transfer.
     pub crossbar: Key,
     /// Cycle from which the crossbar is free.
     pub crossbar_free: Cycles,
     /// Class of the packet that the crossbar transfers or transferred last.
     pub transfer_class: Class,
-    /// Headers on the incoming link that end here.
+    /// Headers on the incoming link that end at this interface.
     pub line: Line,
     pub node: u32,
-    /// Its number among the interfaces of its node.
+    /// Number of the interface among the interfaces of its node.
     pub port: u16,
-    /// Packets to be transferred, by class.
+    /// Packets that wait for the crossbar, by class.
     pub queues: [Fifo; CLASSES],
 }
 
 impl Input {
+    /// Return the key of the next event of this input.
     #[inline]
     pub fn due(&self) -> Key {
         self.arrival.min(self.crossbar)
     }
 }
 
-/// The ring side of an interface: forwarded packets and own packets. One cache line.
+/// The ring side of an interface: forwarded packets and own packets. A record occupies one cache
+/// line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// Cycle of the next header to forward; `Cycles::MAX` if there is none.
+    /// Cycle in which the next header that has to be forwarded comes; `Cycles::MAX` if there is
+    /// none.
     pub pass: Cycles,
-    /// Cycle in which an own packet could leave if no header came before; `Cycles::MAX` if none
-    /// waits.
+    /// Earliest cycle in which an own packet could leave if no header came before; `Cycles::MAX` if
+    /// no own packet waits.
     pub own: Cycles,
     /// Cycle from which the link is free.
     pub free: Cycles,
-    /// Headers on the incoming link that are forwarded.
+    /// Headers on the incoming link that this interface forwards.
     pub line: Line,
-    /// The interface that the link leads to.
+    /// The interface to which the outgoing link leads.
     pub next: InterfaceId,
-    /// First of its queues. There is one for each class and interface of the node; the queue at the
-    /// position of this interface is for the client.
+    /// The first output queue. There is one queue for each class and interface of the node; the
+    /// queue at the position of this interface is for the client.
     pub queues: QueueId,
+    /// Number of output queues.
     pub queue_count: u32,
-    /// Next queue in round-robin order.
+    /// Queue whose turn is next in round-robin order.
     pub turn: u32,
 }
 
 /// Symbols received over the link that leads to an interface.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
-    /// Symbols of sends, and of echoes, with their idles. The newest packet is counted as a whole.
+    /// Symbols of sends, and symbols of echoes, with their idles. The newest packet is counted with
+    /// all of its symbols, even those still to come.
     symbols: [u64; 2],
-    /// Cycle after the last symbol of the newest packet, and its kind.
+    /// Cycle after the last symbol of the newest packet, and kind of that packet.
     end: Cycles,
     last_kind: usize,
 }
 
 impl Received {
-    /// Count a header of a packet of `size` symbols. Headers of one window may come in any order.
+    /// Count the symbols of a packet of `size` symbols by its header. Headers of one window may
+    /// come in any order.
     #[inline]
     pub fn count(&mut self, kind: Kind, time: Cycles, size: u16) {
         let kind = usize::from(kind != Kind::Send);
@@ -108,14 +117,15 @@ impl Received {
         }
     }
 
-    /// Return the symbols of sends and of echoes received before `now`, the time of the call.
+    /// Return the numbers of symbols of sends and of echoes received before `now`, the time of the
+    /// call.
     pub fn symbols_before(&self, now: Cycles) -> [u64; 2] {
         let mut symbols = self.symbols;
         symbols[self.last_kind] -= self.end.saturating_sub(now);
         symbols
     }
 
-    /// Restart the counters at `now`.
+    /// Restart the counters at `now`, the time of the call.
     pub fn restart(&mut self, now: Cycles) {
         self.symbols = [0; 2];
         self.symbols[self.last_kind] = self.end.saturating_sub(now);
@@ -123,14 +133,14 @@ impl Received {
 }
 
 impl Output {
-    /// Return the first cycle in which a packet can leave.
+    /// Return the first cycle in which a packet can leave this output.
     #[inline]
     pub fn due(&self) -> Cycles {
         self.pass.min(self.own)
     }
 
-    /// Return the queue for a packet of class number `class` that comes in by interface number
-    /// `from` of the node.
+    /// Return the output queue for a packet of class number `class` that comes in by interface
+    /// number `from` of the node.
     #[inline]
     pub fn queue(&self, class: usize, from: u32) -> QueueId {
         let queues_per_class = self.queue_count / CLASSES as u32;

@@ -4,28 +4,32 @@ use super::packets::{Flights, PacketId};
 use isthmus_kernel::{Cycles, Id, Table, id};
 
 id! {
-    /// An output queue.
+    /// Number of an output queue, among those of all interfaces.
     pub(super) struct QueueId;
 }
 
 /// Output queues: the waiting packets of each, oldest first, and its slots in use.
 #[derive(Debug, Clone)]
 pub(super) struct Queues {
-    /// Cycle from which the oldest waiting packet of each may leave; `Cycles::MAX` if none waits.
+    /// For each queue, the cycle from which the oldest waiting packet may leave; `Cycles::MAX` if
+    /// none waits.
     pub ready: Table<QueueId, Cycles>,
     pub slots: Table<QueueId, Slots>,
 }
 
+/// Waiting packets and slots of an output queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of slots in use: packets that wait, or whose good echo has not come.
+    /// Number of slots in use: those of packets that wait or whose good echo has not come yet.
     pub held: u32,
+    /// Number of slots of the queue.
     pub limit: u32,
 }
 
 impl Slots {
+    /// Return whether all slots of the queue are in use.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.held == self.limit
@@ -40,6 +44,7 @@ impl Queues {
         }
     }
 
+    /// Append a queue with `limit` slots.
     pub fn add(&mut self, limit: u32) {
         self.ready.push(Cycles::MAX);
         self.slots.push(Slots {
@@ -50,7 +55,7 @@ impl Queues {
         });
     }
 
-    /// Add the newest packet, which takes a slot and may leave at `ready`.
+    /// Append a packet to a queue. It occupies a slot and may leave from `ready` on.
     #[inline]
     pub fn push(&mut self, queue: QueueId, packet: PacketId, ready: Cycles, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
@@ -65,7 +70,8 @@ impl Queues {
         slots.held += 1;
     }
 
-    /// Put a packet back by its age. All older ones that wait have been sent before and are ready.
+    /// Put a packet that must be sent again back into its queue, at the position of its age. All
+    /// older waiting packets have been sent before and are ready.
     pub fn put_back(&mut self, queue: QueueId, packet: PacketId, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
         let age = flights[packet].age;
@@ -87,7 +93,7 @@ impl Queues {
         }
     }
 
-    /// Remove the oldest waiting packet. It keeps its slot.
+    /// Remove the oldest waiting packet of a queue. The slot of the packet stays occupied.
     #[inline]
     pub fn pop(&mut self, queue: QueueId, flights: &Flights) -> PacketId {
         let slots = &mut self.slots[queue];

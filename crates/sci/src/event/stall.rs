@@ -1,4 +1,4 @@
-//! Detection of stalls. It visits everything, so callers use it rarely.
+//! Detection of stalls. It reads the whole state of the engine, so callers must use it rarely.
 
 use super::Engine;
 use super::lines::Kind;
@@ -10,6 +10,7 @@ use crate::{InterfaceId, Stall};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
+    /// Return the stall if no packet has been delivered for `limit` cycles.
     pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
         if self.now < self.last_delivery + limit || self.under_way == 0 {
             return None;
@@ -28,16 +29,16 @@ impl<T: Copy> Engine<T> {
     pub(super) fn wedged_nodes(&self) -> Vec<u32> {
         let slots = self.rules.input_slots;
         let is_full = |input: &Input| input.queues.iter().any(|queue| queue.len == slots);
-        // A circular wait leads through full input queues.
+        // Every circular wait leads through full input queues.
         if !self.inputs.values().iter().any(is_full) {
             return Vec::new();
         }
         self.waiting().wedged(&self.fabric)
     }
 
-    /// Return the cycle in which the oldest packet in flight was generated.
+    /// Return the cycle in which the oldest packet in flight was generated; `None` without packets.
     fn oldest(&self) -> Option<Cycles> {
-        // Without packets that are still to be generated.
+        // Packets that are still to be generated do not count.
         let mut present = self.packets.flights.used();
         for client in &self.clients {
             for &(_, packet) in &client.scheduled {
@@ -51,7 +52,7 @@ impl<T: Copy> Engine<T> {
             .min()
     }
 
-    /// Return the dependencies among full queues.
+    /// Return the dependencies among full queues of the fabric.
     fn waiting(&self) -> Waiting {
         let slots = self.queues.slots.values().iter();
         let mut outputs: Vec<Option<Vec<u32>>> =
@@ -73,7 +74,7 @@ impl<T: Copy> Engine<T> {
         let mut accepted = Vec::new();
         for (input, output) in self.inputs.values().iter().zip(self.outputs.values()) {
             for header in self.headers.iter(output.line) {
-                // An echo whose send has not arrived yet stands for that send.
+                // An echo whose send has not arrived yet represents that send.
                 match header.kind {
                     Kind::Good => accepted.push(header.queue()),
                     Kind::Send | Kind::Busy => leads_to(header.packet()),

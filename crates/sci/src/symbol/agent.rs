@@ -7,7 +7,8 @@ use crate::{Handler, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// Generate the packets of the client of `node` that are due, and admit those that find a slot.
+    /// Generate the packets of the client of `node` that are due, and admit the packets that find a
+    /// slot.
     pub(super) fn generate<H: Handler<Tag = T>>(&mut self, node: usize, handler: &mut H) {
         while let Some(&(time, packet)) = self.clients[node].scheduled.front()
             && time == self.now
@@ -49,7 +50,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Give a packet of the client a slot of its output queue. Return whether there is one.
+    /// Put a packet of the client into a free slot of its output queue. Return whether there is
+    /// one.
     fn admit(&mut self, packet: PacketId, exit: Exit) -> bool {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
@@ -59,12 +61,13 @@ impl<T: Copy> Engine<T> {
         true
     }
 
+    /// Return whether an output queue has `slots` packets, its maximum.
     pub(super) fn is_full(&self, exit: Exit, slots: u32) -> bool {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }
 
     /// Return the output queue for a packet at its present node. The packet came in by interface
-    /// number `from` of the node, or from the client.
+    /// number `from` of the node; `None`: from the client.
     pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;
@@ -89,6 +92,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
+    /// Put a packet into an output queue, which it may leave from `ready` on.
     fn take_slot(&mut self, exit: Exit, packet: PacketId, ready: Cycles) {
         let output = &mut self.outputs[exit.port];
         output.queues[exit.queue].push(OutputSlot {
@@ -101,7 +105,7 @@ impl<T: Copy> Engine<T> {
         self.slots += 1;
     }
 
-    /// Remove a packet from its input queue when it is through the crossbar.
+    /// Remove the packet in transfer from its input queue once it has passed the crossbar.
     #[inline]
     pub(super) fn finish_transfer(&mut self, port: usize) {
         let input = &mut self.inputs[port];

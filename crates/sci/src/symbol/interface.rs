@@ -23,7 +23,7 @@ impl<T: Copy> Engine<T> {
         self.decoders[port].replace(incoming)
     }
 
-    /// Handle the first symbol of a send or an echo.
+    /// Handle the first symbol of a send or an echo. Return the symbol that replaces it.
     fn decode_header<H: Handler<Tag = T>>(&mut self, port: usize, header: Symbol, handler: &mut H) {
         let action = &self.actions[header.action()];
         let (destination, symbols) = match header.kind() {
@@ -40,10 +40,10 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Handle the last symbol of a packet at its destination. Return the idle that goes on.
+    /// Handle the last symbol of a packet at its destination. Return the idle that replaces it.
     fn finish_packet(&mut self, port: usize, idle: Symbol) -> Symbol {
         if idle.kind() == Kind::SendIdle {
-            // The client has received the packet.
+            // The client has received the whole packet.
             self.inputs[port].for_client = None;
             let place = self.rules.echo as u16;
             Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go_bit())
@@ -110,6 +110,8 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node);
     }
 
+    /// Handle an echo at the sender: a good echo releases the slot, and a busy echo makes the
+    /// packet ready.
     fn handle_echo(&mut self, port: usize, number: ActionId) {
         let action = &self.actions[number];
         let accepted = action.accepted.expect("the target has decided");
@@ -130,7 +132,8 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Return the symbol that leaves `port` in this cycle: the header of an own packet, or the
-    /// incoming symbol. No packet is being sent and the bypass FIFO is empty.
+    /// incoming symbol. The caller must ensure that no packet is being sent and the bypass FIFO is
+    /// empty.
     pub(super) fn next_symbol(&mut self, port: usize) -> Symbol {
         let incoming = self.forwarded[port];
         if let Some((queue, place)) = self.choose_packet(port) {
@@ -141,8 +144,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Return the queue and position of the next own packet: the oldest ready packet of the next
-    /// queue, in round-robin order, that has one.
+    /// Return the queue and the position in it of the next own packet: the oldest ready packet of
+    /// the next queue, in round-robin order, that has a ready packet.
     fn choose_packet(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;

@@ -1,4 +1,4 @@
-//! The symbol-by-symbol reference.
+//! The symbol-by-symbol reference engine.
 //!
 //! It moves every symbol on every link in every cycle: links are delay lines, bypass FIFOs hold
 //! symbols, crossbars move one symbol per cycle. It shares nothing with the event-driven engine
@@ -20,12 +20,12 @@ use parts::{
 };
 use std::collections::VecDeque;
 
-/// A node's client.
+/// Packets of a node's client that are not in an output queue yet.
 #[derive(Debug, Clone, Default)]
 struct Client {
-    /// Packets to be generated and their times, in order of time.
+    /// Packets to be generated, with their times of generation, in order of time.
     scheduled: VecDeque<(Cycles, PacketId)>,
-    /// Packets that wait for a slot, by class.
+    /// Packets that wait for a slot of their output queue, by class.
     waiting: [VecDeque<(PacketId, Exit)>; CLASSES],
 }
 
@@ -35,8 +35,8 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// Symbols on the link into each interface: a ring buffer of twice `hop` cycles each, so that
-    /// one half is read while the other is written.
+    /// Symbols on the link into each interface. Each link has a ring buffer of twice `hop` cycles,
+    /// of which one half is read while the other half is written.
     lines: Vec<Symbol>,
     /// Symbol that each interface forwards in this cycle.
     forwarded: Vec<Symbol>,
@@ -48,7 +48,7 @@ pub struct Engine<T> {
     actions: Slab<ActionId, Subaction>,
     offers: Offers<T>,
     counters: Counters,
-    /// Number of output slots taken so far.
+    /// Number of output slots that packets have occupied so far; it numbers the slots.
     slots: u64,
     under_way: u64,
     last_delivery: Cycles,
@@ -56,7 +56,7 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Return idle interfaces.
+    /// Return idle interfaces, one for each interface of the fabric.
     fn interfaces(fabric: &Fabric) -> (Vec<Decoder>, Vec<Input>, Vec<Output>) {
         let decoder = Decoder {
             ends_here: false,
@@ -91,6 +91,7 @@ impl<T: Copy> Engine<T> {
         )
     }
 
+    /// Accept an offered packet or reminder and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
         let is_reminder = packet.symbols == REMINDER && packet.route.is_empty();
         assert!(
@@ -122,7 +123,7 @@ impl<T: Copy> Engine<T> {
         scheduled.insert(index, (time, number));
     }
 
-    /// Accept the offers of a handler in answer to a report on `node`.
+    /// Accept the packets and reminders that the handler offered in answer to a report on `node`.
     fn take_offers(&mut self, node: u32) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {
@@ -148,7 +149,7 @@ impl<T: Copy> Engine<T> {
     ) {
         let ports = self.fabric.node_interfaces(node as u32);
         let line_length = 2 * self.rules.hop as usize;
-        // Symbols whose decoding needs more state follow after the rest.
+        // Incoming symbols that need more state. They are decoded after the other symbols.
         let mut special = 0u32;
         let decoders = self.decoders[ports.clone()].iter_mut();
         let forwarded = self.forwarded[ports.clone()].iter_mut();
@@ -183,7 +184,7 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Return the indices of the set bits, counted from `start`.
+/// Return the indices of the set bits of a mask, each plus `start`.
 fn set_bits(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = mask.trailing_zeros() as usize;

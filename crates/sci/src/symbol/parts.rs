@@ -1,4 +1,4 @@
-//! Data types of the reference.
+//! Data types of the symbol-by-symbol reference engine.
 
 use crate::InterfaceId;
 use crate::traffic::{CLASSES, Class};
@@ -7,9 +7,9 @@ use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
 
 id! {
-    /// The slot of a packet.
+    /// Number of the slot of a packet in its slab.
     pub(super) struct PacketId;
-    /// The slot of a subaction.
+    /// Number of the slot of a subaction in its slab.
     pub(super) struct ActionId;
 }
 
@@ -17,24 +17,24 @@ id! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
-    /// A free idle, which may be absorbed.
+    /// A free idle, which an interface may absorb.
     Idle,
-    /// Part of a send.
+    /// A symbol of a send.
     Send,
     /// The idle that follows a send.
     SendIdle,
-    /// Part of an echo.
+    /// A symbol of an echo.
     Echo,
     /// The idle that follows an echo.
     EchoIdle,
 }
 
-/// One symbol on a link or in a bypass FIFO, packed into a word, since the reference moves very
-/// many.
+/// One symbol on a link or in a bypass FIFO. It is packed into a word, since the reference moves a
+/// great number of symbols.
 ///
-/// From the most significant bits: the number of the subaction (32 bits), the position in the
-/// packet (16 bits; the idle that follows comes after the last), the kind (8 bits), and for idles
-/// the go bit.
+/// From the most significant bits, the word has: the number of the subaction (32 bits), the
+/// position in the packet (16 bits; the idle has the position after the last symbol), the kind (8
+/// bits), and for idles the go bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Symbol(u64);
 
@@ -51,11 +51,13 @@ impl Symbol {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
     }
 
+    /// Return the same symbol with this go bit.
     #[inline]
     pub const fn with_go(self, go: bool) -> Self {
         Self(self.0 & !1 | go as u64)
     }
 
+    /// Return the kind of the symbol.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 8 & 0xFF {
@@ -67,22 +69,25 @@ impl Symbol {
         }
     }
 
+    /// Return the go bit of an idle.
     #[inline]
     pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
     }
 
+    /// Return the position of the symbol in its packet.
     #[inline]
     pub fn position(self) -> u16 {
         (self.0 >> 16) as u16
     }
 
+    /// Return the subaction of the packet to which the symbol belongs.
     #[inline]
     pub fn action(self) -> ActionId {
         ActionId::new((self.0 >> 32) as u32)
     }
 
-    /// Return whether another packet may start after it.
+    /// Return whether another packet may start after this symbol.
     #[inline]
     pub fn ends_packet(self) -> bool {
         !matches!(self.kind(), Kind::Send | Kind::Echo)
@@ -93,6 +98,7 @@ impl Symbol {
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {
     pub tag: T,
+    /// Node whose client generated the packet.
     pub node: u32,
     pub class: Class,
     pub symbols: u32,
@@ -100,24 +106,27 @@ pub(super) struct Traveller<T> {
     /// The present segment of the route.
     pub segment_index: usize,
     pub generated: Cycles,
+    /// Cycle in which the packet got a slot of its output queue at the source.
     pub admitted: Cycles,
+    /// Cycle in which the header first left the source.
     pub sent: Option<Cycles>,
     pub retries: u32,
 }
 
-/// One send and its echo, on one ring.
+/// One send of a packet and the echo of that send, on one ring.
 #[derive(Debug, Clone)]
 pub(super) struct Subaction {
     pub packet: PacketId,
     pub class: Class,
     pub symbols: u16,
-    /// The interface that sends the packet and waits for the echo.
+    /// The interface that sends the packet and receives the echo.
     pub source: InterfaceId,
+    /// The interface at which the send ends.
     pub target: InterfaceId,
-    /// The output queue of the source that holds the packet, and the number of its slot.
+    /// The output queue of the source in which the packet is, and the number of the packet's slot.
     pub queue: usize,
     pub slot: u64,
-    /// The decision of the target; `None` before it.
+    /// Whether the target accepted the send; `None` before its decision.
     pub accepted: Option<bool>,
 }
 
@@ -126,12 +135,13 @@ pub(super) struct Subaction {
 pub(super) struct OutputSlot {
     pub number: u64,
     pub packet: PacketId,
-    /// Cycle from which the packet may leave; `None` while its echo is awaited.
+    /// Cycle from which the packet may leave; `None` while the interface waits for its echo.
     pub ready: Option<Cycles>,
+    /// The subaction of the last send of the packet, until a busy echo comes.
     pub action: Option<ActionId>,
 }
 
-/// Output queue for a packet: the interface, and the number of the queue there.
+/// Output queue for a packet: the interface, and the number of the queue at this interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exit {
     pub port: usize,
@@ -142,34 +152,37 @@ pub(super) struct Exit {
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: PacketId,
+    /// The output queue to which the packet goes.
     pub exit: Exit,
     pub symbols: u32,
-    /// Cycle in which the first symbol came.
+    /// Cycle in which the first symbol of the packet came.
     pub header: Cycles,
 }
 
-/// Transfer of a crossbar: the first packet of a class.
+/// The packet that a crossbar transfers: the first packet of the queue of a class.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     pub class: Class,
-    /// Number of symbols still to transfer.
+    /// Number of symbols that are still to be transferred.
     pub left: u32,
 }
 
-/// The decoder of an interface.
+/// State of the decoder of an interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoder {
-    /// Whether the incoming packet is for this interface.
+    /// Whether the segment of the incoming packet ends at this interface.
     pub ends_here: bool,
     /// Position in the incoming send at which its echo starts.
     pub echo_begins: u16,
     /// Go bit of the last incoming idle.
     pub last_go: bool,
-    /// Numbers of incoming symbols: free idles, sends and echoes; the latter two with their idles.
+    /// Number of incoming symbols of free idles, of sends and of echoes; sends and echoes include
+    /// their idles.
     pub symbol_counts: [u64; 3],
 }
 
 impl Decoder {
+    /// Count an incoming symbol.
     #[inline]
     pub fn count(&mut self, incoming: Symbol) {
         let kind = match incoming.kind() {
@@ -180,8 +193,8 @@ impl Decoder {
         self.symbol_counts[kind] += 1;
     }
 
-    /// Return whether a symbol starts a packet or, in a packet for this interface, is the start or
-    /// end of its echo.
+    /// Return whether decoding a symbol needs more state: it is the start of a packet or, if the
+    /// packet ends at this interface, the start or end of the echo.
     #[inline]
     pub fn is_special(self, incoming: Symbol) -> bool {
         match incoming.kind() {
@@ -192,7 +205,7 @@ impl Decoder {
         }
     }
 
-    /// Return the symbol that replaces an incoming one that is not special.
+    /// Return the symbol that replaces an incoming symbol that is not special.
     #[inline]
     pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
@@ -219,13 +232,14 @@ impl Decoder {
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub node: u32,
-    /// Its number among the interfaces of its node.
+    /// Number of the interface among the interfaces of its node.
     pub port: usize,
-    /// Packets that go on to another ring, by class; a packet in transfer is first.
+    /// Packets that go on to another ring, by class. A packet in transfer is the first of its
+    /// queue.
     pub queues: [VecDeque<InputSlot>; CLASSES],
     /// Number of packets in these queues.
     pub count: usize,
-    /// Class of the incoming packet for the client, which holds a slot of its class.
+    /// Class of the incoming packet for the client. This packet occupies a slot of its class.
     pub for_client: Option<Class>,
     pub crossbar: Option<Transfer>,
 }
@@ -234,15 +248,17 @@ pub(super) struct Input {
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
+    /// The interface to which the output link leads.
     pub next: InterfaceId,
     /// State of the output.
     pub sending: Sending,
-    /// Whether a go bit is saved.
+    /// Whether the interface has saved a go bit, which a later idle releases.
     pub saved_go: bool,
-    /// Whether the last symbol that left was a go idle.
+    /// Whether the last symbol that left the interface was a go idle.
     pub emitted_go: bool,
-    /// Number of packets in the queues that do not await an echo.
+    /// Number of packets in the output queues that do not wait for an echo.
     pub waiting: u32,
+    /// Output queue whose turn is next in round-robin order.
     pub turn: usize,
     /// Bypass FIFO: symbols that wait to be forwarded.
     pub bypass: VecDeque<Symbol>,
@@ -251,25 +267,25 @@ pub(super) struct Output {
     pub queues: Vec<Vec<OutputSlot>>,
 }
 
-/// State of an output.
+/// The packet that an output is sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// Between packets: another packet may start.
+    /// No packet: another packet may start.
     Nothing,
-    /// An own packet.
+    /// A packet from an output queue of this interface.
     Own {
         action: ActionId,
-        /// Position of the next symbol, and that of the idle.
+        /// Position of the next symbol in the packet, and position of the idle after it.
         position: u16,
         last: u16,
     },
-    /// Forwarding a packet of another interface.
+    /// A packet that comes over the ring and goes on.
     Through,
 }
 
 impl Output {
-    /// Return the next symbol, unless it depends on the queues: if a packet is being sent or the
-    /// bypass FIFO is not empty.
+    /// Return the next symbol of a packet that is being sent, or of the bypass FIFO. `None` if
+    /// there is neither; then the symbol depends on the queues.
     #[inline]
     pub fn carry(&mut self, incoming: Symbol) -> Option<Symbol> {
         let symbol = match self.sending {
@@ -294,7 +310,7 @@ impl Output {
                 symbol
             }
         };
-        // A saved go bit leaves with the idle after which nothing waits.
+        // A saved go bit leaves with an idle behind which no symbol waits.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))

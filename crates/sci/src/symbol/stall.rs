@@ -1,4 +1,4 @@
-//! Detection of stalls of the reference.
+//! Detection of stalls in the symbol-by-symbol reference engine.
 
 use super::Engine;
 use crate::stall::{Progress, Waiting};
@@ -7,6 +7,7 @@ use crate::{InterfaceId, Stall};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
+    /// Return the stall if no packet has been delivered for `limit` cycles.
     pub(super) fn find_stall(&self, limit: Cycles) -> Option<Stall> {
         let packets = self.packets.values().iter().zip(self.packets.used());
         let present = packets.filter(|(_, used)| *used);
@@ -21,7 +22,7 @@ impl<T: Copy> Engine<T> {
         progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
-    /// Return the dependencies among full queues.
+    /// Return the dependencies among full queues of the fabric.
     pub(super) fn waiting(&self) -> Waiting {
         let mut first = Vec::new();
         let mut outputs = Vec::new();

@@ -1,9 +1,9 @@
-//! The data of the cells, and how small blocks become large ones.
+//! The data of the cells, and the exchange that combines small blocks into large ones.
 //!
-//! A TU is an array of bytes whose blocks go round the cells of a row. Each cell has its part of it
-//! in one piece of memory. Of an ADU, row `r` has the TUs `r`, `r + rows`, ... — which row has a TU
-//! makes no difference to what is sent, so TUs are numbered as in the ADU here. Cells that stream send
-//! what they have, whatever it is: for these a block is all that a cell has.
+//! A TU is an array of bytes whose blocks are dealt cyclically to the cells of a row. Each cell has
+//! its part of a TU in contiguous memory. Row `r` has the TUs `r`, `r + rows`, ... of an ADU. The
+//! row of a TU does not change the bytes that are sent, so this module numbers TUs as in the ADU.
+//! With streaming, a cell sends its part in any order, so a block is the whole part of a cell.
 
 use crate::error::Error;
 use isthmus_redistribute::transfer::{Array, ArrayMut, redistribute};
@@ -11,25 +11,25 @@ use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use isthmus_stream_sim::spec::{Machine, Reshuffle, Work};
 use std::sync::Arc;
 
-/// The byte of an ADU at this place. Neighbours differ, and so do blocks and TUs.
+/// Return the test byte at this position of an ADU. Neighbouring bytes, blocks and TUs differ.
 pub fn byte(at: u64) -> u8 {
     (at ^ (at >> 7) ^ (at >> 15)).wrapping_mul(167) as u8
 }
 
-/// What cells hold of one ADU.
+/// The data of one ADU in the memory of the cells.
 #[derive(Debug, Clone)]
 pub struct Cells {
     columns: usize,
-    /// Bytes of a TU, of what a cell has of it, and of a block.
+    /// Number of bytes of a TU, of the part of a cell, and of a block.
     tu: usize,
     share: usize,
     block: usize,
-    /// TU by TU, in each cell by cell.
+    /// The data, TU by TU, and within a TU cell by cell.
     held: Vec<u8>,
 }
 
 impl Cells {
-    /// The cells of `machine` with an ADU of `work`, in blocks that go round.
+    /// Create the cells of `machine` with the data of an ADU of `work`.
     pub fn new(machine: &Machine, work: &Work) -> Self {
         let mut cells = Self {
             columns: machine.columns as usize,
@@ -53,34 +53,34 @@ impl Cells {
         cells
     }
 
-    /// All that they hold, TU by TU, in each cell by cell.
+    /// Return the data of all cells, TU by TU, and within a TU cell by cell.
     pub fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// Where a block of a TU lies among what the cells hold.
+    /// Return the index in `held` at which a block of a TU starts.
     fn place(&self, tu: usize, block: usize) -> usize {
         tu * self.tu + block % self.columns * self.share + block / self.columns * self.block
     }
 
-    /// One block of a TU.
+    /// Return the bytes of one block of a TU.
     pub fn block(&self, tu: u64, block: u64) -> &[u8] {
         let from = self.place(tu as usize, block as usize);
         &self.held[from..from + self.block]
     }
 }
 
-/// How the cells of each row exchange blocks, so that each has one large one.
+/// Exchange of blocks among the cells of each row, after which each cell has one large block.
 #[derive(Debug)]
 pub struct Shuffle {
     plan: Plan,
 }
 
 impl Shuffle {
-    /// The exchange for a TU.
+    /// Create the exchange for the TUs of `work`.
     ///
     /// # Errors
-    /// Sizes of which there is no layout.
+    /// Sizes for which no layout exists.
     pub fn new(machine: &Machine, work: &Work) -> Result<Self, Error> {
         let layout = |block: u64| {
             let grid = Grid::new(&[machine.columns], &[Dim::cyclic(0, block)]);
@@ -95,10 +95,11 @@ impl Shuffle {
         Ok(Self { plan })
     }
 
-    /// Carries it out for all TUs of an ADU, into `large`: cell by cell as well, and so in order.
+    /// Exchange the blocks of all TUs of an ADU. The result in `large` has the cells one after
+    /// another, and so the bytes in the order of the ADU.
     ///
     /// # Errors
-    /// Memory of another size.
+    /// The size of `large` is not that of an ADU.
     pub fn run(&self, cells: &Cells, large: &mut [u8]) -> Result<(), Error> {
         let rows = cells.held.chunks(cells.tu).zip(large.chunks_mut(cells.tu));
         for (from, to) in rows {

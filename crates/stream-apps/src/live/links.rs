@@ -1,4 +1,4 @@
-//! What the cells of a link write to it, at the link's pace if it has one.
+//! Writers of the cells' data to the links, at a limited rate if one is set.
 
 use super::cells::Cells;
 use crate::error::Error;
@@ -7,32 +7,34 @@ use isthmus_stream_net::rank::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What an ADU is written from.
+/// The data from which an ADU is written.
 #[derive(Debug, Clone)]
 pub enum Adu {
-    /// Large blocks, in the order of their SUs.
+    /// Large blocks: the bytes in the order of the ADU.
     Large(Arc<Vec<u8>>),
-    /// Small ones, an SU each.
+    /// Small blocks, each of which is an SU.
     Small(Arc<Cells>),
 }
 
-/// One link, and what is written to it.
+/// Writer of the data of one link.
 #[derive(Debug)]
 pub struct Writer {
     pub sender: Sender,
     pub link: LinkId,
     pub stream: StreamId,
     pub format: Format,
-    /// Bytes per second that it carries; none: all that there are.
+    /// Rate of the link in bytes per second; `None`: unlimited.
     pub bytes_per_s: Option<u64>,
     pub deadline: Instant,
+    /// Time of the first write.
     began: Option<Instant>,
+    /// Number of bytes written at the rate of the link.
     written: u64,
     before: u64,
 }
 
 impl Writer {
-    /// A writer that has written nothing.
+    /// Create a writer that has written nothing.
     pub fn new(
         sender: Sender,
         (link, stream): (LinkId, StreamId),
@@ -53,10 +55,10 @@ impl Writer {
         }
     }
 
-    /// Writes what of an ADU goes over this link.
+    /// Write the SUs of an ADU that cross this link.
     ///
     /// # Errors
-    /// A link that is closed, or takes no more until the deadline.
+    /// The link is closed, or accepts no data until the deadline.
     pub fn write(&mut self, number: u64, adu: &Adu) -> Result<(), Error> {
         let (Adu::Large(data), None) = (adu, self.bytes_per_s) else {
             return self.write_sus(number, adu);
@@ -70,7 +72,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes SU by SU.
+    /// Write the SUs of an ADU one by one, at the rate of the link.
     fn write_sus(&mut self, number: u64, adu: &Adu) -> Result<(), Error> {
         let bytes = match adu {
             Adu::Large(data) => data.len(),
@@ -95,7 +97,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits until the link would have carried what was written before.
+    /// Wait until a link of the set rate would have carried all earlier bytes. Then count `bytes`
+    /// more.
     fn keep_pace(&mut self, bytes: u64) {
         let Some(rate) = self.bytes_per_s else {
             return;

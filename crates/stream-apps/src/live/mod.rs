@@ -1,16 +1,16 @@
-//! What `stream-sim` simulates, carried out on the machine at hand: the same description of a
-//! machine and of its work, with threads for cells, rings in shared memory for links, and the
-//! stream manager on a thread of its own, which sends to a sink that checks (Steenkiste 1996,
-//! section 6).
+//! The work that `stream-sim` simulates, done by this computer. It has the same description of the
+//! machine and the work. Threads replace the cells, and rings in shared memory the links. The
+//! stream manager runs on a thread of its own and sends to a sink that verifies the data
+//! (Steenkiste 1996, section 6).
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | `cells` | the data of the cells, and how small blocks become large ones |
-//! | `links` | what the cells of a link write to it, at the link's pace if it has one |
-//! | `run` | manager, links, sink, and the time it takes |
+//! | `cells` | the data of the cells, and the exchange that combines small blocks into large ones |
+//! | `links` | writers of the cells' data to the links, at a limited rate if one is set |
+//! | `run` | runs: the manager, the writers, the sink, and the measurement of the time |
 //!
-//! Of the description the form of the machine and the sizes of the work count. Rates count where
-//! they are asked for ([`Pace`]); what is measured is how long the rest takes here.
+//! The description determines the shape of the machine and the sizes of the work. The rates of its
+//! links apply only with [`Pace::AsDescribed`]; all other times are those of this computer.
 
 mod cells;
 mod links;

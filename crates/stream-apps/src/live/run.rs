@@ -1,4 +1,4 @@
-//! Manager, links, sink, and the time it takes.
+//! Runs: the manager, the writers of the links, the sink, and the measurement of the time.
 
 use super::cells::{Cells, Shuffle, byte};
 use super::links::{Adu, Writer};
@@ -20,35 +20,36 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// Bytes of a link's ring.
+/// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 1 << 20;
-/// ADUs that are reshuffled beside each other: one is sent while the next is made.
+/// Number of buffers of reshuffled ADUs: one is sent while the next is filled.
 const BUFFERS: usize = 2;
 /// Timeout of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Maximum number of entries in the order of SUs.
 const SUS_MAX: u64 = 1 << 16;
 
-/// The speed of links.
+/// The rate of the links in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as memory.
+    /// As fast as the memory of this computer allows.
     Free,
-    /// As described, so that they are the bottleneck and not this machine.
+    /// The rate in the description of the machine, so that the links and not this computer are the
+    /// bottleneck.
     AsDescribed,
 }
 
-/// The time and size of a run.
+/// The time and the number of bytes of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
-    /// Nanoseconds from the first byte of the first ADU to the confirmation of the last; for work
-    /// that stays in the cells to the end of the last exchange.
+    /// Nanoseconds from the first byte of the first ADU to the confirmation of the last ADU. For
+    /// work that stays in the cells, the time ends with the last exchange.
     pub ns: u64,
-    /// Bytes of all ADUs.
+    /// Number of bytes of all ADUs.
     pub bytes: u64,
 }
 
-/// Return the reason why this work cannot run here, if there is one.
+/// Return the reason why this work cannot run on this computer; `None` if it can.
 #[must_use]
 pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
     if work.from == From::Interface {
@@ -71,10 +72,10 @@ pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
         .then(|| format!("{} links for {columns} columns", work.links))
 }
 
-/// Run whole ADUs of `work` until at least `least_bytes` are moved.
+/// Run whole ADUs of `work`: as many as it has, or more until they have `least_bytes` bytes.
 ///
 /// # Errors
-/// Work that is [`missing`] here; a stream that fails; wrong data.
+/// The work cannot run here (see [`missing`]), the stream fails, or data arrive changed.
 pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Result<Report, Error> {
     if let Some(why) = missing(machine, work) {
         return Err(Error::Spec(why));
@@ -88,11 +89,12 @@ pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Resu
     Ok(Report { ns, bytes })
 }
 
+/// Return the nanoseconds since `begin`.
 fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Run the reshuffle alone.
+/// Exchange the blocks of `adus` ADUs without sending them. Return the time in nanoseconds.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -105,7 +107,7 @@ fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     Ok(ns)
 }
 
-/// Check that these are the bytes of an ADU from `from`.
+/// Check that these are the bytes of an ADU from position `from` on.
 fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     let wrong = data
         .iter()
@@ -120,7 +122,7 @@ fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     }
 }
 
-/// Return how the data of the work is divided: an SU per link or per block.
+/// Return the format of the stream: an SU per link, or per block without reshuffling.
 fn format(machine: &Machine, work: &Work) -> Format {
     let columns = u64::from(machine.columns);
     let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
@@ -140,6 +142,7 @@ fn format(machine: &Machine, work: &Work) -> Format {
     }
 }
 
+/// Send `adus` ADUs over the links and the manager to a sink. Return the time in nanoseconds.
 fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
     let cells = Arc::new(Cells::new(machine, work));
     let format = format(machine, work);
@@ -191,7 +194,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
         let feeding = feed(scope, machine, work, (cells, adus), writers)?;
         let ended = drive(&mut driver, stream, deadline);
         let ns = since(begin);
-        // The sink detects the end of its connection, and writers that of their links.
+        // The closed connections and links end the sink and the writers.
         drop(driver);
         let counts = joined(sink);
         let fed = feeding.into_iter().try_for_each(joined);
@@ -206,16 +209,18 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
     })
 }
 
+/// Return the error for a stream that ended early, with its cause.
 fn cut_short(how: impl Display) -> Error {
     Error::Ended(format!("the stream ended before all was sent: {how}"))
 }
 
+/// Wait for a thread and return its result. A panic becomes an error.
 fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
     let ended = handle.join();
     ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
-/// Receives all packets and verifies the bytes of the first ADU.
+/// Receive all packets and verify the bytes of the first ADU.
 fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
     let mut wrong = Ok(());
     let counts = Sink::new(window).serve(
@@ -262,7 +267,8 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
     )))
 }
 
-/// Start a writer thread per link, and a thread that reshuffles for them.
+/// Start the threads that send `adus` ADUs: a writer thread for each link and, if necessary, a
+/// thread that reshuffles.
 fn feed<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     machine: &Machine,
@@ -285,7 +291,7 @@ fn feed<'scope>(
     Ok(writers.into_iter().map(write).collect())
 }
 
-/// Prepare each ADU while the one before is sent.
+/// Start writer threads and a thread that reshuffles each ADU while the previous one is sent.
 fn feed_reshuffled<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     shuffle: Shuffle,
@@ -304,7 +310,8 @@ fn feed_reshuffled<'scope>(
                 let adu = Adu::Large(data);
                 writer.write(number, &adu)?;
                 drop(adu);
-                // The reshuffling thread may have finished.
+                // A send to the reshuffling thread fails if that thread has finished; this is no
+                // error.
                 let _ = give_back.send(());
             }
             Ok(())
@@ -315,6 +322,7 @@ fn feed_reshuffled<'scope>(
     all
 }
 
+/// Reshuffle the ADUs one after another into the buffers, and pass each buffer to all writers.
 fn reshuffle(
     shuffle: &Shuffle,
     cells: &Cells,
@@ -325,8 +333,8 @@ fn reshuffle(
     let mut buffers = [(); BUFFERS].map(|()| Arc::new(vec![0; cells.held().len()]));
     for number in 0..adus {
         let buffer = &mut buffers[number as usize % BUFFERS];
-        // Each link reports when it has released a buffer; if no reports follow, all links have
-        // failed.
+        // Each writer sends a message when it has released a buffer. If no message follows, all
+        // writers have failed.
         while Arc::strong_count(buffer) > 1 {
             if back.recv().is_err() {
                 return Ok(());
@@ -334,7 +342,7 @@ fn reshuffle(
         }
         shuffle.run(cells, Arc::make_mut(buffer).as_mut_slice())?;
         for give in given {
-            // A failed link reports its own error.
+            // A writer that has failed reports its own error.
             if give.send(Arc::clone(buffer)).is_err() {
                 return Ok(());
             }

@@ -1,10 +1,12 @@
-//! Medical imaging (paper, 7.2): 32 ranks have lines of 52 slices each and make triangles of the
-//! surface that they show, as many as there happen to be: there is no ADU.
+//! Medical imaging (paper, 7.2). Each of 32 ranks has some lines of 52 slices and computes the
+//! triangles of the surface in them. The number of triangles is not known in advance, so ADUs have
+//! no fixed size.
 //!
-//! Two routes pass through all ranks to two links of the interface, in opposite directions, so that
-//! all ranks are as far from it, both ways together. One rank at a time has control over both: it
-//! sends what it has, half of each block by either route, and hands control to the next. The others
-//! compute for the next image meanwhile. Each block is an ADU of its own size, which is announced.
+//! Two routes lead through all ranks to two links of the interface, in opposite directions, so that
+//! the sum of both distances is the same for all ranks. One rank at a time has control over both
+//! routes. It sends its triangles, half of each block by either route, and passes control to the
+//! next rank. Meanwhile the other ranks compute the next image. Each block is an ADU of its own
+//! size, which the rank announces to the manager.
 
 mod surface;
 
@@ -22,67 +24,74 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use surface::{TRIANGLE_BYTES, VOLUME, print, read, triangles};
 
-/// Ranks; as many as have lines of the images.
+/// Number of ranks. The lines of the images are divided among them.
 pub const RANKS: u32 = 32;
-/// Routes, and so links.
+/// Number of routes through the ranks, each with one link to the interface.
 const ROUTES: u16 = 2;
-/// Bytes of a block at most: whole triangles in two SUs.
+/// Maximum number of bytes of a block, which consists of two SUs of whole triangles.
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
+/// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
+/// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
-/// Images at most: their numbers are small.
+/// Maximum number of images of a run.
 const IMAGES_MOST: u64 = 1000;
 
 /// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Complete images.
+    /// Number of complete images.
     pub images: u64,
-    /// Triangles received and verified.
+    /// Number of triangles received and verified.
     pub triangles: u64,
-    /// Their bytes.
+    /// Number of bytes of these triangles.
     pub bytes: u64,
-    /// Nanoseconds until the last was confirmed.
+    /// Nanoseconds from the start until the confirmation of the last triangle.
     pub ns: u64,
-    /// Of these, nanoseconds in which the rank with control was sending.
+    /// Nanoseconds of this time in which the rank with control was sending.
     pub sending_ns: u64,
-    /// Triangles of an image: of the rank with the fewest and of that with the most.
+    /// Number of triangles in one image of the rank with the fewest, and of the rank with the most.
     pub of_rank: [u64; 2],
-    /// Shares of the time of ranks: computing, waiting for control, sending.
+    /// Fractions of the time of ranks: computing, waiting for control, sending.
     pub ranks: [f64; 3],
 }
 
-/// Control over both routes, which passes from rank to rank.
+/// Control over both routes. It passes from rank to rank.
 struct Control {
     routes: Vec<Sender>,
-    /// The next ADU.
+    /// The number of the next ADU.
     adu: u64,
 }
 
+/// State that all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// The routes and the number of ADUs after the last image.
+    /// The routes and the number of ADUs, once the last image has been sent. The routes stay open
+    /// until the stream has ended.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
+/// Sums over all ranks of the triangles that were sent.
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
+    /// Sum of the hashes of the triangles.
     print: u64,
     sending_ns: u64,
     of_rank: Option<[u64; 2]>,
 }
 
-/// The received triangles.
+/// Counts and checksum of the received triangles.
 #[derive(Debug, Default)]
 struct Came {
     triangles: u64,
+    /// Sum of the hashes of the triangles.
     print: u64,
     images: u64,
-    /// Rank and number of the triangle before.
+    /// Rank and number of the previous triangle.
     last: Option<(u8, u32)>,
 }
 
@@ -97,7 +106,8 @@ impl Look for Came {
         for bytes in all {
             let (points, rank, number) = read(bytes);
             let [next, first] = match self.last {
-                // One after the other of a rank, and then those of a later one, from its first on.
+                // The triangles of a rank come one after another; those of a later rank follow,
+                // from number 0 on.
                 Some((before, at)) => [rank == before && number == at + 1, rank > before],
                 None => [false, true],
             };
@@ -127,16 +137,16 @@ impl Look for Came {
     }
 }
 
-/// The lines of a rank.
+/// Return the lines of a rank.
 fn lines(rank: u32) -> std::ops::Range<u32> {
     let each = VOLUME[1] / RANKS;
     rank * each..(rank + 1) * each
 }
 
-/// Send the triangles of `images` images, unless `over` returns true before.
+/// Send the triangles of `images` images, or fewer if `over` returns true before the end.
 ///
 /// # Errors
-/// No images; a rank or the stream failed; triangles arrived changed.
+/// No images are requested; a rank or the stream failed; triangles arrived changed.
 pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     if !(1..=IMAGES_MOST).contains(&images) {
         return Err(Error::Spec(format!(
@@ -199,6 +209,7 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
+/// Return the format of the stream: ADUs of any size up to a block, divided over the routes.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..ROUTES).map(LinkId).collect();
     Format {
@@ -207,6 +218,7 @@ fn format() -> Format {
     }
 }
 
+/// Open a connection to the sink and register the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -218,7 +230,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(interface.submit(vec![spec])?[0])
 }
 
-/// Start all ranks, and give control to the first.
+/// Start all ranks, and pass control to the first.
 fn start(
     ranks: &mut Ranks,
     interface: &Interface,
@@ -248,22 +260,27 @@ fn start(
         ranks.start(format!("rank-{}", rank.rank), move || rank.run())?;
     }
     drop(ring);
-    // If no rank takes it, all of them have failed.
+    // The send fails only if all ranks have failed; then they report the errors.
     let _ = first.send(control);
     Ok(())
 }
 
+/// A rank: its lines, and its connections to the manager and to the neighbouring ranks.
 struct Rank {
     rank: u32,
+    /// Number of images of the run.
     images: u64,
     stream: StreamId,
     client: Client,
     shared: Arc<Shared>,
+    /// Channel from the previous rank.
     from: Receiver<Control>,
+    /// Channel to the next rank.
     to: SyncSender<Control>,
 }
 
 impl Rank {
+    /// Compute the images and send them when this rank has control.
     fn run(self) -> Course {
         let shared = &self.shared;
         for image in 0..self.images {
@@ -273,7 +290,7 @@ impl Rank {
             let Some(mut control) = shared.shares.time(1, || take(&self.from, whom))? else {
                 return Ok(());
             };
-            // The first rank decides for all whether there is a further image.
+            // The first rank determines for all ranks whether another image follows.
             if self.rank == 0 && !shared.images.begin(image) {
                 self.end(control);
                 return Ok(());
@@ -292,14 +309,14 @@ impl Rank {
         Ok(())
     }
 
-    /// End the run. The other ranks detect it by their closed channels.
+    /// End the run with this rank. The other ranks detect the end by their closed channels.
     fn end(&self, control: Control) {
         let through = self.shared.through.lock();
         let mut through = through.unwrap_or_else(PoisonError::into_inner);
         *through = Some((control.routes, control.adu));
     }
 
-    /// Send the triangles of this rank, block by block, half by each route.
+    /// Send the triangles of this rank, block by block, half of each block by either route.
     fn forward(&self, control: &mut Control, made: &[u8]) -> Course {
         let format = format();
         for block in made.chunks(BLOCK_BYTES) {
@@ -315,6 +332,7 @@ impl Rank {
         Ok(())
     }
 
+    /// Add the triangles that this rank has sent since `begin` to the sums.
     fn count(&self, made: &[u8], begin: Instant) {
         let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let (all, _) = made.as_chunks::<TRIANGLE_BYTES>();
@@ -342,7 +360,8 @@ mod tests {
         let look = |data: &[u8]| Came::default().look(&header, data);
         assert_eq!(look(&good[..4000]), Ok(()));
         assert!(look(&good[..4001]).unwrap_err().contains("no whole"));
-        // Not from the first on; another's line; one left out.
+        // Errors: a rank's first triangles are missing; a triangle is in another rank's lines; a
+        // triangle is left out.
         assert!(
             look(&good[40..400])
                 .unwrap_err()

@@ -1,16 +1,19 @@
-//! Triangles of a surface in a volume, by marching tetrahedra, and the volume: a brain, as far as a
-//! formula goes.
+//! Triangles of a surface in a volume, by marching tetrahedra. The volume is an artificial brain,
+//! which a formula defines.
 //!
-//! A cube between eight voxels is cut into six tetrahedra, which share its longest diagonal. Where
-//! the surface passes between the corners of one it is one triangle, or two.
+//! A cube between eight voxels is divided into six tetrahedra, which share its longest diagonal. In
+//! a tetrahedron with corners on both sides, the surface consists of one or two triangles.
 
-/// Voxels of a line, lines, slices; 52 slices in the paper. Lines are what ranks have.
+/// Number of voxels of a line, of lines, and of slices; the paper has 52 slices. The lines are
+/// divided among the ranks.
 pub(crate) const VOLUME: [u32; 3] = [256, 256, 52];
-/// Bytes of a triangle: nine coordinates, who made it, and its number there.
+/// Number of bytes of a triangle: nine coordinates, and one word with the number of its rank and
+/// its own number there.
 pub(crate) const TRIANGLE_BYTES: usize = 40;
-/// The probability above which a voxel is of the brain.
+/// The probability above which a voxel belongs to the brain.
 const THRESHOLD: f32 = 0.5;
-/// The tetrahedra of a cube, by corners: bit 0 is x, bit 1 y, bit 2 z.
+/// The tetrahedra of a cube, each by its corners. In the number of a corner, bit 0 is x, bit 1 is
+/// y, bit 2 is z.
 const TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 1, 3, 7],
     [0, 3, 2, 7],
@@ -20,8 +23,8 @@ const TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 5, 1, 7],
 ];
 
-/// The probability that a voxel is of the brain: an ellipsoid with folds, which differ from image
-/// to image.
+/// Return the probability that a voxel belongs to the brain, an ellipsoid with folds that differ
+/// from image to image.
 pub(crate) fn probability(image: u64, [x, y, z]: [u32; 3]) -> f32 {
     let scaled = |at: u32, of: u32, half: f32| (at as f32 - (of as f32 - 1.0) / 2.0) / half;
     let [p, q, r] = [
@@ -32,14 +35,15 @@ pub(crate) fn probability(image: u64, [x, y, z]: [u32; 3]) -> f32 {
     let away = (p * p + q * q + r * r).sqrt();
     let turn = image as f32 * 0.4;
     let folds = (19.0 * p + turn).sin() * (23.0 * q - turn).cos() + (13.0 * r + 9.0 * p * q).sin();
-    // Above the threshold within the surface, and steep across it.
+    // The value is above the threshold within the surface, and changes steeply across it.
     0.5 + 4.0 * (1.0 + 0.06 * folds - away)
 }
 
-/// The surface between `lines` of an image, as the triangles that rank `rank` sends.
+/// Return the triangles of the surface between the lines `lines` of an image, as rank `rank` sends
+/// them.
 pub(crate) fn triangles(image: u64, rank: u8, lines: std::ops::Range<u32>) -> Vec<u8> {
     let [width, height, slices] = VOLUME;
-    // Cubes reach to the next line, which is a neighbour's.
+    // Cubes extend to the next line, which may belong to the next rank.
     let last = lines.end.min(height - 1);
     let line = |y: u32| -> Vec<f32> {
         let row = |z| (0..width).map(move |x| probability(image, [x, y, z]));
@@ -68,7 +72,7 @@ pub(crate) fn triangles(image: u64, rank: u8, lines: std::ops::Range<u32>) -> Ve
     made
 }
 
-/// The triangles of one cube.
+/// Append the triangles of the surface in one cube to `made`.
 fn cube(made: &mut Vec<u8>, rank: u8, at: [u32; 3], corners: &[f32; 8]) {
     for tetrahedron in TETRAHEDRA {
         let (inside, outside): (Vec<usize>, Vec<usize>) = tetrahedron
@@ -89,7 +93,7 @@ fn cube(made: &mut Vec<u8>, rank: u8, at: [u32; 3], corners: &[f32; 8]) {
     }
 }
 
-/// Where the surface crosses an edge between two corners.
+/// Return the point at which the surface crosses the line between two corners of the cube at `at`.
 fn crossing(at: [u32; 3], corners: &[f32; 8], from: usize, to: usize) -> [f32; 3] {
     let part = (THRESHOLD - corners[from]) / (corners[to] - corners[from]);
     std::array::from_fn(|axis| {
@@ -98,6 +102,7 @@ fn crossing(at: [u32; 3], corners: &[f32; 8], from: usize, to: usize) -> [f32; 3
     })
 }
 
+/// Append a triangle to `made`, with its rank and its number.
 fn add(made: &mut Vec<u8>, rank: u8, points: [[f32; 3]; 3]) {
     let number = (made.len() / TRIANGLE_BYTES) as u32;
     for coordinate in points.as_flattened() {
@@ -106,7 +111,7 @@ fn add(made: &mut Vec<u8>, rank: u8, points: [[f32; 3]; 3]) {
     made.extend((u32::from(rank) << 24 | number & 0xff_ffff).to_le_bytes());
 }
 
-/// A triangle that came: its points, who made it, its number there.
+/// Return the points of a received triangle, the number of its rank, and its own number there.
 pub(crate) fn read(bytes: &[u8; TRIANGLE_BYTES]) -> ([f32; 9], u8, u32) {
     let word = |at: usize| {
         let mut word = [0; 4];
@@ -118,7 +123,7 @@ pub(crate) fn read(bytes: &[u8; TRIANGLE_BYTES]) -> ([f32; 9], u8, u32) {
     (points, (tail >> 24) as u8, tail & 0xff_ffff)
 }
 
-/// A number that is another when any byte of a triangle is.
+/// Return a hash of a triangle, which changes if any byte of the triangle changes.
 pub(crate) fn print(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
@@ -131,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_surface_has_no_holes() {
-        // Each edge of a triangle is that of exactly one other, but where the lines end.
+        // Each edge belongs to exactly two triangles, except at the ends of the lines.
         let made = triangles(1, 3, 100..108);
         let (all, rest) = made.as_chunks::<TRIANGLE_BYTES>();
         assert!(rest.is_empty() && all.len() > 1000, "{}", all.len());
@@ -141,7 +146,7 @@ mod tests {
             assert_eq!((rank, count as usize), (3, number));
             let corner = |at: usize| [points[3 * at], points[3 * at + 1], points[3 * at + 2]];
             for (from, to) in [(0, 1), (1, 2), (2, 0)] {
-                // Two ways of reckoning the same crossing differ in the last bits.
+                // The same crossing differs in the last bits if it is computed in two ways.
                 let near = |point: [f32; 3]| point.map(|at| (at * 512.0).round() as u32);
                 let mut edge = [near(corner(from)), near(corner(to))];
                 edge.sort_unstable();
@@ -161,6 +166,7 @@ mod tests {
         assert!(open * 200 < edges.len(), "{open} of {} edges", edges.len());
     }
 
+    /// The ranks have very different numbers of triangles.
     #[test]
     fn ranks_have_very_different_parts_of_it() {
         let counts: Vec<usize> = (0..32)

@@ -1,11 +1,12 @@
-//! The digital VCR (paper, 7.3): images of four cameras, stored as fields by 32 ranks, rebuilt by
-//! 26 others, forwarded by 4 to the interface, which shows them on four screens in step.
+//! The digital VCR (paper, 7.3). 32 ranks store the images of four cameras as fields, 26 others
+//! rebuild frames, and 4 forward them to the interface. The interface shows them on four screens in
+//! step.
 //!
-//! A store plays its lines of a field of one camera at the rate of frames. Rebuilders of a camera
-//! hold bands of its frames: what goes from stores to them is a redistribution, from lines of two
-//! fields to whole lines in order. A forwarder puts bands together and hands frames to its link.
-//! The manager moves the four streams in lock step: none begins a frame before all have shown the
-//! one before.
+//! A storage rank reads its lines of a field of one camera at the rate of frames. Each rebuilder of
+//! a camera has a band of its frames. The messages between them are a redistribution, from the
+//! lines of two fields to whole lines in order. A forwarder combines the bands and sends frames
+//! over its link. The manager moves the four streams in lock step: no stream starts a frame before
+//! all streams have shown the previous one.
 
 mod picture;
 mod work;
@@ -25,37 +26,38 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 pub(crate) use work::Clock;
 
-/// Cameras, and so images, forwarders, links and screens.
+/// Number of cameras, and of images, forwarders, links and screens.
 pub const CAMERAS: u32 = 4;
-/// Stores of a camera: parts of a field, and fields.
+/// Number of storage ranks of a camera: the parts of a field, times the two fields.
 pub const STORES: [u32; 2] = [4, 2];
-/// Rebuilders by camera: 26 in all.
+/// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
-/// Bytes of a TU at most: a frame is no whole number of them.
+/// Maximum number of bytes of a TU. A frame is not a multiple of it.
 const TU_BYTES: u64 = 64 << 10;
-/// Bytes of a link's ring.
+/// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 1 << 20;
-/// Timeout of the end.
+/// Time within which the streams must end after the VCR has been stopped.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The parameters of a VCR.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
-    /// Pixels in a line; 496 in the paper.
+    /// Number of pixels in a line; 496 in the paper.
     pub width: u32,
-    /// Lines; 486 in the paper.
+    /// Number of lines; 486 in the paper.
     pub height: u32,
-    /// Grey, or four bytes of colour.
+    /// Format of a pixel: grey, or four bytes of colour.
     pub pixel: Pixel,
     /// Frames per second.
     pub rate_per_s: f64,
-    /// Files of frames, assigned to the cameras in turn; none: a pattern.
+    /// Files of frames, assigned to the cameras in turn. Without files, the cameras see a pattern.
     pub films: Vec<PathBuf>,
-    /// The address of the page.
+    /// The address of the page that shows the screens.
     pub address: SocketAddr,
 }
 
 impl Spec {
+    /// Check the parameters and return the format of the frames.
     fn geometry(&self) -> Result<Geometry, Error> {
         let geometry = Geometry {
             width: self.width,
@@ -87,7 +89,7 @@ impl Spec {
         Ok(geometry)
     }
 
-    /// Ranks of each sort: stores, rebuilders, forwarders.
+    /// Return the number of ranks of each kind: storage ranks, rebuilders, forwarders.
     #[must_use]
     pub fn ranks() -> [u32; 3] {
         let stores = CAMERAS * STORES[0] * STORES[1];
@@ -98,20 +100,20 @@ impl Spec {
 /// The progress of a VCR.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
-    /// Frames that all screens have shown.
+    /// Number of frames that all screens have shown.
     pub frames: u64,
-    /// Nanoseconds from the time of the first frame until now, or until the last frame.
+    /// Nanoseconds from the time of the first frame until now; after the end, until the last frame.
     pub ns: u64,
-    /// Frames of any camera that the manager started when all others had shown the frame before,
-    /// and frames that it started otherwise.
+    /// Number of frames, of all cameras, that the manager started after all other cameras had shown
+    /// the previous frame, and number of frames that it started earlier.
     pub in_step: [u64; 2],
-    /// Bytes shown.
+    /// Number of bytes shown.
     pub bytes: u64,
-    /// Viewers of the page.
+    /// Number of viewers of the page.
     pub viewers: usize,
-    /// Frames not sent to viewers that had not confirmed earlier ones.
+    /// Number of frames that viewers missed because they had not confirmed earlier frames.
     pub missed: u64,
-    /// The reasons for stalls of streams.
+    /// The conditions for which streams waited at their last stalls.
     pub waits: Vec<String>,
 }
 
@@ -125,14 +127,16 @@ pub struct Vcr {
     page: Page,
     geometry: Geometry,
     streams: Vec<StreamId>,
+    /// Links over which everything has been sent.
     through: work::Sending,
 }
 
 impl Vcr {
-    /// Start to play.
+    /// Start to play the images of all cameras.
     ///
     /// # Errors
-    /// Impossible parameters, unreadable files, an address of another machine.
+    /// The parameters are impossible, a file is unreadable, or the address is not one of this
+    /// computer.
     pub fn start(spec: &Spec) -> Result<Self, Error> {
         let geometry = spec.geometry()?;
         let films = spec.films.iter();
@@ -188,13 +192,13 @@ impl Vcr {
         )
     }
 
-    /// The address of the page.
+    /// Return the address of the page that shows the screens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.page.address()
     }
 
-    /// Return the reason why it ended by itself, if it did.
+    /// Return the error with which the VCR ended early, if it did.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let ends = self.interface.progress(&self.streams);
@@ -203,7 +207,7 @@ impl Vcr {
         self.ranks.failure().or(ended)
     }
 
-    /// The progress of a VCR.
+    /// Return the progress so far.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let progress = self.interface.progress(&self.streams);
@@ -221,10 +225,10 @@ impl Vcr {
         }
     }
 
-    /// Play started frames to their end. Returns the final progress.
+    /// Stop the VCR after the frames that have started. Return its final progress.
     ///
     /// # Errors
-    /// The reason why it ended early: a rank, a stream, or a timeout.
+    /// The reason why the VCR ended early: a rank or a stream failed, or the end took too long.
     pub fn finish(mut self) -> Result<Figures, Error> {
         let frames = self.clock.stop();
         let ended = if frames == 0 {
@@ -241,9 +245,9 @@ impl Vcr {
             })
         };
         let figures = self.figures();
-        // The error of a rank says more than that of its stream.
+        // The error of a rank is more specific than that of its stream.
         let failed = self.ranks.failure();
-        // Ranks that wait for the interface detect its end.
+        // Ranks that wait for the interface detect that it has ended.
         self.interface.stop()?;
         let joined = self.ranks.join();
         if let Some(why) = failed {
@@ -253,12 +257,14 @@ impl Vcr {
     }
 }
 
+/// Return the format of the stream of a camera, in which a frame is an ADU.
 fn format(geometry: &Geometry, link: LinkId) -> Format {
     let bytes = geometry.frame_bytes();
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
 }
 
-/// Return a stream per screen, in step, with an open number of frames.
+/// Register the streams of all screens, which run in step and have an open number of frames. Return
+/// their numbers.
 fn submit(
     interface: &Interface,
     geometry: &Geometry,
@@ -282,12 +288,12 @@ fn submit(
     interface.submit(specs)
 }
 
-/// Return how long a frame is shown.
+/// Return the time from the first frame to frame number `frame`.
 pub(crate) fn frame_time(rate_per_s: f64, frame: u64) -> Duration {
     Duration::from_secs_f64(frame as f64 / rate_per_s)
 }
 
-/// Return the current time.
+/// Return the time from now until frame number `frame`; 0 if that has passed.
 pub(crate) fn until(begin: Instant, rate_per_s: f64, frame: u64) -> Duration {
     let at = begin + frame_time(rate_per_s, frame);
     at.saturating_duration_since(Instant::now())

@@ -1,4 +1,4 @@
-//! What the cameras saw: a pattern that moves, or films from files.
+//! Images of the cameras: a moving pattern, or films from files.
 
 use crate::error::Error;
 use isthmus_framebuffer::{Geometry, Pixel};
@@ -7,30 +7,32 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Pixels of the bar that moves, and how far it moves with each frame.
+/// Width of the moving bar in pixels, and pixels by which it moves with each frame.
 const BAR: (u64, u64) = (28, 4);
-/// Pixels of a dot of a digit, and where the number of the frame begins.
+/// Number of pixels of a dot of a digit, in both directions.
 const DOT: u32 = 8;
+/// Position in pixels at which the number of the frame starts.
 const CORNER: (u32, u32) = (16, 16);
-/// Digits of the frame's number that are shown.
+/// Number of digits of the frame's number.
 const DIGITS: u32 = 6;
-/// Digits of 3 x 5 dots, a bit each, line by line from the top, the left one first.
+/// Bitmaps of the digits, of 3 x 5 dots with one bit each: line by line from the top, from left to
+/// right.
 const FONT: [u16; 10] = [
     0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717,
 ];
 
-/// Where images come from.
+/// Source of the images of a camera.
 #[derive(Clone, Debug)]
 pub(crate) enum Picture {
-    /// A pattern: a slope of grey or colour, a bar and a ball that move, the number of the frame,
-    /// from 1.
+    /// A pattern: a gradient of grey or colour, a moving bar, a moving ball, and the number of the
+    /// frame, from 1.
     Pattern,
-    /// Frames one after the other, as bytes; how many.
+    /// A file with the frames as bytes, its path, and its number of frames.
     Film(Arc<File>, PathBuf, u64),
 }
 
 impl Picture {
-    /// A film of frames of this form, without headers.
+    /// Open a file of frames of this geometry, without headers.
     pub fn film(path: &Path, geometry: &Geometry) -> Result<Self, Error> {
         let refuse = |why: String| Error::File(path.to_owned(), why);
         let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
@@ -51,7 +53,8 @@ impl Picture {
         Ok(Self::Film(Arc::new(file), path.to_owned(), bytes / frame))
     }
 
-    /// Lines `first`, `first + 2`, ... of a frame that a camera saw, as many as `into` has.
+    /// Read lines `first`, `first + 2`, ... of a frame of a camera. `into` determines the number of
+    /// lines.
     pub fn field(
         &self,
         geometry: &Geometry,
@@ -68,7 +71,7 @@ impl Picture {
                 Ok(())
             }
             Self::Film(file, path, frames) => {
-                // Both fields are read at once: a call of the system, and not one for each line.
+                // Both fields are read with one system call, instead of one call for each line.
                 let lines = into.len() / line;
                 let mut both = vec![0; (2 * lines - 1) * line];
                 let at = frame % frames * geometry.frame_bytes() + u64::from(first) * line as u64;
@@ -83,8 +86,8 @@ impl Picture {
     }
 }
 
-/// The pixels of a line that are of the ball. It goes round once in 120 frames; each camera sees it
-/// from somewhat further to the right.
+/// Return the range of pixels of a line that the ball covers. The ball moves around once in 120
+/// frames. Each camera sees it somewhat further to the right.
 fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
     let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
     let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;
@@ -95,7 +98,7 @@ fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32
     Some(((across - half) as u32, (across + half) as u32))
 }
 
-/// A line of the pattern.
+/// Write a line of the pattern to `row`.
 fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [u8]) {
     let width = geometry.width;
     match geometry.pixel {
@@ -106,7 +109,7 @@ fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [
             }
         }
         Pixel::Color => {
-            // Each camera has a colour of its own.
+            // Each camera has its own colour.
             let weights: [u32; 3] =
                 [[3, 1, 1], [1, 3, 1], [1, 1, 3], [3, 3, 1]][camera as usize % 4];
             for (x, pixel) in (0..).zip(row.chunks_exact_mut(4)) {
@@ -161,7 +164,7 @@ mod tests {
         let mut field = [0; 6];
         film.field(&geometry, (0, 1), 1, &mut field).unwrap();
         assert_eq!(field, [15, 16, 17, 21, 22, 23]);
-        // It starts again after its last frame.
+        // The film starts again after its last frame.
         film.field(&geometry, (3, 2), 0, &mut field).unwrap();
         assert_eq!(field, [0, 1, 2, 6, 7, 8]);
         std::fs::write(&path, [0; 25]).unwrap();
@@ -180,7 +183,7 @@ mod tests {
             interlaced: false,
         };
         let mut row = vec![0; 496];
-        // The third line of dots of 7: the right one alone.
+        // In the third line of dots of the digit 7, only the right dot is set.
         pattern(&geometry, (0, 6), 16 + 2 * DOT, &mut row);
         let left = (16 + 4 * DOT * 5) as usize;
         assert_eq!(row[left..left + 16], [16; 16]);

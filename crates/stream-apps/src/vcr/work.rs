@@ -1,4 +1,4 @@
-//! The ranks of the VCR.
+//! The storage ranks, rebuilders and forwarders of the VCR.
 
 use super::picture::Picture;
 use super::{REBUILDERS, STORES, until};
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The common clock of all stores, and the last frame that they play.
+/// The common clock of all storage ranks, and the last frame that they read.
 #[derive(Debug)]
 pub(crate) struct Clock {
     rate_per_s: f64,
@@ -22,6 +22,8 @@ pub(crate) struct Clock {
     stopped: Condvar,
 }
 
+/// Number of frames that have started and, after the stop, number of frames in total and time of
+/// the stop.
 #[derive(Debug, Default)]
 struct Frames {
     started: u64,
@@ -38,11 +40,12 @@ impl Clock {
         }
     }
 
+    /// Lock the state of the clock.
     fn frames(&self) -> MutexGuard<'_, Frames> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wait for a frame's time. Returns false if the frame is after the end.
+    /// Wait for the time of a frame. Return false if the VCR stops before that frame.
     fn begin(&self, frame: u64) -> bool {
         let mut frames = self.frames();
         loop {
@@ -60,7 +63,8 @@ impl Clock {
         true
     }
 
-    /// Stop after the frames that a store has started. Returns their number.
+    /// Stop the clock after the frames that a storage rank has started. Return the number of these
+    /// frames.
     pub fn stop(&self) -> u64 {
         let mut frames = self.frames();
         let started = frames.started;
@@ -68,7 +72,7 @@ impl Clock {
         frames.end.get_or_insert((started, Instant::now())).0
     }
 
-    /// Nanoseconds since the first frame's time, to when it was stopped.
+    /// Return the nanoseconds from the time of the first frame until now, or until the stop.
     pub fn ns(&self) -> u64 {
         let end = self.frames().end.map_or_else(Instant::now, |(_, at)| at);
         let since = end.saturating_duration_since(self.begin).as_nanos();
@@ -76,21 +80,21 @@ impl Clock {
     }
 }
 
-/// The state of a forwarder.
+/// The link of a forwarder and its stream.
 pub(crate) struct Forwarding {
     pub sender: Sender,
     pub stream: StreamId,
     pub format: Format,
-    /// Keeps the link after everything is sent. It stays open until its stream has ended, as the
-    /// interface would treat this rank as lost otherwise.
+    /// List of links that the forwarder adds its link to when everything is sent. The link stays
+    /// open until its stream has ended; otherwise the interface would treat this rank as lost.
     pub through: Sending,
 }
 
-/// Links that have sent everything.
+/// Links over which everything has been sent.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
-/// From the lines of two fields, each in parts, to bands of whole frames: dimensions are pairs of
-/// lines, field, pixels.
+/// Redistribution from the lines of two fields, each divided into parts, to bands of whole frames.
+/// The dimensions of the array are pairs of lines, field, and pixels.
 struct Shuffle {
     plan: Plan,
     packing: Packing,
@@ -118,7 +122,7 @@ impl Shuffle {
         })
     }
 
-    /// The pairs of lines that a place of a layout holds: the first, and how many.
+    /// Return the pairs of lines of a rank of a layout: the first pair, and the number of pairs.
     fn pairs(layout: &Layout, place: u32) -> (u32, u32) {
         let parts = layout.parts(place);
         let (first, ..) = parts[0][0].runs();
@@ -126,7 +130,7 @@ impl Shuffle {
     }
 }
 
-/// Starts all ranks of a camera.
+/// Start all ranks of a camera.
 pub(crate) fn camera(
     ranks: &mut Ranks,
     geometry: &Geometry,
@@ -182,24 +186,28 @@ pub(crate) fn camera(
     })
 }
 
-/// What a store sends to one rebuilder.
+/// The part of a frame that a storage rank sends to one rebuilder.
 struct Out {
     sections: Vec<Section>,
     bytes: usize,
+    /// The channel to the rebuilder.
     to: SyncSender<Vec<u8>>,
 }
 
-/// What a rebuilder gets from one store: its place, what of the array it is, and the messages.
+/// Connection of a rebuilder to one storage rank: the number of the storage rank, the part of the
+/// frame that it sends, and the channel of the messages.
 type In = (u32, Vec<Section>, Receiver<Vec<u8>>);
 
+/// A storage rank: its part of one field, and the rebuilders to which it sends.
 struct Store {
     geometry: Geometry,
     camera: u32,
     picture: Picture,
-    /// The first pair of lines, and how many.
+    /// The first pair of lines of the rank, and the number of pairs.
     pairs: (u32, u32),
     field: u32,
     packing: Packing,
+    /// The parts for the rebuilders.
     out: Vec<Out>,
 }
 
@@ -231,7 +239,7 @@ impl Store {
     }
 }
 
-/// Assemble this rank's band of rows of each frame from the sections that the storage ranks send.
+/// Assemble this rank's band of lines of each frame from the sections that the storage ranks send.
 fn rebuild(
     plan: &Plan,
     packing: Packing,
@@ -248,7 +256,8 @@ fn rebuild(
         let mut messages = Vec::new();
         for (peer, sections, channel) in from {
             let Some(message) = take(channel, format_args!("store {peer}"))? else {
-                // It plays no further frame, and so do the others; or it failed and says so.
+                // A storage rank ends after the last frame, as all others do, or after a failure,
+                // which it reports.
                 return Ok(());
             };
             messages.push((sections.as_slice(), message));
@@ -268,7 +277,7 @@ fn rebuild(
     }
 }
 
-/// Puts bands together and hands frames to the interface.
+/// Combine the bands of each frame, and send the frame to the interface.
 fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> Course {
     let mut frame = Vec::with_capacity(bytes);
     let mut before = 0;
