@@ -100,6 +100,7 @@ def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Ra
         out = [out.arrays(plan.to, rank) for rank, (_, out) in enumerate(memories)]
 
         def move(plan: Plan = plan, held: object = held, out: object = out) -> None:
+            """Move the matrix once; default arguments bind the variables of this loop pass."""
             plan.redistribute(held, out, threads=count)  # type: ignore[arg-type]
 
         seconds_of[number] += repeated(move, seconds / len(plans) / PASSES)

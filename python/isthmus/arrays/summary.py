@@ -20,7 +20,7 @@ PAIRS_MAX = 4096
 
 @dataclass(frozen=True)
 class Summary:
-    """A plan in bytes."""
+    """The messages of a plan, counted in bytes."""
 
     messages: list[Message] | None
     """All messages, including those of a rank to itself; `None` if there are too many to list."""

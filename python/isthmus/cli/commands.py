@@ -65,11 +65,13 @@ class _Commands(Group):
     """The group of all commands, which lists summaries without importing them."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands and their summaries to the help."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version and exit, if the option ``--version`` is given."""
     if wanted and not ctx.resilient_parsing:
         import isthmus
 

@@ -26,9 +26,9 @@ class Site:
     single: int
     """Number of single failures with different effects."""
     pairs: int
-    """Number of pairs of these."""
+    """Number of pairs of single failures with different effects."""
     harmed: list[str] = field(default_factory=list)
-    """Faults that the scenario already has, in words."""
+    """Faults that the scenario has before any failure of the study, in words."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def simulated(self) -> bool:
-        """Whether enough nodes remain for a simulation."""
+        """Whether enough nodes remain connected for a simulation."""
         return self.live >= LIVE_MIN
 
 

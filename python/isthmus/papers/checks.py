@@ -34,7 +34,7 @@ class Checks:
 
     @cached_property
     def text(self) -> str:
-        """The text of ``checks.py``."""
+        """The source text of ``checks.py``."""
         return read_text(self.path) if self.path.is_file() else ""
 
     @cached_property

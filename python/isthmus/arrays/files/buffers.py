@@ -86,11 +86,12 @@ class _OwnBuffers(Buffers):
         self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        """Return buffer number `turn` of this rank, the only one that it can access."""
         return self._buffers[turn]
 
 
 class InOneProcess(_OwnBuffers):
-    """A single process holds the data of all ranks; threads move them."""
+    """Buffers of a single process that holds the data of all ranks; threads move the data."""
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
         plan = Plan(layout, self.aggregated(boxes))
@@ -102,7 +103,7 @@ class InOneProcess(_OwnBuffers):
 
 
 class ByMessages(_OwnBuffers):
-    """Ranks on several nodes exchange messages."""
+    """Buffers of ranks on several nodes, which exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
         super().__init__(array, aggregators, ranks.comm.rank, room)
@@ -115,6 +116,7 @@ class ByMessages(_OwnBuffers):
         self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
 
     def _move(self, plan: Plan, held: Any, out: Any) -> None:
+        """Move elements between the arrays of ranks and the buffers by messages."""
         from isthmus.arrays.mpi import Exchange
 
         order: Any = self.array.order
@@ -123,7 +125,7 @@ class ByMessages(_OwnBuffers):
 
 
 class InSharedMemory(Buffers):
-    """Ranks on one node share the buffers; each copies its elements directly."""
+    """Buffers that ranks on one node share; each rank copies its elements directly."""
 
     def __init__(
         self, array: Described, aggregators: list[int], rank: int, shared: Shared, room: int

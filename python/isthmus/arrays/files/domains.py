@@ -33,7 +33,7 @@ class Domains(ABC):
     rounds: int
     """Number of rounds of the longest domain."""
     room: int
-    """Maximum bytes of a round."""
+    """Maximum bytes of the file that an aggregator processes in a round."""
 
     @abstractmethod
     def boxes(self, aggregator: int, number: int) -> list[Box]:
@@ -52,7 +52,7 @@ class Rules:
 
 
 class Stretches(Domains):
-    """Domains of a file with contiguous elements.
+    """File domains of a file with contiguous elements.
 
     They start at multiples of the stripe, or at the next element or block.
     """
@@ -117,7 +117,7 @@ class Stretches(Domains):
 
 
 class Chunks(Domains):
-    """Domains of whole chunks, row by row of the chunk grid."""
+    """File domains of whole chunks, row by row of the chunk grid."""
 
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
@@ -138,6 +138,7 @@ class Chunks(Domains):
         return [self._box(chunk) for chunk in range(first, end)]
 
     def _box(self, number: int) -> Box:
+        """Return the box of a chunk by its number, row by row of the chunk grid."""
         at = []
         for count in reversed(self._grid):
             number, place = divmod(number, count)

@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError
 HEADER_MAX = 1 << 18
 """Maximum header size of a ``.npy`` file, which numpy parses in seconds."""
 PIECE = 1 << 20
-"""Bytes that are copied at once."""
+"""Bytes that are copied at once from the head of an existing file."""
 
 
 class Raw(Format):
@@ -47,7 +47,9 @@ class Raw(Format):
 
 
 def _copy_head(path: Path, place: Path, size: int) -> None:
-    """Keep the bytes before the elements of an existing file, as MPI-IO does."""
+    """Copy the bytes before the elements of an existing file to its replacement, as MPI-IO keeps
+    them.
+    """
     with suppress(FileNotFoundError), path.open("rb") as before, place.open("r+b") as file:
         while size > 0 and (piece := before.read(min(size, PIECE))):
             file.write(piece)
@@ -102,6 +104,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
 
 
 def _write_header(file: BinaryIO, array: Described) -> None:
+    """Write the header of a ``.npy`` file."""
     # Like numpy, write an array of both orders as C order.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {

@@ -53,7 +53,8 @@ class Hdf5(LibraryFormat):
                 )
             array = Described(found.shape, dtype, "C", chunks=found.chunks)
             offset = found.id.get_offset()
-            # Only if the file has the same byte representation as numpy.
+            # Elements are contiguous for numpy only if the file stores them in numpy's
+            # representation.
             alike = h5py.h5t.py_create(dtype, logical=True) == found.id.get_type()
             if offset is not None and alike and not found.external and not found.is_virtual:
                 return Described(found.shape, dtype, "C", int(offset))
@@ -108,6 +109,8 @@ class Hdf5(LibraryFormat):
 
 
 class _Pieces(Pieces):
+    """An HDF5 dataset that is open for reading."""
+
     def __init__(self, path: Path, given: Given) -> None:
         self._path = path
         self._opened = _opened(path)
@@ -115,15 +118,18 @@ class _Pieces(Pieces):
             self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        """Read a selection of the dataset."""
         with telling_of(self._path, "cannot be read"), library_errors(self._path):
             self._dataset.read_direct(into, where)
 
     def close(self) -> None:
+        """Close the HDF5 file."""
         self._opened.__exit__(None, None, None)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
+    """Open an HDF5 file for reading during a ``with`` block."""
     import h5py
 
     # Let the system report its own errors, which the library would wrap.
@@ -143,6 +149,7 @@ def _name(given: Given) -> str:
 
 
 def _names(file: Any) -> list[str]:
+    """Return the names of all datasets in an HDF5 file."""
     import h5py
 
     names: list[str] = []
@@ -153,6 +160,9 @@ def _names(file: Any) -> list[str]:
 
 
 def _dataset(path: Path, file: Any, name: str | None) -> Any:
+    """Return the dataset with this name, or the only dataset if `name` is None; refuse any other
+    case.
+    """
     import h5py
 
     names = _names(file)

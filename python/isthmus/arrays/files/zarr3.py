@@ -82,11 +82,14 @@ class Zarr(ChunkedFormat):
 
 
 class _Pieces(Pieces):
+    """An array of zarr that is open for reading."""
+
     def __init__(self, path: Path, rank: int) -> None:
         self._path, self._rank = path, rank
         self._array = _opened(path, "r")
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        """Read a selection of the array."""
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
         with library_errors(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
@@ -96,16 +99,20 @@ class _Pieces(Pieces):
 
 
 class _Chunks(Chunks):
+    """An array of zarr that is open for writing."""
+
     def __init__(self, place: Path) -> None:
         self._place = place
         self._array = _opened(place, "r+")
 
     def put(self, box: Box, part: NDArray[Any]) -> None:
+        """Write a box of whole chunks."""
         with library_errors(self._place):
             self._array[slices(box)] = part
 
 
 def _opened(path: Path, mode: Any) -> Any:
+    """Open the array in a folder."""
     import zarr
 
     if not path.is_dir():
@@ -117,7 +124,9 @@ def _opened(path: Path, mode: Any) -> Any:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Suppress warnings about element types that only this library supports so far."""
+    """Suppress the zarr library's warnings about element types that no other library
+    supports yet.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")
         yield
