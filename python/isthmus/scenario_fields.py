@@ -84,6 +84,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _value_text(value: Any) -> str:
+    """Return a value as text for a label."""
     if isinstance(value, Described):
         return f"({value.words})"
     if isinstance(value, tuple):
@@ -179,6 +180,7 @@ def plain(value: Any, name: str = "") -> Value:
 
 
 def _plain(value: Any, name: str) -> Value:
+    """Convert a value that may contain others; see `plain`."""
     # Scalars of numpy are subclasses with another `repr`.
     if isinstance(value, bool):
         return value
@@ -221,10 +223,12 @@ def toml_value(value: Value) -> str:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as a TOML string."""
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return '"' + "".join(escapes.get(c, c if c >= " " else f"\\u{ord(c):04x}") for c in text) + '"'
 
 
 def _key(name: str) -> str:
+    """Return a name as a TOML key, in quotes if necessary."""
     bare = name.replace("-", "").replace("_", "")
     return name if bare.isalnum() and bare.isascii() else _quoted(name)

@@ -40,7 +40,7 @@ def has_latency(view: View) -> bool:
 
 
 def others(view: View) -> list[str]:
-    """Return whole response times and network times that were not requested."""
+    """Return the response times and network times that were not requested."""
     asked = view.asked
     return [
         m
@@ -145,6 +145,6 @@ MAP = Kind(
     lambda _view: False,
     ("saturation",),
 )
-"""A sweep over two numeric fields; drawn by the browser only."""
+"""The heat maps of a sweep over two numeric fields; only the browser draws them."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 """Kinds by name, in the order of the report."""
