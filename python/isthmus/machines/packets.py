@@ -30,4 +30,4 @@ INTERFACE = Channel(
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
-"""Kinds of channel of which all channels have the same text."""
+"""Texts of the kinds of channel that lie at a single position rather than between two."""

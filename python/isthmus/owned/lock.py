@@ -88,7 +88,7 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
     try:
         _acquire(number, path, shared=shared)
         if shared:
-            # If several processes can share the lock, a name in it is that of a process which died.
+            # No process holds a shared lock alone, so a name in it is that of a dead process.
             if os.fstat(number).st_size:
                 os.ftruncate(number, 0)
             yield
