@@ -132,8 +132,8 @@ class Given:
         return str(self.value)
 
     def quantity(self, what: str, least: float = 0.0) -> float:
-        """Return the value, which must be a number with a unit: ``an amount of data`` in bytes, ``a
-        time`` in seconds, ``a bandwidth`` in bytes per second.
+        """Return the value, which must be a number with a unit: ``an amount of data`` in bytes,
+        ``a time`` in seconds, ``a bandwidth`` in bytes per second.
 
         Raises:
             IsthmusError: the unit is missing or of another kind, or the number is too small.

@@ -23,8 +23,8 @@ class Reason:
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """Name of the part of the machine: ``the disks``, ``the disk of I/O node 3``, ``the buffers
-    behind the links``.
+    """Name of the part of the machine: ``the disks``, ``the disk of I/O node 3``,
+    ``the buffers behind the links``.
     """
     busy: str
     """Busy fraction and holding time: ``98% busy, each held 12.9 ms per request``. For a link with

@@ -195,8 +195,8 @@ def _varying(run: RunResult, left_out: int) -> list[int]:
 
 
 def variant_words(run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]) -> str:
-    """Return the values of a variant on some axes as text: ``shared mapping, clustered
-    servers``.
+    """Return the values of a variant on some axes as text:
+    ``shared mapping, clustered servers``.
     """
     words = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
     return ", ".join(words)

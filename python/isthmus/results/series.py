@@ -229,8 +229,8 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 
 
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
-    """Return the value of an axis as text; a label that ends in a letter is shortened to it (``b =
-    2``).
+    """Return the value of an axis as text; a label that ends in a letter is shortened to it
+    (``b = 2``).
     """
     field_ = run.axes[axis]
     own = run.machines[machine].axis_words(field_.key)
