@@ -30,7 +30,7 @@ class Endpoint:
     """The address and credentials of a control interface."""
 
     address: str
-    """``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
+    """Address of the control interface: ``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
     token: str | None = None
     authority: Path | None = None
     """A file of trusted certificates; the default is those of the system."""

@@ -381,7 +381,7 @@ class Workers:
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
-        """Print a notice, except right after another one."""
+        """Print a notice, once for each period without workers."""
         if not self._said:
             self.note(text)
         self._said = True

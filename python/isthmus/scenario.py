@@ -30,7 +30,7 @@ class Scenario:
     text: str
     """The scenario file's text (TOML)."""
     file: str = "<python>"
-    """Name of its source in messages."""
+    """Name of the scenario's source in messages."""
     changes: tuple[str, ...] = ()
     """Changes in the form ``key=value``, as on the command line."""
 

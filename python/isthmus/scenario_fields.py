@@ -16,7 +16,7 @@ from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 Value = Any
-"""Text, number, flag, or a list of these, as a scenario file holds them."""
+"""Type of values in a scenario file: text, number, flag, or a list of these."""
 INTEGER_MAX = 2**64
 """Upper limit of integers; Python refuses to print very large ones."""
 VALUES_MAX = 100_000
@@ -44,7 +44,7 @@ class Described:
 
 
 class Names(Mapping[str, Any]):
-    """An immutable, hashable mapping."""
+    """A mapping of names to parts of a scenario, such as jobs; it is immutable and hashable."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)

@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its interval, or words."""
+    """A number with its interval, or words in place of a number."""
 
     value: float | None
     low: float | None = None

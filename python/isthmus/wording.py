@@ -69,7 +69,7 @@ _JOB_ASPECTS = {
     "phase": "time of a phase",
     "accepted": "accepted bandwidth",
 }
-"""Measures of jobs; the name of a measure starts with that of its job."""
+"""Labels of measures of jobs; the name of such a measure starts with that of its job."""
 _FLOWS = {"io": "I/O", "messages": "PE-PE"}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (

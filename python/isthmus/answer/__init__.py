@@ -46,7 +46,7 @@ SENTENCES = 3
 
 @dataclass(frozen=True)
 class SeriesAnswer:
-    """The comparison of one series with the baseline."""
+    """The comparison of one variant (a series of points) with the baseline."""
 
     series: Series
     bracket: Bracket | None
@@ -64,7 +64,7 @@ class SeriesAnswer:
     jobs: dict[str, str] = field(default_factory=dict)
     """The badge of each job, if the badge is ``mixed``."""
     peak: Peak | None = None
-    """The highest accepted load, in runs with this criterion."""
+    """The highest accepted load of the series, if the run has this criterion."""
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
     """The bottleneck of the series, the reason why it saturates."""
@@ -203,7 +203,9 @@ def _answer(run: RunResult) -> Answer:
 
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
-"""Variants with these badges are listed after the others, in ascending order."""
+"""Sort keys of badges; variants with these badges are listed after the others, in
+ascending order.
+"""
 
 
 def judged_by_throughput(layout: View) -> bool:

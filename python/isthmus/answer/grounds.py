@@ -114,7 +114,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Peak:
-    """The highest accepted load of a series."""
+    """The highest accepted load of a series of points."""
 
     measure: Measure
     """The accepted load at its highest point."""

@@ -18,7 +18,7 @@ of the busiest part's."""
 
 @dataclass(frozen=True)
 class Reason:
-    """The bottleneck of one series."""
+    """The bottleneck of one series, which explains why the series saturates."""
 
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)

@@ -421,7 +421,7 @@ class Layout:
 
     @property
     def fingerprint(self) -> int:
-        """A hash by which ranks compare their layouts."""
+        """A hash of the layout, by which ranks check that their layouts are equal."""
         return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:

@@ -28,12 +28,12 @@ Message = tuple[int, int | str, int, int]
 
 @dataclass(frozen=True)
 class Time:
-    """The time of a round of messages on a machine, in seconds."""
+    """The time of a round of messages on a machine, in seconds, with its interval."""
 
     seconds: float
     low: float
     high: float
-    """Ends of the interval; both equal the time if it is exact."""
+    """End of the interval; both ends equal the time if it is exact."""
     messages: int
     bytes: int
     share: float = 1.0

@@ -39,7 +39,9 @@ class Prediction:
     direct: Time | None
     """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
-    """Time of the same transfer after the redistribution."""
+    """Time in which all ranks send their parts to the I/O servers after the redistribution; None
+    without `[io]`.
+    """
 
     @property
     def whole(self) -> Time | None:

@@ -25,7 +25,7 @@ class Summary:
     messages: list[Message] | None
     """All messages, including those of a rank to itself; `None` if there are too many to list."""
     count: int
-    """Messages between ranks."""
+    """Number of messages between different ranks."""
     sent: int
     """Bytes that are moved between ranks."""
     kept: int

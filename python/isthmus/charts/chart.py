@@ -19,7 +19,7 @@ class Key:
 
     label: str
     number: int
-    """Number of the colour."""
+    """Number of the series' colour in the page's style sheet."""
     marker: str
     dash: str
     """Dashes of the line in the notation of SVG's ``stroke-dasharray``; empty for a solid line."""

@@ -15,7 +15,7 @@ from isthmus.wording import counted, number, quantity
 
 
 class _Finite(click.FloatRange):
-    """A positive finite number."""
+    """Type of an option whose value is a positive finite number."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

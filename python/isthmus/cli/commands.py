@@ -25,7 +25,7 @@ COMMANDS = {
     "papers": "Run a paper's experiments and compare them with what it says.",
     "completion": "Print what makes a shell complete the words of isthmus.",
 }
-"""Names and summaries; a command's module is imported when it is called."""
+"""Names and summaries of all commands; the module of a command is imported when it is called."""
 
 _HELP = """Simulate, analyse and size the I/O side of parallel machines.
 

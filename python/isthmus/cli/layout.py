@@ -43,7 +43,7 @@ class Output(Console):
         self.show(Text.assemble(*parts))
 
     def show(self, what: RenderableType) -> None:
-        """Print anything."""
+        """Print any object that rich can print."""
         self.print(_Trimmed(what), end="")
 
     def table(self, table: Table) -> None:

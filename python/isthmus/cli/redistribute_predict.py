@@ -154,7 +154,7 @@ def _blocks(
 
 
 def _print(task: Description, machine: Machine, one: Prediction) -> None:
-    """Print the prediction."""
+    """Print the predicted times and the verdict."""
     rows = [
         ("machine", f"{machine.file}: {one.ranks} ranks on {len(machine.nodes)} nodes"),
         ("redistribution", _time(one.move)),

@@ -229,7 +229,7 @@ def _step_spinner(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def _print(task: Description, of: Trial, as_json: bool) -> None:
-    """Print the result."""
+    """Print the measured time, the speed and the prediction."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity

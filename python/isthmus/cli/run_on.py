@@ -69,7 +69,7 @@ def on_options(command: F) -> F:
 
 @dataclass(frozen=True)
 class On:
-    """The options of --on; empty for a run on this machine."""
+    """The options of a run on a cluster (--on); all unset for a run on this machine."""
 
     on: str | None
     time: str | None

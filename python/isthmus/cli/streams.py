@@ -47,7 +47,7 @@ _ASCII = {
 
 
 class OutputError(Exception):
-    """Standard output cannot be written.
+    """Error: standard output cannot be written.
 
     It is not an OSError, so that no library handles it.
     """

@@ -135,7 +135,7 @@ class Results:
 
     @property
     def json(self) -> str:
-        """`data` as text."""
+        """The result in the form of the result schema, as JSON text."""
         return self.data.decode()
 
     @cached_property

@@ -19,7 +19,9 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A quotient of two measured values with its interval; 1 means no change."""
+    """The quotient of a value beside other jobs and the value alone, with its interval; 1 means no
+    change.
+    """
 
     value: float
     low: float | None = None
@@ -112,13 +114,13 @@ class Felt:
 
 @dataclass(frozen=True)
 class Cell:
-    """A job beside others, in one variant."""
+    """The slowdown of a job beside others, in one variant."""
 
     variant: Variant
     job: str
     """The job whose slowdown the cell shows."""
     beside: tuple[str, ...]
-    """The jobs that run beside it."""
+    """The jobs that run beside the job."""
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None

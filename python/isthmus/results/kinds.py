@@ -23,7 +23,9 @@ from isthmus.results.shown import (
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of picture."""
+    """One kind of picture of a run: its title, its caption, and the condition under which it has
+    data.
+    """
 
     name: str
     heading: str

@@ -66,7 +66,7 @@ CHANGES = 4
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A swept field."""
+    """A field of the scenario that the run sweeps."""
 
     key: Text
     """Key of the field, for example ``machine.lanes.io_link``."""
@@ -188,7 +188,7 @@ class Measure:
     residual: float | None
     """The deviation from the model: mean / analytic - 1."""
     target: float | None
-    """Requested relative half-width, if this measure was requested."""
+    """Requested relative half-width of the interval, if the user requested this measure."""
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
     """The mean of each replication; replications of different points share random numbers."""
@@ -286,7 +286,7 @@ class Collapse:
     since_us: float
     """Time of the last arrival, or at which a circle of queues that can never move was found."""
     waiting: int
-    """Number of waiting messages."""
+    """Number of messages that waited when the machine stopped."""
     nodes: list[int]
     """Nodes whose full queues wait for each other, ascending."""
     replications: int
@@ -295,7 +295,7 @@ class Collapse:
 
 @dataclass(frozen=True, slots=True)
 class JobSummary:
-    """A job at one point."""
+    """The state of a job at one point of the sweep."""
 
     name: str
     active: bool
@@ -329,7 +329,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     nodes: list[NodeUse]
     """The load of each node; empty for kinds of machine that do not record it."""
     jobs: list[JobSummary]
-    """The jobs, if any."""
+    """The jobs of the scenario, if it has any."""
     servers: list[int]
     """The I/O servers of the jobs."""
     collapse: Collapse | None

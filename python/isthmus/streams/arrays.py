@@ -142,7 +142,9 @@ def recv_array(
 
 
 class _Job:
-    """The state of an array transfer: its layout, its cut and its movers."""
+    """The state of an array transfer: its layout, its cut into pieces, and the object that
+    redistributes them.
+    """
 
     def __init__(
         self,

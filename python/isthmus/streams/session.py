@@ -40,7 +40,7 @@ PROTOCOLS: dict[str, Any] = {
 the same with retransmission, or when it is sent.
 """
 RING = "2 MiB"
-"""Default size of a link's ring, in each direction."""
+"""Default bytes of the ring in shared memory that carries a link, in each direction."""
 NUMBER_MAX = (1 << 32) - 1
 
 

@@ -29,9 +29,9 @@ class StreamSpec:
     connection: Connection
     """The connection that the stream sends to, or receives from."""
     adu: int | str
-    """Bytes of an ADU; ``"variable"`` if sizes differ, up to `tu`."""
+    """Bytes of an application data unit (ADU); ``"variable"`` if sizes differ, up to `tu`."""
     tu: int | str | None = None
-    """Bytes of a TU; by default the whole ADU."""
+    """Bytes of a transfer unit (TU); by default the whole ADU."""
     links: int | Sequence[int] = 1
     """Links over which a TU is striped: their count, or their numbers."""
     su_order: Sequence[int] | None = None

@@ -52,7 +52,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Flaw:
-    """A file of the journal whose content is not what this run wrote."""
+    """A file of the journal whose content differs from the content that this run wrote."""
 
     entry: str
     """Name of the journal entry: ``point-00012``, ``point-00012.kept``, ``journal``."""

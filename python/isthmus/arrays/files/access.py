@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class Access:
-    """A file, the ranks that open it, and their settings."""
+    """An open file: its path, the ranks that open it, and the settings on which they agreed."""
 
     path: Path
     team: Team

@@ -58,12 +58,12 @@ class ArrayFile:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extent of each dimension."""
+        """Extent of each dimension of the array in the file."""
         return self._described.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
+        """Type of the elements in the file."""
         return self._described.dtype
 
     @property

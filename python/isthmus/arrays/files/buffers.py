@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 BUFFERS = 2
-"""Number of buffers: a thread reads or writes one while the other is filled or emptied."""
+"""Number of buffers of an aggregator: a thread reads or writes one while the other is filled or
+emptied.
+"""
 
 
 class Buffers(ABC):

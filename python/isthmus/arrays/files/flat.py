@@ -19,7 +19,9 @@ PIECE = 1 << 20
 
 
 class Raw(Format):
-    """Elements without a header; the user gives shape and type."""
+    """The format of files that contain only elements, without a header; the user passes shape and
+    type.
+    """
 
     name = "raw"
     takes = frozenset({"offset"})
@@ -57,7 +59,7 @@ def _copy_head(path: Path, place: Path, size: int) -> None:
 
 
 class Npy(Format):
-    """The ``.npy`` files of numpy, byte for byte as `numpy.save` writes them."""
+    """The format of numpy's ``.npy`` files, byte for byte as `numpy.save` writes them."""
 
     name = "npy"
 

@@ -34,7 +34,7 @@ LISTED_MAX = 5
 
 
 class Hdf5(LibraryFormat):
-    """One dataset of a file."""
+    """The format of HDF5 files: one dataset of a file."""
 
     name = "hdf5"
     takes = frozenset({"dataset"})

@@ -69,7 +69,7 @@ class Source:
         return outputs
 
     def part(self, key: Any) -> Any:
-        """Read a selection on this rank alone."""
+        """Read a selection of the array on this rank alone."""
         array = self.array
         selection = selected(key, array.shape)
         counts = [

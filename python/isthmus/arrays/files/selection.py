@@ -16,7 +16,7 @@ from isthmus.errors import IsthmusError
 
 
 class OutOfRangeError(IsthmusError, IndexError):
-    """An index outside the array; a loop over the array ends with it."""
+    """Error: an index outside the array; an iteration over the array ends with it."""
 
 
 @dataclass(frozen=True)

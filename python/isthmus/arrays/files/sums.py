@@ -61,7 +61,7 @@ class Sums:
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]
     writers: tuple[tuple[int, int], ...]
-    """Pairs of first block and rank that wrote from it on."""
+    """Pairs of a block and the rank that wrote from this block on."""
 
     def writer(self, block: int) -> int:
         """Return the rank that has written a block."""

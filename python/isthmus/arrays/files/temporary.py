@@ -20,7 +20,7 @@ from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unw
 TEMPORARY = "isthmus-part"
 """Suffix of the temporary name."""
 FORMER = "isthmus-former"
-"""Suffix of the name of a former folder while it is replaced."""
+"""Suffix of the temporary name of an existing folder while a new folder replaces it."""
 
 
 def hidden(path: Path, end: str) -> Path:

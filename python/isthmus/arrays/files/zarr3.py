@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Zarr(ChunkedFormat):
-    """A folder with a file for each chunk, or for each shard of several."""
+    """The format of zarr arrays: a folder with a file for each chunk, or for each shard of several
+    chunks.
+    """
 
     name = "zarr"
     folder = True

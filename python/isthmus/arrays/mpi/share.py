@@ -32,7 +32,7 @@ class Operands:
     problem: str = ""
     """Reason why the exchange must fail, or an empty text."""
     parts: list[Part] = field(default_factory=list)
-    """Target arrays."""
+    """Target arrays of the exchange."""
     read: list[memory.Given] = field(default_factory=list)
     write: list[memory.Given] = field(default_factory=list)
     overlaps: bool = False

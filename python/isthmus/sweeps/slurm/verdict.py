@@ -45,7 +45,7 @@ class EndedArray:
 
     @property
     def explained(self) -> bool:
-        """Whether every missing unit has failed."""
+        """Whether every missing unit has a recorded failure, which explains why it is missing."""
         return all(name in self.failed for name in names(self.missing))
 
     @property
