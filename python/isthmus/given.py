@@ -21,7 +21,7 @@ from isthmus.errors import IsthmusError, meant
 _BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 """Pattern of a number without a unit."""
 WHOLE_MAX = 2**63 - 1
-"""Largest integer in TOML."""
+"""Largest whole number that TOML supports."""
 LIST_MAX = 1 << 20
 """Maximum number of items of a list."""
 
@@ -35,7 +35,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Given:
-    """A value of the file with its position."""
+    """A value that a user has passed in a TOML file or an option, with its position for errors."""
 
     at: str
     """Position for errors: file and line, or the change."""
@@ -183,7 +183,7 @@ def given(node: dict[str, Any], field: str) -> Given:
 
 
 class Table:
-    """A table of the file, whose fields are read one after another."""
+    """A table of a TOML file; its fields are read one after another."""
 
     def __init__(self, table: Given, at: str) -> None:
         """Read a table; `at` is the position of its key.

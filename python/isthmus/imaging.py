@@ -29,7 +29,7 @@ class Sent:
     triangles: int
     """Number of triangles that arrived, all checked."""
     bytes: int
-    """Bytes of these triangles."""
+    """Number of bytes of the triangles that arrived."""
     seconds: float
     """Seconds until the last confirmation."""
     sending_seconds: float

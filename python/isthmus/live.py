@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
-"""The measure, its unit, and bytes per second of the unit."""
+"""Name of the measured quantity, its unit, and bytes per second of the unit."""
 GROWTH = 16
 """Growth factor of the data after a trial that was too short."""
 TRIALS = 8
@@ -48,11 +48,11 @@ class Point:
     """A point of a scenario, measured or not."""
 
     at: dict[str, str]
-    """Values of the axes."""
+    """Values of the axes of the sweep at the point."""
     missing: str | None
     """Reason why the point cannot be measured here, or None."""
     each: tuple[float, ...] = ()
-    """MB/s of each repetition."""
+    """Measured MB/s of each repetition."""
 
     @property
     def median(self) -> float:

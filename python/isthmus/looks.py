@@ -33,7 +33,7 @@ DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
 
 @dataclass(frozen=True)
 class Look:
-    """The style of one series."""
+    """The style of one series in plots: colour, marker and dash."""
 
     number: int
     """Number of the colour: ``--sN`` in the style sheet of the report; the baseline has 0."""

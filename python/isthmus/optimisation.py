@@ -103,7 +103,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Growth:
-    """Simulations of one interface with growing numbers of cells."""
+    """Simulations of one interface for machines with growing numbers of cells."""
 
     points: tuple[Point, ...]
     most: float
@@ -177,7 +177,7 @@ def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growt
 
 
 def _accepted(results: isthmus.Results) -> list[float]:
-    """MB/s of each point."""
+    """Return the accepted MB/s of each point."""
     table = results.table
     rows = table.filter((table["measure"] == "accepted") & (table["statistic"] == "mean"))
     return [float(value) for value in rows.sort("point")["value"]]

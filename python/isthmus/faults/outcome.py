@@ -49,7 +49,9 @@ class CaseOutcome:
 
 @dataclass(frozen=True)
 class Summary:
-    """One fabric under one kind of failure: mean over all possible failures, and the worst."""
+    """The outcome of one kind of failure on one fabric: mean over all possible failures, and the
+    worst.
+    """
 
     site: int
     kind: str

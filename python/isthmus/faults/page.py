@@ -21,7 +21,7 @@ from isthmus.value import Value
 from isthmus.wording import estimate, number
 
 STUDY = "faults.json"
-"""File that marks results as those of a study."""
+"""Name of the file that marks a folder of results as that of a study."""
 
 
 def write_study(

@@ -33,14 +33,14 @@ class Site:
 
 @dataclass(frozen=True)
 class Case:
-    """One state of one fabric."""
+    """One case of the study: a fabric without a failure, or with one failure."""
 
     label: str
     """Value on the axis of the generated scenario."""
     site: int
     """Index of the fabric in the study."""
     kind: str
-    """``none``, ``one link``, ``one node`` or ``two parts``."""
+    """Kind of failure: ``none``, ``one link``, ``one node`` or ``two parts``."""
     failure: str
     """The failed parts, in words."""
     failed: list[int]
@@ -58,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Study:
-    """A study: its fabrics, its cases, and the scenario that runs them."""
+    """A dependability study: its fabrics, its cases, and the scenario that runs them."""
 
     name: str
     title: str
@@ -68,7 +68,7 @@ class Study:
     sites: list[Site]
     cases: list[Case]
     text: str = ""
-    """The generated scenario."""
+    """Text of the generated scenario."""
     left_out: str = ""
     """Settings of further scenarios that the study ignores, in words."""
 

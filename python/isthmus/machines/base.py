@@ -41,7 +41,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
     """A machine of a result. Each kind of machine is a subclass, listed in `isthmus.machines`."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
-    """The unit of its channels' utilisation."""
+    """The meaning of the utilisation of the machine's channels, with its unit."""
     channels: ClassVar[dict[str, Channel]] = {}
     """Texts of its kinds of channel, in the order in which messages cross them; a kind without an
     entry is shown by its name.

@@ -25,7 +25,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     fabric: str
     """Description of the fabric: ``6 x 6 bidirectional torus``."""
     nodes: int
-    """Number of nodes, including those that are cut off."""
+    """Number of nodes, including those that are disconnected."""
     rings: list[list[int]]
     """The nodes of each ring in the order in which packets pass them; empty above 4096 nodes."""
     ring_count: int

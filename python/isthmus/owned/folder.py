@@ -53,7 +53,7 @@ class MismatchError(IsthmusError):
 
 
 class OwnedFolder:
-    """A folder that isthmus owns. `opened` makes it and locks it for this process."""
+    """A folder that isthmus owns; `opened` creates the folder and locks it for this process."""
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
         self.path = path

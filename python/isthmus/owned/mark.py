@@ -25,11 +25,13 @@ FORMAT = 1
 JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 HEADER = f"{JOURNAL}/journal.json"
-"""The header of the journal, which says which run the journal belongs to."""
+"""Path of the header of the journal, which identifies the run of the journal."""
 RESULT = "result.json"
-"""The file of results."""
+"""Name of the file of results."""
 SCENARIO = "scenario.toml"
-"""The effective scenario, kept so that a later run can describe differences."""
+"""Name of the file with the effective scenario, which is kept so that a later run can describe
+differences.
+"""
 SOURCE = "source"
 """Name of the part whose files record what the folder's run simulates."""
 LARGE = 16_000_000
@@ -59,13 +61,13 @@ class Identity:
     """Identity of the results in a folder."""
 
     kind: str
-    """``run``, ``analysis`` or ``paper``."""
+    """Kind of the results: ``run``, ``analysis`` or ``paper``."""
     name: str
     digest: str = ""
     seed: int = 0
     quick: bool = False
     version: str = ""
-    """Version of isthmus."""
+    """Version of isthmus that wrote the results."""
 
 
 @dataclass(frozen=True)

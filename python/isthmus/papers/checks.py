@@ -28,7 +28,7 @@ from isthmus.papers.row_results import READS, NotSimulatedError, RowResults, no_
 
 @dataclass(frozen=True)
 class Checks:
-    """The checks of a paper. ``checks.py`` may be missing; it is executed on first use."""
+    """The checks of a paper's rows. ``checks.py`` may be missing; it is executed on first use."""
 
     path: Path
 

@@ -21,7 +21,9 @@ DIGITS = range(3, 7)
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim holds (`None` if undecided), and the numbers that decide it."""
+    """The outcome of a comparison: whether the claim holds (`None` if undecided), and the numbers
+    that decide it.
+    """
 
     holds: Truth
     text: str

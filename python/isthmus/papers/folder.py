@@ -61,7 +61,7 @@ OPTIONAL = ("role", "section", "same_as")
 
 @dataclass(frozen=True)
 class Paper:
-    """A folder with scenarios and their expected results."""
+    """A published paper: a folder with scenarios and their expected results."""
 
     folder: Path
     title: str
@@ -218,7 +218,7 @@ def find(name: str) -> Paper:
 
 
 def read(folder: Path) -> Paper:
-    """Read a paper's description."""
+    """Return the paper in a folder, read from its ``paper.toml``."""
     header = read_toml(folder / "paper.toml")
     words = [str(header.get(name, "")) for name in ("title", "authors", "year", "published")]
     return Paper(folder, *words)

@@ -95,11 +95,13 @@ class _OwnBuffers(Buffers):
 class InOneProcess(_OwnBuffers):
     """Buffers of a single process that holds the data of all ranks; threads move the data."""
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy the elements of all ranks to the buffer, with threads."""
         plan = Plan(layout, self.aggregated(boxes))
         plan.redistribute(held, [self.views(turn, boxes, 0)])
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy the elements of all ranks from the buffer, with threads."""
         plan = Plan(self.aggregated(boxes), layout)
         plan.redistribute([self.views(turn, boxes, 0)], out)
 
@@ -111,10 +113,12 @@ class ByMessages(_OwnBuffers):
         super().__init__(array, aggregators, ranks.comm.rank, room)
         self._ranks = ranks
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Send this rank's elements to the aggregators by messages."""
         self._move(Plan(layout, self.aggregated(boxes)), held, self.views(turn, boxes, self.mine))
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Receive this rank's elements from the aggregators by messages."""
         self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
 
     def _move(self, plan: Plan, held: Any, out: Any) -> None:
@@ -135,11 +139,13 @@ class InSharedMemory(Buffers):
         super().__init__(array, aggregators, rank)
         self._shared, self._room = shared, room
 
-    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:  # noqa: D102
+    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        """Return the shared buffer of any aggregator."""
         own = self._shared.of[self.aggregators[aggregator]]
         return own[turn * self._room : (turn + 1) * self._room]
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy this rank's elements directly to the shared buffers of the aggregators."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
@@ -153,7 +159,8 @@ class InSharedMemory(Buffers):
             piece = (0, 0, message.elements)
             _call(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy this rank's elements directly from the shared buffers of the aggregators."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(self.aggregated(boxes), layout)

@@ -104,7 +104,8 @@ class Stretches(Domains):
         at = begin + number * self._step
         return self._edge(min(at, end)), self._edge(min(at + self._step, end))
 
-    def boxes(self, aggregator: int, number: int) -> list[Box]:  # noqa: D102
+    def boxes(self, aggregator: int, number: int) -> list[Box]:
+        """Return the boxes whose elements are contiguous in the file range of a round."""
         first, end = self.span(aggregator, number)
         found = _core.stretch(self._shape, first, end, self._columns)
         return [(tuple(starts), tuple(ends)) for starts, ends in found]
@@ -132,7 +133,8 @@ class Chunks(Domains):
         self.rounds = -(-most // self._step)
         self.room = size * min(self._step, most)
 
-    def boxes(self, aggregator: int, number: int) -> list[Box]:  # noqa: D102
+    def boxes(self, aggregator: int, number: int) -> list[Box]:
+        """Return the boxes of the chunks of a round."""
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]

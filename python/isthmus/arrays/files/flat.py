@@ -26,7 +26,8 @@ class Raw(Format):
     name = "raw"
     takes = frozenset({"offset"})
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array from the properties that the user has passed."""
         missing = [what for what in ("shape", "dtype") if getattr(given, what) is None]
         if missing or given.shape is None or given.dtype is None:
             raise IsthmusError(
@@ -35,7 +36,8 @@ class Raw(Format):
         with path.open("rb"):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type unchanged, as the reader passes it."""
         # The reader passes the type.
         return dtype
 
@@ -63,13 +65,15 @@ class Npy(Format):
 
     name = "npy"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array from the header of the file."""
         with path.open("rb") as file:
             with library_errors(path, "not the header of a .npy file: "):
                 shape, columns, dtype = _read_header(file)
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets from the header."""
         file = BytesIO()
         _write_header(file, Described((1,), dtype, "C"))
         file.seek(0)

@@ -40,7 +40,8 @@ class Hdf5(LibraryFormat):
     takes = frozenset({"dataset"})
     module = "h5py"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of a dataset in a file."""
         import h5py
 
         with _opened(path) as file, library_errors(path):
@@ -60,13 +61,15 @@ class Hdf5(LibraryFormat):
                 return Described(found.shape, dtype, "C", int(offset))
             return array
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets, from HDF5's description of a type."""
         import h5py
 
         found: np.dtype[Any] = h5py.h5t.py_create(dtype, logical=True).dtype
         return found
 
-    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+    def refuse(self, array: Described, given: Given, path: Path) -> None:
+        """Refuse an array that HDF5 cannot store."""
         import h5py
 
         super().refuse(array, given, path)
@@ -104,7 +107,8 @@ class Hdf5(LibraryFormat):
         end = place.stat().st_size
         return Described(array.shape, array.dtype, "C", end if offset is None else int(offset))
 
-    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
+        """Open a dataset for reading."""
         return _Pieces(path, given)
 
 

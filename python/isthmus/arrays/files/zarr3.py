@@ -36,11 +36,13 @@ class Zarr(ChunkedFormat):
     takes = frozenset({"chunks", "shards"})
     module = "zarr"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array in a folder."""
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets, from zarr's description of a type."""
         import zarr
 
         store: dict[str, Any] = {}
@@ -49,7 +51,8 @@ class Zarr(ChunkedFormat):
             found: np.dtype[Any] = zarr.open_array(store=store, mode="r").dtype
         return found
 
-    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+    def refuse(self, array: Described, given: Given, path: Path) -> None:
+        """Refuse an array that zarr cannot store."""
         super().refuse(array, given, path)
         refuse_order(self.name, array.order)
 
@@ -76,10 +79,12 @@ class Zarr(ChunkedFormat):
             )
         return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
 
-    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
+        """Open the array in a folder for reading."""
         return _Pieces(path, rank)
 
-    def chunks(self, place: Path) -> Chunks:  # noqa: D102
+    def chunks(self, place: Path) -> Chunks:
+        """Open a created array for writing."""
         return _Chunks(place)
 
 
