@@ -136,8 +136,8 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """Return the kind of bound of the kept throughput; `known` tells whether this case's own
-    throughput is exact.
+    """Return the kind of bound of the kept throughput; `known` means that the throughput of this
+    case is exact.
     """
     if base is None or not points:
         return None
