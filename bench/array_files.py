@@ -27,7 +27,7 @@ from mpis import OURS, RANKS, Mpi, Times, beside, installed, measured, ratios, t
 
 BLOCK = 16
 STATES = ("over", "new")
-"""The file exists already; the file is new."""
+"""States of the file before the benchmark: it exists already, or it is new."""
 MOUNTS = Path("/proc/mounts")
 
 ALL = ("cb_config_list=*:4", "cb_nodes=4")
@@ -42,18 +42,20 @@ HINTS: tuple[tuple[str, ...], ...] = (
     ("romio_cb_read=disable", "ind_rd_buffer_size=67108864"),
 )
 PIECES = (("0", "write"), ("64", "write"), ("256", "write"), ("0", "map"), ("64", "map"))
-"""Columns that are shuffled and written at a time, 0 for all, and the way of writing them."""
+"""Forms of the shuffle by hand: columns that are shuffled and written at a time (0 for all), and
+the method of writing them.
+"""
 
 
 @dataclass(frozen=True)
 class Form:
-    """A program in one of its forms, on one MPI."""
+    """A program with its options, on one MPI."""
 
     program: str
     mpi: Mpi
     state: str
     words: tuple[str, ...]
-    """Arguments after the state of the file: hints, or the way of writing pieces."""
+    """Arguments of the program after the state of the file: hints, or the way of writing pieces."""
     options: tuple[str, ...] = ()
     """Options of ``mpiexec``."""
 
@@ -71,7 +73,7 @@ class Load:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the matrix."""
+        """Number of bytes of the matrix."""
         return self.side * self.side * 8
 
     def command(self, form: Form, runs: int) -> list[str]:
@@ -85,7 +87,7 @@ def array(_engine: Engine, quick: bool) -> Iterator[Line]:
     """Measure one file, written and read by four ranks of an MPI program."""
     side, count = (1024, 2) if quick else (8192, 7)
     mpis = installed()
-    # isthmus has two files for a moment, and the ranks' shared memory is on tmpfs as well.
+    # isthmus needs space for two files at a time, and the ranks' shared memory is on tmpfs as well.
     place = tmpfs(4 * side * side * 8)
     if not mpis or place is None:
         missing = "tmpfs with enough room" if mpis else "MPI with mpi4py and a compiler"
@@ -116,12 +118,15 @@ def tmpfs(room: int) -> Path | None:
 
 
 def _free(place: Path) -> int:
+    """Return the free bytes of a file system."""
     found = os.statvfs(place)
     return found.f_bavail * found.f_frsize
 
 
 def _forms(mpi: Mpi, states: Sequence[str], quick: bool) -> Iterator[Form]:
-    """Yield all forms of the peers to try. The best hints do not depend on the old file."""
+    """Yield all forms of the peers to try. The best hints do not depend on whether the
+    file exists.
+    """
     romio = ("--mca", "io", "romio341") if mpi.is_open_mpi else ()
     for hints in HINTS[:1] if quick else HINTS:
         yield Form("romio", mpi, states[0], hints, romio)
@@ -137,6 +142,7 @@ Tried = dict[Form, dict[str, float]]
 
 
 def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
+    """Return the time of each form; a form that fails has none."""
     tried: Tried = {}
     for form in forms:
         load.path.unlink(missing_ok=True)
@@ -152,7 +158,7 @@ def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
 
 
 def _best(tried: Tried, program: str, what: str, mpi: Mpi, state: str) -> Form:
-    """Return the best form of a peer."""
+    """Return the form of a peer with the shortest time."""
     came = {
         form: took[what]
         for form, took in tried.items()
@@ -168,6 +174,7 @@ ASKED = (("romio", "write"), ("romio", "read"), ("hand", "write"))
 
 
 def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Line]:
+    """Yield the lines of isthmus and the best form of each peer, measured in turns."""
     # In short runs, use the state that needs no existing file.
     states = STATES[1:] if quick else STATES
     tried = _tried(
@@ -178,7 +185,7 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
     best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
     kept = {mpi: Form(OURS, mpi, "over", ("keep",)) for mpi in mpis}
     plain = {(mpi, state): Form("plain", mpi, state, ()) for mpi, state in places}
-    # A form that is the best in several cases is measured once.
+    # A form that is the best in several cases is measured only once.
     forms = dict.fromkeys([*isthmus.values(), *best.values(), *kept.values(), *plain.values()])
     times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:

@@ -21,8 +21,8 @@ PEERS = ROOT / "bench" / ".peers"
 PROGRAM = PEERS / "booksim2" / "booksim"
 LEFT_OUT = "BookSim2 is left out: give the path of its source by --booksim or BOOKSIM"
 
-# One virtual channel, and the shortest pipeline that its routers have: no cycle for the route, one
-# in which the virtual channel and the crossbar are allocated side by side, one for the crossbar.
+# One virtual channel, and the shortest pipeline that BookSim2's routers have: no cycle for the
+# route, one in which virtual channel and crossbar are allocated, one for the crossbar.
 CONFIGURATION = """
 {topology}
 num_vcs = 1;
@@ -61,18 +61,20 @@ seed = {seed};
 
 @dataclass(frozen=True)
 class Network:
-    """A network in the peer's words."""
+    """A network in the configuration language of BookSim2."""
 
     nodes: int
     topology: str
     flits: int
-    """Of a message, which is one packet."""
+    """Number of flits of a message, which is one packet."""
     buffer: int
-    """Of an input of a router, in flits."""
+    """Size of the buffer of a router's input, in flits."""
     hop: int
-    """Cycles that a head takes for each link on an idle network, nodes' own links included."""
+    """Cycles that a head takes for each link on an idle network, including the links of nodes."""
     offset: int
-    """Cycles between what the peer counts and links times `hop` and the rest of the message."""
+    """Offset of the peer's latency on an idle network, in cycles: its value less `hop` times the
+    links and less the further flits of a message.
+    """
 
 
 CUBE = Network(
@@ -83,8 +85,8 @@ CUBE = Network(
     hop=3,
     offset=-1,
 )
-# The way up at random, which is the same on both sides: BookSim2's adaptive ascent takes the better
-# of two links drawn at random, isthmus the best of all.
+# Packets ascend at random on both sides: BookSim2's adaptive ascent takes the better of two random
+# links, while that of isthmus takes the best of all links.
 TREE = Network(
     nodes=64,
     topology="topology = fattree;\nk = 4;\nn = 3;\nrouting_function = nca;",
@@ -95,29 +97,29 @@ TREE = Network(
 )
 
 PERIOD = 1_000
-# What the program exits with where all went well.
+# Exit status of BookSim2 after a successful run.
 SUCCESS = 255
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One run."""
+    """The parameters of one run of BookSim2."""
 
     network: Network
     seed: int
     load: float
-    """Flits per cycle and node to other nodes. The peer draws the sender itself, too, as one of
-    all; what it offers is more by so much.
+    """Load in flits per cycle and node to other nodes. BookSim2 also sends messages to the sender
+    itself, so the configured rate is higher.
     """
     warm_up: int
     measured: int
     drained: bool = False
-    """Whether all messages of the window are awaited, and messages to the sender itself left out of
-    the latency. A latency needs this, a speed does not.
+    """Whether the run ends only when all messages of the window have arrived, and the latency
+    excludes messages to the sender itself. A latency needs this, a speed does not.
     """
 
     def text(self, samples: int) -> str:
-        """The configuration file, with a window of so many periods."""
+        """Return the configuration file, with a measured window of `samples` periods."""
         if self.warm_up % PERIOD or self.measured % PERIOD:
             raise SystemExit(f"BookSim2's windows are multiples of {PERIOD} cycles")
         warm_up = self.warm_up // PERIOD
@@ -136,7 +138,9 @@ class Setting:
 
 
 def source(given: str | None) -> Path | None:
-    """The source that was given, by option or environment: the folder with the Makefile."""
+    """Return the folder with BookSim2's Makefile, below the path in an option or in the
+    environment.
+    """
     root = given or os.environ.get("BOOKSIM")
     if not root:
         return None
@@ -147,12 +151,12 @@ def source(given: str | None) -> Path | None:
 
 
 def is_installed() -> bool:
-    """Whether it has been built already."""
+    """Return whether BookSim2 has been built already."""
     return PROGRAM.exists()
 
 
 def install(folder: Path) -> Path:
-    """The program, built from a copy of its source if it is not there yet."""
+    """Return the program; build it from a copy of its source if it does not exist."""
     if not is_installed():
         with tempfile.TemporaryDirectory() as build:
             copy = Path(build, "src")
@@ -164,11 +168,13 @@ def install(folder: Path) -> Path:
 
 
 def measure(setting: Setting, *, timed: bool = True) -> Window:
-    """The window; its CPU time is that of a run with it less that of a run that ends a period after
-    the warm-up. Not `timed`, one run is enough, and the CPU time is all of it.
+    """Measure one window. Its CPU time is that of a run that includes the window less that of a run
+    that ends one period after the warm-up. If not `timed`, one run is enough, and the CPU time is
+    that of the whole run.
     """
 
     def spent(samples: int) -> tuple[float, str]:
+        """Run BookSim2 with a window of `samples` periods; return CPU seconds and output."""
         with tempfile.TemporaryDirectory() as folder:
             written, pairs = Path(folder, "run.cfg"), Path(folder, "pairs")
             text = setting.text(samples)
@@ -184,11 +190,12 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
     network = setting.network
     if setting.drained:
         latency, share = _between_nodes(output, network.nodes)
-        # All messages started in the window, of which this share goes to other nodes.
+        # The output includes all messages that started in the window; this share of them goes to
+        # other nodes.
         accepted = _mean(output, "accepted_flits") * share
     else:
         latency = _overall(output, "Packet latency average")
-        # To any node, of which the sender itself is one: those are not counted.
+        # BookSim2 also sends to the sender itself; such messages do not count here.
         all_nodes = _overall(output, "Accepted flit rate average")
         accepted = all_nodes * (network.nodes - 1) / network.nodes
     flits = accepted * setting.measured * network.nodes
@@ -201,7 +208,7 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
 
 
 def _overall(output: str, name: str) -> float:
-    """Mean of all samples, which BookSim2 reports last."""
+    """Return the mean of all samples, which BookSim2 reports last."""
     found = re.findall(rf"{name} = ([\d.eE+-]+) \(\d+ samples\)", output)
     if not found:
         raise SystemExit(f"BookSim2 reports no {name}")
@@ -209,6 +216,7 @@ def _overall(output: str, name: str) -> float:
 
 
 def _row(output: str, name: str) -> Iterator[float]:
+    """Return the numbers of a row of BookSim2's output."""
     found = re.findall(rf"{name}\(1,:\) = \[ ([^\]]*?) ?(?:\]|pair_|sent_)", output)
     if not found:
         raise SystemExit(f"BookSim2 reports no {name}")
@@ -216,12 +224,13 @@ def _row(output: str, name: str) -> Iterator[float]:
 
 
 def _mean(output: str, name: str) -> float:
+    """Return the mean of a row of BookSim2's output."""
     values = list(_row(output, name))
     return sum(values) / len(values)
 
 
 def _between_nodes(output: str, nodes: int) -> tuple[float, float]:
-    """Mean latency of the messages to other nodes, and their share of all."""
+    """Return the mean latency of messages to other nodes, and their share of all messages."""
     total = sent = latency = 0.0
     pairs = zip(_row(output, "pair_sent"), _row(output, "pair_plat"), strict=True)
     for index, (count, mean) in enumerate(pairs):

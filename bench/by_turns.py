@@ -42,13 +42,17 @@ class Side:
 
     commands: list[list[str]]
     helpers: Callable[[], Iterable[int]] = tuple
-    """IDs of further processes that work for the commands but are not their children."""
+    """Function that returns the IDs of further processes, which work for the commands but are not
+    their children.
+    """
     ended: list[Ended] = field(default_factory=list)
     """The outcome of each command; complete at the end."""
 
 
 def by_turns(*sides: Side) -> None:
-    """Run all sides to their end. Raises ``SystemExit`` with the output of a failed command."""
+    """Run all sides to their end, in turns. Raise ``SystemExit`` with the output of a failed
+    command.
+    """
     running = [_Running(side) for side in sides]
     try:
         left = list(running)
@@ -75,6 +79,8 @@ def by_turns(*sides: Side) -> None:
 
 
 class _Running:
+    """The processes of a side, which are stopped and continued in turn."""
+
     def __init__(self, side: Side) -> None:
         self.side = side
         self.ended: dict[int, Ended] = {}
@@ -83,6 +89,7 @@ class _Running:
         self._stopped: set[int] = set()
 
     def go_on(self) -> None:
+        """Start the commands, or continue their stopped processes."""
         if self._folder is not None:
             _signal(self._stopped, signal.SIGCONT)
             self._stopped.clear()
@@ -97,7 +104,7 @@ class _Running:
                 )
 
     def stop(self) -> None:
-        """Stop all running processes, including those started meanwhile."""
+        """Stop all running processes of the side, including those started meanwhile."""
         if self._folder is None:
             return
         while new := set(self._at_work()) - self._stopped:
@@ -105,8 +112,9 @@ class _Running:
             self._stopped |= new
 
     def is_at_work(self) -> bool:
+        """Return whether a command still runs; record the cost of those that have ended."""
         for at, (process, path) in list(self._started.items()):
-            # The resources of this child alone, not of all children so far.
+            # Use the resources of this child alone, not of all children so far.
             number, status, usage = os.wait4(process.pid, os.WNOHANG)
             if not number:
                 continue
@@ -127,12 +135,13 @@ class _Running:
             self._folder.cleanup()
 
     def _at_work(self) -> list[int]:
+        """Return all processes of the side, with their descendants."""
         started = [process.pid for process, _ in self._started.values()]
         return _with_children([*started, *self.side.helpers()])
 
 
 def _signal(numbers: Iterable[int], what: signal.Signals) -> None:
-    """Signal processes, and ignore those that have ended."""
+    """Send a signal to processes, and ignore those that have ended."""
     for number in numbers:
         with suppress(ProcessLookupError):
             os.kill(number, what)

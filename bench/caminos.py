@@ -14,12 +14,12 @@ NAME = f"caminos {VERSION}"
 PEERS = ROOT / "bench" / ".peers"
 PROGRAM = PEERS / "bin" / "caminos"
 
-# Messages that a node keeps waiting if nothing is said; further ones are dropped.
+# Default number of messages that wait at a node; CAMINOS drops further ones.
 BOUNDED = 20
-# So many that none is ever dropped: open sources.
+# Number of waiting messages with which no message is ever dropped: open sources.
 OPEN = 1_000_000
 
-# What both networks have in common: one virtual channel and no output buffers. With two virtual
+# Common settings of both networks: one virtual channel and no output buffers. With two virtual
 # channels this version mixes the phits of two packets on the tree and comes to a stop.
 ROUTER = """
     router: Basic {{
@@ -56,25 +56,30 @@ Configuration
 
 @dataclass(frozen=True)
 class Network:
-    """A network in the peer's words."""
+    """A network in the configuration language of CAMINOS."""
 
     nodes: int
     topology: str
     routing: str
     link_classes: int
     flits: int
-    """Of a message, which is one packet."""
+    """Number of flits of a message, which is one packet."""
     buffer: int
-    """Of an input of a router, in flits."""
+    """Size of the buffer of a router's input, in flits."""
     whole: int
-    """Flits for which there must be room before a packet goes on: 1 is wormhole switching."""
+    """Free flits that a packet needs in the next buffer before it advances: 1 is wormhole
+    switching.
+    """
     hop: int
-    """Cycles that a head takes for each link on an idle network, nodes' own links included."""
+    """Cycles that a head takes for each link on an idle network, including the links of nodes."""
     offset: int
-    """Cycles between what the peer counts and links times `hop` and the rest of the message."""
+    """Offset of the peer's latency on an idle network, in cycles: its value less `hop` times the
+    links and less the further flits of a message.
+    """
 
 
-# Buffers of two flits: one would halve the rate of a link, as a credit takes a cycle to come back.
+# Buffers hold two flits: a single flit would halve the rate of a link, as a credit takes a cycle to
+# return.
 CUBE = Network(
     nodes=2**7,
     topology=f"Hamming {{ sides: [{', '.join(['2'] * 7)}], servers_per_router: 1 }}",
@@ -86,8 +91,8 @@ CUBE = Network(
     hop=1,
     offset=0,
 )
-# A 4-ary 3-tree: two stages above the leaf switches. Packets go whole (virtual cut-through) into
-# buffers of four; up and down, the way up chosen by the switch.
+# A 4-ary 3-tree: two stages above the leaf switches. Virtual cut-through of whole packets into
+# buffers for four packets, with up/down routing; the switch chooses the link up.
 TREE = Network(
     nodes=64,
     topology="XGFT { height: 2, servers_per_leaf: 4, down: [4, 4], up: [4, 4] }",
@@ -103,7 +108,7 @@ TREE = Network(
 
 @dataclass(frozen=True)
 class Setting:
-    """One run. Cycles are those of a flit, whatever the grain."""
+    """The parameters of one run of CAMINOS. Cycles are those of a flit, whatever the grain."""
 
     network: Network
     seed: int
@@ -112,14 +117,16 @@ class Setting:
     measured: int
     queue: int = BOUNDED
     grain: int = 1
-    """Flits that the peer moves as one: it is as many times as fast, and as coarse in time."""
+    """Number of flits that CAMINOS moves as one; the simulation is faster and coarser in time by
+    this factor.
+    """
 
     def text(self, measured: int) -> str:
-        """The configuration file, with a window of `measured` of the peer's own cycles."""
+        """Return the configuration file, with a window of `measured` of the peer's own cycles."""
         network, grain = self.network, self.grain
         if network.flits % grain or self.warm_up % grain or self.measured % grain:
             raise SystemExit(f"grain {grain} divides no packet of {network.flits} flits, or window")
-        # A buffer that is counted in flits, not packets, stays at the two that a link needs.
+        # A buffer with a size in flits, not in packets, stays at the two flits that a link needs.
         packets = network.buffer >= network.flits
         router = ROUTER.format(
             buffer=network.buffer // grain if packets else network.buffer,
@@ -141,17 +148,17 @@ class Setting:
 
 
 def cube(flits: int) -> Network:
-    """The hypercube with messages of another length."""
+    """Return the hypercube with messages of another length."""
     return replace(CUBE, flits=flits)
 
 
 def is_installed() -> bool:
-    """Whether it has been built already."""
+    """Return whether CAMINOS has been built already."""
     return PROGRAM.exists()
 
 
 def install() -> Path:
-    """The program, built if it is not there yet."""
+    """Return the program; build it if it does not exist."""
     if not is_installed():
         install = ["cargo", "install", "--quiet", "--locked", "caminos", "--version", VERSION]
         with tempfile.TemporaryDirectory() as build:
@@ -160,12 +167,14 @@ def install() -> Path:
 
 
 def measure(setting: Setting, *, timed: bool = True) -> Window:
-    """The window; its CPU time is that of a run with it less that of a run that ends where it
-    begins. Not `timed`, one run is enough, and the CPU time is all of it.
+    """Measure one window. Its CPU time is that of a run that includes the window less that of a run
+    that ends where the window begins. If not `timed`, one run is enough, and the CPU time is that
+    of the whole run.
     """
     program = install()
 
     def spent(measured: int) -> tuple[float, str]:
+        """Run CAMINOS with a window of `measured` cycles; return CPU seconds and results."""
         with tempfile.TemporaryDirectory() as folder:
             written, results = Path(folder, "run.cfg"), Path(folder, "results")
             written.write_text(setting.text(measured))
@@ -185,6 +194,7 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
 
 
 def _value(results: str, name: str) -> float:
+    """Return a number from the results of CAMINOS."""
     found = re.search(rf"\b{name}:\s*([\d.eE+-]+)", results)
     if found is None:
         raise SystemExit(f"CAMINOS reports no {name}")

@@ -31,8 +31,8 @@ BEGIN = "<!-- coverage: written by `make coverage` -->"
 END = "<!-- end of coverage -->"
 KINDS = ("hypercube", "sci", "fat-tree", "graph")
 SMOOTH = ("hypercube", "fat-tree", "graph")
-"""Kinds whose percentiles must not over-cover or be too wide. Those of SCI are a few cycles on a
-lattice, so an interval has a whole number of steps.
+"""Kinds of machine whose percentiles must not over-cover or be too wide. Percentiles of SCI are a
+few cycles on a lattice, so an interval has a whole number of steps.
 """
 LOADS = ("light", "two thirds", "near the knee")
 TRUTH_SEED = 4_000_000_007
@@ -42,7 +42,7 @@ LEAST = 0.92
 measure within chance.
 """
 CHANCE = 1e-4
-"""Probability that a measure with sufficient coverage fails the test."""
+"""Probability that a measure with sufficient coverage fails the test by chance."""
 MOST = 0.98
 WIDEST = 1.3
 MOST_OPEN = 0.05
@@ -62,7 +62,9 @@ class Interval(NamedTuple):
     resolved: bool = True
 
     def holds(self, value: float) -> bool:
-        """Return whether the interval contains a value; a missing end is unbounded."""
+        """Return whether the interval contains a value; an interval without an end is unbounded
+        there.
+        """
         below = self.low is not None and value < self.low
         return not below and (self.high is None or value <= self.high)
 
@@ -81,8 +83,8 @@ class Measure:
 
     @property
     def open(self) -> int:
-        """The number of intervals without an upper end, which contain every truth above the lower
-        end.
+        """The number of intervals without an upper end, which contain every true value above the
+        lower end.
         """
         return sum(each.high is None for each in self.found)
 
@@ -93,7 +95,7 @@ class Measure:
 
     @property
     def is_low(self) -> bool:
-        """Whether the coverage is too low to be chance."""
+        """Whether the coverage is so low that this is not by chance."""
         of = len(self.found)
         terms = (
             math.comb(of, k) * LEAST**k * (1 - LEAST) ** (of - k) for k in range(self.held + 1)
@@ -108,7 +110,7 @@ class Measure:
 
     @property
     def is_resolved(self) -> bool:
-        """Whether most values have enough observations."""
+        """Whether most intervals are of values with enough observations."""
         return 2 * sum(each.resolved for each in self.found) > len(self.found)
 
     @property
@@ -195,7 +197,7 @@ def coverage(kind: str, seeds: int, jobs: int, longer: int = LONGER, shorter: in
 
 
 def is_percentile(what: str) -> bool:
-    """Whether a statistic is a percentile, by its name."""
+    """Return whether a statistic is a percentile, by its name."""
     return what.startswith("p")
 
 
@@ -228,7 +230,9 @@ def table_of_means(found: dict[str, Found]) -> str:
 
 
 def _cell(measures: list[Measure]) -> str:
-    """Format the coverage of all measures, the lowest one, and the number without an upper end."""
+    """Return the table cell with the coverage of all measures, the lowest one, and the number
+    without an upper end.
+    """
     held, unended = pooled(measures)
     lowest = f"{100 * min(m.share for m in measures):.0f}"
     return f"{100 * held:.1f}% ({lowest}{f', {100 * unended:.0f}% open' if unended else ''})"
@@ -282,7 +286,7 @@ def split(measures: Iterable[Measure]) -> tuple[list[Measure], list[Measure], li
 
 
 def complaints(found: dict[str, Found]) -> list[str]:
-    """Return the violated requirements, in words."""
+    """Return the violated requirements on coverage and width, in words."""
     lines = []
     for kind, measures in found.items():
         for (load, what, name), measure in measures.items():
@@ -315,7 +319,7 @@ def keep(text: str, begin: str = BEGIN, end: str = END) -> None:
 
 
 def main() -> int:
-    """Measure, print and keep."""
+    """Measure the coverage, print the tables and write them if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=400)
     parser.add_argument("--jobs", type=int, default=_core.processors())

@@ -33,7 +33,7 @@ STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262
 
 @dataclass(frozen=True)
 class Network:
-    """A network that all simulators run."""
+    """A network that all simulators simulate."""
 
     name: str
     links: float
@@ -122,7 +122,9 @@ def own_points(engine: Engine, network: Network, load: float, quick: bool) -> li
 
 
 def described(network: Network) -> dict[str, Any]:
-    """Return the description of a network and the peers' settings, as it is kept."""
+    """Return the description of a network and the peers' settings, as the file of results stores
+    it.
+    """
     cube = network is CUBE
     peers = {
         caminos.NAME: caminos.CUBE if cube else caminos.TREE,
@@ -142,7 +144,7 @@ def described(network: Network) -> dict[str, Any]:
 
 
 def kept(network: Network) -> list[Point]:
-    """Return the points with equal settings; the peers' runs are deterministic."""
+    """Return the stored points with equal settings; the peers' runs are deterministic."""
     if not KEPT.exists():
         return []
     content = json.loads(KEPT.read_text())
@@ -153,7 +155,7 @@ def kept(network: Network) -> list[Point]:
 
 
 def peer_points(network: Network, load: float, quick: bool) -> list[Point]:
-    """Measure the installed peers, except points that are kept already."""
+    """Measure the installed peers, except at points that are stored already."""
     window = {"warm_up": network.warm_up, "measured": network.measured}
     seeds = range(1, (2 if quick else SEEDS) + 1)
     cube = network is CUBE
@@ -187,7 +189,9 @@ def peer_points(network: Network, load: float, quick: bool) -> list[Point]:
 
 
 def beside(points: list[Point], network: Network, peer: str) -> list[tuple[Point, Point]]:
-    """Return the two points of each load; on the tree BookSim2 ascends at random."""
+    """Return the points of isthmus and of a peer at each load; on the tree BookSim2 ascends at
+    random.
+    """
     random = network is TREE and peer == booksim.NAME
     here = [at for at in points if at.network == network.name]
     own = {at.load: at for at in here if at.simulator == OWN[random]}
@@ -199,10 +203,11 @@ OWN = ("isthmus", "isthmus, random ascent")
 
 def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
     """Compare mean latencies with the peers; the line of each peer is at the largest difference.
+    Results are stored load by load, so that an interrupted run can continue.
 
     What is measured is kept load by load: a run that was cut short goes on where it was.
     """
-    # A full run can use the peers' kept figures.
+    # A full run can use the peers' stored figures.
     if quick and not (caminos.is_installed() or booksim.is_installed()):
         sys.stdout.write("crosscheck is left out: neither CAMINOS nor BookSim2 is installed\n")
         return
@@ -222,7 +227,7 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def table(points: list[Point]) -> Iterator[str]:
-    """Return the rows of the guide's table."""
+    """Yield the rows of the guide's table."""
     for network in (CUBE, TREE):
         for peer in (caminos.NAME, booksim.NAME):
             for own, other in beside(points, network, peer):
@@ -233,7 +238,7 @@ def table(points: list[Point]) -> Iterator[str]:
 
 
 def write(points: list[Point]) -> None:
-    """Keep the points and draw them."""
+    """Store the points and draw them."""
     networks = [described(network) for network in (CUBE, TREE)]
     content = {"unit": "cycles", "networks": networks, "points": [asdict(at) for at in points]}
     KEPT.write_text(json.dumps(content, indent=2) + "\n")
@@ -241,6 +246,7 @@ def write(points: list[Point]) -> None:
 
 
 def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line:
+    """Return the line of a peer, at the load with the largest difference."""
     own, other = max(pairs, key=lambda pair: abs(pair[1].latency / pair[0].latency - 1))
     loads = f"{pairs[0][0].load:.0%} to {pairs[-1][0].load:.0%}"
     note = (

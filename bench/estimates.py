@@ -28,13 +28,16 @@ from isthmus import IsthmusError, Scenario
 
 
 def tree(draw: random.Random) -> str:
-    """A fat tree whose nodes or clients keep messages under way, alone or beside another job."""
+    """Return a random scenario of a fat tree whose nodes or clients have outstanding messages,
+    alone or beside another job.
+    """
     one = draw.choice
     levels = one([2, 2, 3])
     arity = one([2, 4, 4, 4, 8]) if levels == 2 else one([2, 4, 4, 4])
     outstanding = one([1, 1, 2, 4, 16])
     think, think_times = one([0, 0, 200, 1000, 5000]), one(["fixed", "exponential", "uniform"])
-    # Pauses of one length keep clients in step: part of a turn counts too many or too few.
+    # Pauses of one length synchronise the clients, so that a window with part of a turn counts too
+    # many or too few messages.
     turns = 40 if think and think_times == "fixed" else 10
     traffic = one(
         [
@@ -97,7 +100,9 @@ messages_max = 200000
 
 
 def fabric(draw: random.Random) -> str:
-    """Transactions on any fabric: uniform, with a hot node, or from few senders."""
+    """Return a random scenario of transactions on a fabric: uniform, with a hot node, or from few
+    senders.
+    """
     one = draw.choice
     kind = one(
         [
@@ -136,14 +141,14 @@ warmup = "mser5"
 replications = 2
 """
     part = draw.uniform(0.05, 0.8)
-    # A packet from each sender every 8 ns is more than links carry.
+    # A packet from each sender every 8 ns exceeds the bandwidth of the links.
     most = payload * (len(senders) or nodes) / 8
     bound = measures(text.replace("LOAD", f"{most}"), analyze=True)["accepted"].analytic
     return text.replace("LOAD", f"{part * bound:.6f}")
 
 
 def switches(draw: random.Random) -> str:
-    """The form of a network of switches of 6 to 96 nodes."""
+    """Return the TOML table of a random network of switches with 6 to 96 nodes."""
     one = draw.choice
     form = one(["ring", "torus", "mesh", "dragonfly", "edges"])
     if form == "dragonfly":
@@ -178,7 +183,9 @@ routing = "{one(["minimal", "minimal", "up-down"])}"
 
 
 def on_switches(draw: random.Random) -> tuple[str, float, float]:
-    """A job on switches without its arrivals, the bandwidth in GB/s, and a message's time in ns."""
+    """Return a random job on switches without its arrivals, the bandwidth in GB/s, and the time of
+    a message in ns.
+    """
     one = draw.choice
     bandwidth, payload = one([1.0, 12.5, 25.0]), one([256, 1024, 4096])
     packet = (payload + 32) / bandwidth
@@ -231,7 +238,9 @@ sizes = "{one(["fixed", "exponential"])}"
 
 
 def network(draw: random.Random) -> str:
-    """Nodes on switches that send at random times, up to 80% of what the busiest part carries."""
+    """Return a random scenario of nodes on switches that send at random times, up to 80% of the
+    load of the bottleneck.
+    """
     text, bandwidth, _ = on_switches(draw)
     text += """load = "LOAD MB/s"
 [measure]
@@ -252,7 +261,9 @@ replications = 2
 
 
 def loops(draw: random.Random) -> str:
-    """Nodes on switches that keep some messages under way, with pauses or without."""
+    """Return a random scenario of nodes on switches with outstanding messages, with pauses or
+    without.
+    """
     one = draw.choice
     text, _, message = on_switches(draw)
     outstanding, think = one([1, 1, 2, 4, 16]), one([0, 0, 1, 5, 20])
@@ -286,7 +297,7 @@ def knee(text: str, high: float, parts: int, *, analyze: bool) -> float:
 
 
 def point(text: str, *, analyze: bool = False) -> Any:
-    """The one point of a scenario."""
+    """Return the only point of a scenario."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "machine.toml"
         file.write_text(text)
@@ -296,7 +307,7 @@ def point(text: str, *, analyze: bool = False) -> Any:
 
 
 def measures(text: str, *, analyze: bool = False) -> dict[str, Any]:
-    """The measures of the one point of a scenario."""
+    """Return the measures of the only point of a scenario."""
     return {m.name: m for m in point(text, analyze=analyze).measures}
 
 
@@ -307,11 +318,11 @@ KINDS = {
     "graph-loops": (loops, ["all.accepted", "all.response"]),
 }
 HALF_WIDTH_MAX = 0.1
-"""Largest relative half width of the interval of a mean that the simulation knows."""
+"""Largest relative half-width with which the mean of the simulation counts as known."""
 
 
 def is_known(at: Any) -> bool:
-    """Return whether the simulation knows a mean.
+    """Return whether the interval of a simulated mean is narrow enough.
 
     Where many messages are under way at its end, the interval is wide or has no upper end.
     """
@@ -319,7 +330,7 @@ def is_known(at: Any) -> bool:
 
 
 def main() -> None:
-    """Draw, run and count."""
+    """Generate random machines, run them and print the shares within each error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--count", type=int, default=200)

@@ -20,7 +20,9 @@ from mpis import RANKS, installed, launched, turns
 IMAGES = ROOT / "docs" / "images"
 CASES = 20
 BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""Doubles per block, 8 bytes to 8 KiB, as in section 6.3 of the paper, from 128 bytes on."""
+"""Numbers of doubles in a block: 8 bytes to 8 KiB, as in section 6.3 of the paper from 128 bytes
+on.
+"""
 
 
 def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
@@ -92,6 +94,7 @@ def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _picture() -> tuple[Figure, Axes]:
+    """Return an empty plot with logarithmic axes."""
     figure = Figure(figsize=(7, 4.8), layout="constrained")
     axes = figure.subplots()
     axes.set_xscale("log")
@@ -101,6 +104,7 @@ def _picture() -> tuple[Figure, Axes]:
 
 
 def _draw_prediction(cases: list[dict[str, Any]], path: Path) -> None:
+    """Draw predicted against measured times of exchanges."""
     figure, axes = _picture()
     marks = {"alltoall": "o", "pairwise": "s", "datatype": "^", "window": "D"}
     for form, marker in marks.items():
@@ -127,6 +131,7 @@ def _draw_prediction(cases: list[dict[str, Any]], path: Path) -> None:
 
 
 def _draw_crossover(points: list[dict[str, Any]], path: Path) -> None:
+    """Draw the rates of writing, direct and after a redistribution, against the block size."""
     figure, axes = _picture()
     for name, marker in (("reshuffled", "o"), ("as it is", "s")):
         rates = [point[name]["rate_mb_per_s"] for point in points]

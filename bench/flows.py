@@ -22,7 +22,7 @@ from measure import EQUAL, ROOT, Engine, Line, rounded, run, spread
 HERE = ROOT / "bench" / "simgrid"
 PROGRAM = ROOT / "out" / "bench-simgrid" / "torus"
 LEFT_OUT = "SimGrid is not installed (Debian: libsimgrid-dev, g++): left out"
-# Without latencies and window limits, a transfer has an equal share of each link.
+# Settings in which a transfer has an equal share of each link, without latencies and window limits.
 EQUAL_PHYSICS = (
     "--cfg=network/model:CM02",
     "--cfg=network/TCP-gamma:0",
@@ -39,7 +39,7 @@ SETTINGS = (
     ("--cfg=network/optim:Lazy", "--cfg=contexts/factory:raw", "--cfg=contexts/stack-size:64"),
     ("--cfg=network/optim:Lazy", "--cfg=maxmin/precision:1e-3"),
 )
-"""Settings of the peer. The first one is its default."""
+"""Settings of SimGrid to try; the first one is its default."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Load:
 
 @dataclass(frozen=True)
 class Ran:
-    """The outcome of a run of the peer."""
+    """The outcome of a run of SimGrid."""
 
     rate_per_s: float
     """Messages per CPU second."""
     simulated_s: float
-    """Arrival time of the last message."""
+    """Simulated time at which the last message arrived, in seconds."""
     memory_gib: float
 
 
@@ -109,7 +109,7 @@ def built() -> list[str] | None:
 
 
 def simgrid(program: list[str], load: Load, words: tuple[str, ...]) -> Ran:
-    """Run the peer once."""
+    """Run SimGrid once with these settings."""
     amounts = [str(load.outstanding), str(load.bytes), str(load.each)]
     cost = run([*program, *amounts, *EQUAL_PHYSICS, *words])
     messages, cpu_s, simulated_s = cost.output.split()[-3:]
@@ -125,6 +125,7 @@ def _tried(program: list[str], load: Load, words: tuple[str, ...]) -> Ran | None
 
 
 def _isthmus(engine: Engine, load: Load) -> tuple[dict[str, Any], float]:
+    """Measure isthmus; return its report and its memory in GiB."""
     values = {"outstanding": load.outstanding, "bytes": load.bytes, "each": load.each, "runs": 3}
     report, cost = engine.measure("flow", **values)
     return report, cost.memory_gib

@@ -32,21 +32,23 @@ NORMAL = 1.96
 
 @dataclass(frozen=True)
 class Case:
-    """A machine, its two scenarios, and the same for the peers."""
+    """A machine with its two scenarios, for isthmus and for the peers."""
 
     row: str
     name: str
     file: str
-    """Name in `interval/`, without suffix; the scenario of the search ends in `-knee`."""
+    """Name of the scenario file in `interval/`, without suffix; the name of the scenario with the
+    search ends in `-knee`.
+    """
     measure: str
-    """The measure whose interval counts."""
+    """Name of the measure whose interval must reach the precision."""
     what: str
-    """Name of the measurement in `isthmus-bench`."""
+    """Name of the measurement in `isthmus-bench` with the same machine."""
     setting: dict[str, Any]
     load: float
-    """60% of saturation, in flits per cycle and node, as in the scenario."""
+    """Load in flits per cycle and node, 60% of saturation, as in the scenario."""
     near: float
-    """A load just below the knee."""
+    """Load just below the knee, at which the speed of peers is measured."""
     constant: int
     """Cycles of the latency that `measure` does not include."""
     warm_up: int
@@ -212,17 +214,21 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _per_cycle(case: Case) -> float:
-    """Return the messages of all nodes per cycle, for one flit per cycle and node."""
+    """Return the number of messages that all nodes send per cycle, at one flit per cycle
+    and node.
+    """
     network = case.peers[0][2]
     return float(network.nodes / network.flits)
 
 
 def _width(search: dict[str, Any]) -> float:
+    """Return the relative width of the bracket of a search."""
     low, high = search["highest_stable"], search["lowest_saturated"]
     return float((high - low) / ((high + low) / 2)) if low and high else float("nan")
 
 
 def _number(value: float) -> str:
+    """Return a number with three significant digits as text."""
     return f"{float(f'{value:.3g}'):,.15g}"
 
 
@@ -235,6 +241,7 @@ def _line(
     note: str,
     detail: dict[str, Any],
 ) -> Line:
+    """Return a line with the CPU seconds of isthmus and of a peer."""
     return Line(
         id=row,
         name=name,

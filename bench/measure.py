@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 TRIES = 7
-"""Number of runs of each setting in the choice of the best."""
+"""Number of runs of each setting when the best setting is chosen."""
 
 K = TypeVar("K")
 
@@ -28,7 +28,7 @@ class Cost:
     """CPU seconds, user and system together."""
     wall_s: float
     memory_gib: float
-    """Largest resident memory."""
+    """Largest resident memory of the process, in GiB."""
     output: str
 
 
@@ -47,7 +47,7 @@ def run(command: list[str], *, cwd: Path | None = None, success: int = 0) -> Cos
     ) as process:
         assert process.stdout is not None
         output = process.stdout.read()
-        # The resources of this child alone, not of all children so far.
+        # Use the resources of this child alone, not of all children so far.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     refuse_failed(command, process.returncode, output, success)
@@ -120,6 +120,7 @@ class Engine:
 
 
 def _is_json(line: str) -> bool:
+    """Return whether a line of output is a JSON object."""
     return line.startswith("{")
 
 
@@ -130,7 +131,7 @@ class Window:
     messages: float
     cpu_s: float
     accepted: float
-    """Flits per cycle and node."""
+    """Accepted load in flits per cycle and node."""
     latency: float
     """Mean latency of a message as the simulator itself counts it, in cycles."""
 
@@ -162,7 +163,7 @@ class Line:
     peer: float | None = None
     ratio: float | None = None
     detail: dict[str, Any] = field(default_factory=dict)
-    """Details behind the figures; kept in ``results/`` only."""
+    """Details behind the figures, which are stored in ``results/`` only."""
     note: str = ""
     """A remark that readers need, such as the reason for a missing ratio."""
     command: str = ""

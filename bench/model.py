@@ -42,12 +42,12 @@ SEEDS = (11, 12, 13, 14, 15, 16)
 PER_SEED = 200
 HELD_OUT = PER_SEED * (len(SEEDS) - 1)
 """Index of the first machine of the last seed. The model and its domain were set on earlier
-machines; this and later ones were compared once the domain was fixed.
+machines; this and later ones were compared only after the domain was fixed.
 """
 
 
 def drawn(count: int) -> list[dict[str, Any]]:
-    """Return random machines and work, as arguments of `Hypercube` and `Workload`."""
+    """Return `count` random machines and workloads, as arguments of `Hypercube` and `Workload`."""
     machines = []
     for number in range(count):
         draw = random.Random(f"{SEEDS[number // PER_SEED]}/{number % PER_SEED}")
@@ -111,7 +111,7 @@ def knee(machine: Hypercube, work: dict[str, Any], dimension: int) -> float:
 
 
 def measured(case: dict[str, Any]) -> dict[str, Any]:
-    """Return a case with its knee and its simulated means."""
+    """Return a case together with its knee and its simulated means."""
     machine, work = built(case), case["work"]
     full = knee(machine, work, case["machine"]["dimension"])
     rate = case["at"] * full
@@ -150,7 +150,9 @@ def sizes(cases: list[dict[str, Any]], name: str) -> list[float]:
 
 
 def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return for each measure the number of machines, those inside, and their residuals."""
+    """Return for each measure the number of machines, the number inside the domain, and their
+    residuals.
+    """
     found: dict[str, dict[str, float]] = {}
     for name in TITLES:
         of = sizes(cases, name)
@@ -166,7 +168,7 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def table(summary: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Return the rows of the guide's table."""
+    """Yield the rows of the guide's table."""
     for part, measures in summary.items():
         for name, row in measures.items():
             inside = f"{row['inside']} ({row['inside'] / row['machines']:.1%})"
@@ -176,7 +178,7 @@ def table(summary: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def parts(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the summaries of the fitted machines and of those held out."""
+    """Return the summaries of the machines on which the model was fitted, and of those held out."""
     split = {
         "fitted_on": [case for case in cases if case["number"] < HELD_OUT],
         "held_out": [case for case in cases if case["number"] >= HELD_OUT],
@@ -185,7 +187,7 @@ def parts(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 EDGE = 60.0
-"""The largest residual that is drawn, in percent."""
+"""Largest residual in the plot, in percent."""
 
 
 def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
@@ -252,7 +254,7 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    """Measure or compare, as requested."""
+    """Simulate or compare, as the command line requests."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("action", nargs="?", choices=["compare", "simulate"], default="compare")
     parser.add_argument("--count", type=int, default=None, help="machines, the first ones drawn")
@@ -277,6 +279,7 @@ def main() -> None:
 
 
 def _keep(cases: list[dict[str, Any]], summary: dict[str, Any] | None = None) -> None:
+    """Write the cases and their summary to the file of results."""
     rows = ",\n".join(f"  {json.dumps(case, sort_keys=True)}" for case in cases)
     KEPT.write_text(
         f'{{"seeds": {list(SEEDS)}, "summary": {json.dumps(summary)}, "cases": [\n{rows}\n]}}\n'

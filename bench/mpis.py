@@ -25,7 +25,7 @@ RANKS = 4
 OURS = "ours"  # codespell:ignore ours
 """The name of isthmus in the results."""
 VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
-# Open MPI requires this for root, and for more ranks than cores.
+# Environment variables that Open MPI requires for root, and for more ranks than cores.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -38,16 +38,16 @@ class Mpi:
     """An MPI implementation: how to build and start programs for it."""
 
     name: str
-    """Name with version."""
+    """Name of the implementation with its version."""
     python: str
     mpiexec: str
     mpicc: str
     scalapack: str | None
-    """The library of a ScaLAPACK for it, if any."""
+    """Path of a ScaLAPACK library for this MPI, if there is one."""
 
     @property
     def is_open_mpi(self) -> bool:
-        """Whether it understands options such as ``--mca``."""
+        """Whether this is Open MPI, which has options such as ``--mca``."""
         return self.name.startswith("Open MPI")
 
     def built(self, name: str, *linked: str) -> list[str]:
@@ -83,6 +83,9 @@ def installed() -> list[Mpi]:
 
 
 def _mpi(folder: Path, python: str, scalapack: str | None, *, alone: bool = False) -> Mpi | None:
+    """Return the MPI in a folder for a Python; None if a program is missing or mpi4py does not
+    work.
+    """
     tools = [_found(folder, name, alone) for name in ("mpiexec", "mpicc")]
     if not all(tools) or not Path(python).exists():
         return None
@@ -94,6 +97,7 @@ def _mpi(folder: Path, python: str, scalapack: str | None, *, alone: bool = Fals
 
 
 def _found(folder: Path, name: str, alone: bool) -> str | None:
+    """Return the path of a program in a folder; unless `alone`, else on the search path."""
     return shutil.which(name, path=str(folder)) or (None if alone else shutil.which(name))
 
 
@@ -144,12 +148,14 @@ class Times:
     cpu: list[float] = field(default_factory=list)
 
     def add(self, rows: list[tuple[float, float]]) -> None:
-        """Add a turn, which is the median of its runs."""
+        """Add the times of a turn, the median of its runs."""
         self.seconds.append(statistics.median(row[0] for row in rows))
         self.cpu.append(statistics.median(row[1] for row in rows))
 
     def as_detail(self, moved: int) -> dict[str, Any]:
-        """Return the rate for `moved` bytes, and the CPU time per gigabyte."""
+        """Return the rate for `moved` bytes, and the CPU time per gigabyte, as details of
+        a line.
+        """
         return {
             "rate_mb_per_s": spread([moved / took / 1e6 for took in self.seconds]),
             "cpu_s_per_gb": spread([took / moved * 1e9 for took in self.cpu]),
@@ -180,7 +186,7 @@ def ratios(isthmus: Times, peer: Times) -> list[float]:
 
 
 def beside(isthmus: Times, peer: Times, moved: int) -> dict[str, Any]:
-    """Compare isthmus with a peer on one MPI, for the kept results."""
+    """Return a comparison of isthmus with a peer on one MPI, for the stored results."""
     return {
         "ratio": spread(ratios(isthmus, peer)),
         "ours": isthmus.as_detail(moved),  # codespell:ignore ours

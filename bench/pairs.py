@@ -64,12 +64,12 @@ def narrower(own: Measure, base: Measure, confidence: float) -> float | None:
     """Return the width of a ratio from both intervals, relative to that from pairs."""
     paired = width(Value.of(own, confidence).over(Value.of(base, confidence)))
     ends = width(Value(own.mean, own.low, own.high).over(Value(base.mean, base.low, base.high)))
-    # Skip values that do not differ at all, as on an idle network.
+    # Skip values that are equal in all replications, as on an idle network.
     return ends / paired if ends and paired and paired > 1e-9 else None
 
 
 def main() -> int:
-    """Run, compare and print."""
+    """Run the scenarios, compare their points and print the factors."""
     for file, (changes, names) in CASES.items():
         text = (ROOT / file).read_text()
         found = RunResult.from_json(

@@ -17,8 +17,8 @@ from measure import EQUAL, Engine, Line, Window, apart, rounded, spread
 
 # Loads above this one saturate the 7-cube with one lane (accepted 0.466 flits per cycle and node).
 SATURATION = 0.46
-# Flits that CAMINOS moves as one where it may be coarse: messages of 256 phits in place of 4096 on
-# the cube, packets of 10 in place of 160 on the tree.
+# Number of flits that CAMINOS moves as one in coarse runs: messages of 256 phits instead of 4096 on
+# the cube, packets of 10 instead of 160 on the tree.
 GRAIN = 16
 FINE, COARSE = "equal latency resolution", "the peer's cheapest setting"
 
@@ -26,7 +26,7 @@ Run = Callable[[], dict[str, Any]]
 
 
 def _pairs(engine: Run, peers: Callable[[int], Window], count: int) -> tuple[list[Any], list[Any]]:
-    """Run both in alternation; the peer's seeds start at 1."""
+    """Run isthmus and the peer in alternation, `count` times; the peer's seeds start at 1."""
     found = [(peers(pair + 1), engine()) for pair in range(count)]
     return [own for _, own in found], [peer for peer, _ in found]
 
@@ -70,7 +70,9 @@ def beside(
 
 
 def coarse(line: Line, fine: list[Window], grained: list[Window]) -> Line:
-    """Return `line`, of coarse-grained runs, with the error in mean latency due to the grain."""
+    """Return a copy of `line`, the result of coarse-grained runs, with the error in mean latency
+    due to the grain.
+    """
     exact = statistics.median(run.latency for run in fine)
     error = statistics.median(run.latency for run in grained) / exact - 1
     note = f"the peer's mean latency is off by {error:+.1%}"
@@ -129,6 +131,7 @@ def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _isthmus(engine: Engine, what: str, setting: dict[str, Any]) -> dict[str, Any]:
+    """Measure isthmus once and return its report."""
     return engine.measure(what, **setting)[0]
 
 

@@ -16,13 +16,13 @@ CHANNEL = "#c8553d"
 
 
 def tidy(axes: Axes, axis: str = "both") -> None:
-    """Draw a light grid along an axis, and no frame at the top and on the right."""
+    """Draw a light grid along an axis, and remove the frame at the top and on the right."""
     axes.grid(visible=True, which="major", axis=axis, color="#dddddd", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def save(figure: Figure, path: Path, dpi: int = 150, svg: dict[str, Any] | None = None) -> None:
-    """Write a picture to ``path`` with .png and .svg, the latter with this metadata."""
+    """Write a plot to ``path`` with .png and .svg; `svg` is the metadata of the latter."""
     figure.savefig(path.with_suffix(".png"), dpi=dpi)
     figure.savefig(path.with_suffix(".svg"), dpi=dpi, metadata=svg)
 
@@ -98,8 +98,8 @@ def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
 
 
 def crosscheck(content: dict[str, Any], path: Path) -> None:
-    """Draw what ``crosscheck.py`` keeps to ``path`` with .png and .svg: mean latencies, and below
-    them how far each peer is from isthmus.
+    """Draw the results of ``crosscheck.py`` to ``path`` with .png and .svg: mean latencies, and
+    below them the deviation of each peer from isthmus.
     """
     mpl.rcParams["svg.hashsalt"] = "isthmus"
     networks = content["networks"]

@@ -22,7 +22,7 @@ STEPS = (8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 1 << 20)
 SIZES = {"64KiB": 64 << 10, "1MiB": 1 << 20}
 RUNS = 7
 MOVED = 4 << 30
-"""Bytes of a turn; each capacity is tried with a quarter."""
+"""Number of bytes of a turn; each capacity is tried with a quarter of it."""
 
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -90,8 +90,10 @@ def built(peer: str) -> str | None:
 
 
 def _isthmus(engine: Engine, message: int, capacity: int, messages: int) -> list[str]:
+    """Return the command that measures a ring of isthmus."""
     return engine.words("ring", message=message, capacity=capacity, messages=messages)
 
 
 def _peer(program: str, message: int, capacity: int, messages: int, step: int) -> list[str]:
+    """Return the command that measures a ring of the peer."""
     return [program, *map(str, (message, capacity, messages, step))]

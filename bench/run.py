@@ -37,9 +37,9 @@ QUICK = ROOT / "out" / "bench-quick.json"
 BUSY = 0.25
 """Load average per processor above which a machine counts as busy."""
 
-# Offered load of the SCI torus in GB/s: it accepts about 25 of it.
+# Offered load of the SCI torus in GB/s, more than the 25 GB/s that it accepts.
 SCI_LOAD = 34
-# Offered load of a torus of 1,024 nodes that could carry 270 GB/s.
+# Offered load in GB/s of a torus of 1,024 nodes that could carry 270 GB/s.
 SCI_LIGHT_LOAD = 1
 
 
@@ -98,7 +98,7 @@ def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def sci(engine: Engine, quick: bool) -> Iterator[Line]:
-    """200 us of a 6 x 6 bidirectional torus of SCI rings at saturation, on both engines."""
+    """Measure 200 us of a 6 x 6 bidirectional torus of SCI rings at saturation, on both engines."""
     setting = {"side": 6, "load": SCI_LOAD}
     pairs = 1 if quick else 5
     isthmus, peers = [], []
@@ -133,10 +133,13 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Cost of 200 us and of a packet as a bidirectional torus grows, at half its saturation."""
+    """Measure the cost of 200 us and of a packet as a bidirectional torus grows, at half its
+    saturation.
+    """
     points = []
     for side in (4, 8, 32) if quick else (3, 4, 6, 8, 12, 16, 24, 32, 48):
-        # Far more than the torus can carry, so that accepted load is saturation throughput.
+        # The load exceeds the capacity of the torus, so that the accepted load is the saturation
+        # throughput.
         flood = {"side": side, "load": 6.0 * side * side, "runs": 1, "time_us": 50}
         peak = engine.measure("sci", **flood)[0]["accepted_gb_per_s"]
         setting = {"side": side, "load": round(peak / 2, 3), "runs": 1 if side > 16 else 5}
@@ -157,7 +160,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
-    """200 us of a 32 x 32 bidirectional torus whose links are idle almost always."""
+    """Measure 200 us of a 32 x 32 bidirectional torus whose links are idle almost always."""
     setting = {"side": 32, "load": SCI_LIGHT_LOAD, "runs": 3}
     runs = [engine.measure("sci", **setting)[0] for _ in range(1 if quick else 7)]
     times = [run["run_s"]["median"] for run in runs]
@@ -171,7 +174,7 @@ def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def million(engine: Engine, quick: bool) -> Iterator[Line]:
-    """A 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
+    """Measure a 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
     messages = 1_000_000 if quick else 10_000_000
     report, cost = engine.measure("replications", dimension=20, messages=messages, replications=1)
     for row, what, value, unit in (
@@ -189,7 +192,7 @@ def million(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def growth(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Cost per message as the cube grows."""
+    """Measure the cost per message as the cube grows."""
     messages = 100_000 if quick else 2_000_000
     points = []
     for dimension in range(4, 21, 4 if quick else 1):
@@ -210,7 +213,7 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
-    """The QsNET paper's hardest traffic, and a tree of 4,096 nodes."""
+    """Measure the most demanding traffic of the QsNET paper, and a tree of 4,096 nodes."""
     runs = [
         engine.measure("fattree", time_us=5_000 if quick else 100_000, runs=2)[0]
         for _ in range(1 if quick else 5)
@@ -238,7 +241,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def dragonfly(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Uniform traffic on a dragonfly of 1,056 nodes, 60% of a link offered."""
+    """Measure uniform traffic on a dragonfly of 1,056 nodes, at 60% of a link's bandwidth."""
     for routing, adaptive in (("minimal", 0), ("UGAL", 1)):
         setting = {"adaptive": adaptive, "ticks": 20_000 if quick else 100_000, "runs": 2}
         runs = [engine.measure("dragonfly", **setting)[0] for _ in range(1 if quick else 5)]
@@ -293,14 +296,14 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
 CAMINOS_ALONE = {"peer", "fat_tree_peer"}
 """Benchmarks whose only peer is CAMINOS."""
 PEERS = {"interval", "crosscheck", *CAMINOS_ALONE}
-"""Benchmarks beside other simulators, which are built first."""
+"""Benchmarks that compare with other simulators, which must be built first."""
 
-# Rows whose ids do not begin with the name of their benchmark.
+# The benchmarks of rows whose ids do not begin with the name of their benchmark.
 ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
 
 def result_text(line: Line) -> str:
-    """Format the figures of ``line``."""
+    """Return the figures of ``line`` as text."""
     if line.isthmus is None:
         return "not measured"
     words = f"{rounded(line.isthmus):,.15g} {line.unit}"
@@ -325,6 +328,7 @@ def merged(
 
 
 def _part(row: dict[str, Any]) -> str:
+    """Return the benchmark to which a row belongs."""
     name = str(row.get("id", ""))
     return ROWS_OF.get(name) or re.split(r"[/.]", name)[0]
 
@@ -351,7 +355,9 @@ def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:
 
 
 def doubt(load: float, processors: int) -> str:
-    """Return a warning about figures measured beside much other work, or an empty text."""
+    """Return a warning if other work on the machine may have disturbed the figures, or an empty
+    text.
+    """
     if load <= BUSY * processors:
         return ""
     return (
@@ -361,6 +367,7 @@ def doubt(load: float, processors: int) -> str:
 
 
 def _write(path: Path, content: Any) -> None:
+    """Write a value to a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2) + "\n")
 

@@ -24,24 +24,28 @@ from measure import ROOT, Engine, Line, quickest, report, run, spread, throughpu
 from rings import built
 
 SMALL = 64
-"""Bytes of a small ADU."""
+"""Number of bytes of a small ADU."""
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
 OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
-"""Bytes of the rank's ring, and whether the rank computes checksums."""
+"""Settings of isthmus to try: bytes of the rank's ring, and whether the rank computes checksums."""
 RELAYS = tuple(product((1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25), (1 << 18, 1 << 20)))
-"""Bytes of a plain relay's memory, and of a step."""
+"""Settings of a plain relay to try: bytes of its memory, and of a step."""
 PEERS = ROOT / "bench" / ".peers"
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 SCHEDULERS = {os.SCHED_OTHER: "other", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr"}
 BUFFERS = ((0, 1), (1 << 20, 1), (4 << 20, 1), (4 << 20, 2))
-"""Socket buffers of ZeroMQ in bytes, 0 for the system's choice, and its number of threads."""
+"""Settings of ZeroMQ to try: bytes of its socket buffers (0 for the system's choice), and number of
+threads.
+"""
 SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
-"""Settings of ADIOS2: queued steps, and whether data are sent before a request."""
+"""Settings of ADIOS2's SST to try: number of queued steps, and whether data are sent before a
+request.
+"""
 RUNS = 15
 MOVED = 4 << 30
-"""Bytes of a turn; each setting is tried with a quarter."""
+"""Number of bytes of a turn; each setting is tried with a quarter of it."""
 MANY = 4_000_000
-"""The maximum number of messages in a turn."""
+"""Maximum number of messages in a turn."""
 
 Command = Callable[[Any, int], list[str]]
 
@@ -53,6 +57,7 @@ def stream(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Yield the lines of all comparisons of streams."""
     by_tcp = "from a rank by a ring, by TCP to a sink that checks and confirms"
     message = SIZES["1MiB"]
     line = partial(_line, engine, quick=quick)
@@ -122,7 +127,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
 
 @contextmanager
 def _cubic() -> Iterator[None]:
-    """Set cubic for sockets that do not choose, as those of the peers."""
+    """Set cubic as the congestion control of sockets that choose none, as those of the peers."""
     before = CONGESTION.read_text().strip()
     try:
         CONGESTION.write_text("cubic\n")
@@ -136,6 +141,7 @@ def _cubic() -> Iterator[None]:
 
 
 def _script(peer: str, program: str, message: int, setting: tuple[Any, ...], n: int) -> list[str]:
+    """Return the command that measures a peer written in Python."""
     python = str(PEERS / peer / "bin" / "python")
     path = str(ROOT / "bench" / peer / program)
     return [python, path, *map(str, (message, n, *setting))]
@@ -144,13 +150,14 @@ def _script(peer: str, program: str, message: int, setting: tuple[Any, ...], n: 
 def _own(
     engine: Engine, isthmus: tuple[str, int], setting: tuple[int, bool], messages: int
 ) -> list[str]:
+    """Return the command that measures a stream of isthmus."""
     (way, message), (capacity, sums) = isthmus, setting
     values = {"message": message, "messages": messages, "capacity": capacity}
     return engine.words("stream", way=way, rank_sums=int(sums), **values)
 
 
 def _is_there(peer: str, packages: list[str], quick: bool) -> bool:
-    """Whether a peer is installed; install it unless the run is quick."""
+    """Return whether a peer is installed; install it unless the run is quick."""
     place = PEERS / peer
     if not (place / "bin" / "python").exists() and not quick:
         run([sys.executable, "-m", "venv", str(place)])
@@ -173,6 +180,7 @@ def _line(
     settings: tuple[Any, ...],
     settings_from: Iterable[Any] = OURS,
 ) -> Line:
+    """Measure isthmus and a peer in turns, each with its best setting; return the line."""
     message = isthmus[1]
     messages = min(((64 << 20) if quick else MOVED) // message, 100_000 if quick else MANY)
 

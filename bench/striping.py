@@ -21,10 +21,10 @@ from measure import Engine, Line, report, run, spread, throughput
 LINKS = 4
 RATE_GBIT = 1
 SHAPE = ("rate", f"{RATE_GBIT}gbit", "burst", "256kb", "limit", "4mb")
-"""Parameters of ``tbf``. Data beyond the rate waits; 4 MB avoid losses."""
+"""Parameters of ``tbf``, which shapes a link. Data beyond the rate waits; 4 MB avoid losses."""
 MESSAGE = 1 << 20
 MESSAGES = 400
-"""TUs of a turn per link: 3.4 s."""
+"""Number of TUs of a turn for each link, which take 3.4 s."""
 RUNS = 5
 WANTED = 3.8
 NAMES = (f"isthmus-ranks-{os.getpid()}", f"isthmus-nic-{os.getpid()}")
@@ -72,6 +72,7 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _once(engine: Engine, links: int, messages: int) -> dict[str, float]:
+    """Measure one stream over this number of links."""
     ranks, interface = NAMES
     command = engine.words("striping", links=links, message=MESSAGE, messages=messages, ranks=ranks)
     found = report(["ip", "netns", "exec", interface, *command])
@@ -95,7 +96,7 @@ def _missing() -> str | None:
 
 @contextmanager
 def _network() -> Iterator[None]:
-    """Make two namespaces with shaped links between them, for the duration of the block."""
+    """Make two namespaces with shaped links between them, which exist during the ``with`` block."""
     try:
         for name in NAMES:
             _ip("netns", "add", name)
@@ -121,6 +122,7 @@ def _remove(name: str) -> None:
 
 
 def _join(link: int) -> None:
+    """Make a shaped link between the two namespaces."""
     ranks, interface = NAMES
     ends = (f"rank{link}", f"nic{link}")
     peer = ("peer", "name", ends[1], "netns", interface)
@@ -132,4 +134,5 @@ def _join(link: int) -> None:
 
 
 def _ip(*words: str) -> None:
+    """Run the command ``ip``."""
     run(["ip", *words])

@@ -27,11 +27,11 @@ from measure import ROOT, Engine, Line, spread
 
 CORES = 2
 POINT_S = 0.05
-"""CPU seconds that a point should take."""
+"""CPU seconds that a point of the benchmark should take."""
 AXES = (10, 100)
 SPARE = 10
-"""One in this many rates is tried to find the messages for that time; points that are few and close
-together would take longer than most.
+"""One in this many rates is tried to find the number of messages for that time; points that are few
+and close together would take longer than most.
 """
 RUNS = 5
 TOUCHED = 4 << 30
@@ -39,9 +39,11 @@ TOUCHED = 4 << 30
 machine costs its kernel up to fifty microseconds, and each run writes 50,000 pages.
 """
 WANTED = {"slurm": 1.2, "dask": 1.4}
-"""The maximum CPU time relative to that of the points."""
+"""Maximum CPU time of a sweep relative to that of its points."""
 TASKS = 2 * CORES
-"""Tasks of the array: more than cores, as users would choose, but each has to start."""
+"""Number of tasks of the array: more than cores, as users would choose, although each task costs a
+start.
+"""
 TIMED = """\
 exec() {
     "$@"
@@ -54,7 +56,7 @@ exec() {
 Run = dict[str, float]
 """CPU seconds of everything that took part in a run."""
 PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
-"""Environment variables that the command keeps."""
+"""Environment variables that the command passes to isthmus."""
 _OF_ARRAY = re.compile(rb"SLURM_ARRAY_TASK_ID=")
 _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
@@ -105,18 +107,18 @@ class Study:
             share.write_text(scenario(localities, rates[at::CORES], messages))
 
     def own(self) -> Side:
-        """Return the points themselves, with the shares of all workers at the same time."""
+        """Return the side that does only the points, the shares of all workers at the same time."""
         return Side([_alone(share) for share in self._shares])
 
     def in_one_piece(self, folder: Path) -> Side:
-        """Return all points by one command, into a folder without earlier runs: after removals, a
-        file system may take ten times as long to make files.
+        """Return the side that does all points by one command, into a folder without earlier runs:
+        after removals, a file system may take ten times as long to make files.
         """
         words = [sys.executable, "-m", "isthmus", "run", str(self.file), "--jobs", str(CORES)]
         return Side([[*words, "--out", str(folder)]])
 
     def is_done(self, folder: Path) -> None:
-        """Raise ``SystemExit`` if a folder lacks results of points."""
+        """Raise ``SystemExit`` if results of points are missing in a folder."""
         found = len(json.loads((folder / "result.json").read_bytes())["points"])
         if found != self.points:
             raise SystemExit(f"sweep: {found} points of {self.points} were done")
@@ -171,6 +173,7 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
 
         def start(run: int) -> Side:
+            """Return the side that runs isthmus with Slurm and records the cost of its tasks."""
             here = costs / str(run)
             here.mkdir(parents=True)
             environment = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
@@ -182,6 +185,7 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
             return Side([["env", *words]], helpers=lambda: _tasks(here))
 
         def ended(run: int, command: Ended) -> Run:
+            """Return the cost of a run: that of the command and of its tasks."""
             tasks = [_seconds(path) for path in (costs / str(run)).iterdir()]
             if len(tasks) != TASKS:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
@@ -199,10 +203,12 @@ def _dask(study: Study, runs: int) -> Iterator[Line]:
         return
 
     def start(run: int) -> Side:
+        """Return the side that runs isthmus with a local Dask cluster."""
         words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
         return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", run))]])
 
     def ended(_run: int, command: Ended) -> Run:
+        """Return the cost of a run."""
         # The command's own time includes all workers, which it waits for.
         return {"spent_s": command.cpu_s}
 
@@ -211,6 +217,7 @@ def _dask(study: Study, runs: int) -> Iterator[Line]:
 
 
 def _out(study: Study, row: str, run: int) -> Path:
+    """Return the results folder of a run."""
     return study.file.parent / f"out-{row}-{run}"
 
 

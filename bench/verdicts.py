@@ -32,7 +32,7 @@ KNEES = {
 REPLICATIONS = (2, 4)
 BELOW = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 ABOVE = (1.2, 1.3, 1.4, 1.5)
-"""Loads relative to the knee."""
+"""Loads above saturation, relative to the knee."""
 FALSE_MAX = 0.02
 """The maximum share of false verdicts of one setting: 4 of 200. All together may have half."""
 
@@ -40,7 +40,7 @@ FALSE_MAX = 0.02
 def verdicts(
     kind: str, replications: int, loads: tuple[float, ...], seeds: int, jobs: int
 ) -> Counter[str]:
-    """Count the verdicts."""
+    """Count the verdicts of runs with these seeds, at these loads in turn."""
     text = (SCENARIOS / f"{kind}.toml").read_text()
     key, knee, unit = KNEES[kind]
     found: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def table(seeds: int, jobs: int, show: Callable[[str], None]) -> tuple[str, list
 
 
 def main() -> int:
-    """Measure, print and keep."""
+    """Measure the verdicts, print the table and write it if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=_core.processors())

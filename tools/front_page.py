@@ -38,11 +38,11 @@ KINDS = {
         "iwarp.md",
     ),
 }
-"""What a kind is, and its page in the guide."""
+"""Description of each kind of machine, and its page in the guide."""
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table in Markdown."""
+    """Return a Markdown table with these headings and rows."""
     lines = [head, ("---",) * len(head), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

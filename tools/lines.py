@@ -23,6 +23,7 @@ def rust(text: str) -> int:
     """Count the lines of code of a Rust file."""
 
     def blank(found: re.Match[str]) -> str:
+        """Replace a comment by nothing, or a string by letters, and keep the line breaks."""
         comment = found[0].startswith("/")
         # A string keeps its lines, and holds no brace.
         return re.sub(r"[^\n]", "" if comment else "s", found[0])
@@ -72,7 +73,7 @@ def counted(commit: str) -> Counter[str]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the table of lines of code."""
     now, before = counted("HEAD"), counted(sys.argv[1]) if sys.argv[1:] else None
     for language in ("rs", "py"):
         names = sorted({n for n in now | (before or now) if n.startswith(language)})

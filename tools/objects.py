@@ -33,11 +33,11 @@ class Class:
     """Description of a class that the core's description lacks."""
 
     name: str = ""
-    """Name of the class; by default from the last word of the table."""
+    """Name of the class; by default it follows from the last word of the table's path."""
     about: str = ""
     """The docstring of the class."""
     search: tuple[str, str, str] | None = None
-    """The load that a search varies by default, and its ends."""
+    """The load that a search varies by default, and both ends of its range."""
 
 
 CLASSES = {
@@ -212,7 +212,7 @@ CLASSES = {
         """
     ),
 }
-"""Classes by table, which begins with the kind of machine or of input file."""
+"""Descriptions of classes by table; a key begins with the kind of machine or of input file."""
 FLAT = {"lanes": "{}_lanes"}
 """Tables whose fields become attributes of the table above, with their attribute names."""
 RENAMED = {"from": "start", "to": "stop"}
@@ -292,7 +292,7 @@ def merged(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, An
 
 
 class Classes:
-    """The classes so far; equal tables share one class."""
+    """The classes that have been generated so far; equal tables share one class."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
@@ -370,7 +370,7 @@ class Classes:
                 yield [f'{attribute}: {kind} | {short} | None = part("{name}")', doc]
 
     def type(self, row: dict[str, Any]) -> str:
-        """Return the type of a field."""
+        """Return the Python type of a field."""
         kinds = [row["machine"], *row.get("also", [])]
         found = [self.schema.get(f"{kind}.{row['key']}") for kind in kinds]
         found = [each or self.schema[row["key"]] for each in found]
@@ -381,7 +381,7 @@ class Classes:
 
     @staticmethod
     def doc(row: dict[str, Any]) -> str:
-        """Return the docstring of a field."""
+        """Return the docstring of a field's attribute."""
         parts = [f"{row['meaning']}."]
         if row["default"] == "required":
             parts.append("Must be given or swept.")
@@ -435,7 +435,7 @@ def python_type(schema: dict[str, Any]) -> str:
 
 
 def literal(words: list[str]) -> str:
-    """Return a type of one of some words."""
+    """Return a Python type that permits only these words."""
     return f"Literal[{', '.join(map(json.dumps, words))}]"
 
 

@@ -20,11 +20,11 @@ _TIME = re.compile(
     r"\s*(?P<minus>-)?(?P<number>[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s0-9]+)\s*"
 )
 JOBS_MAX = 4096
-"""Maximum number of threads."""
+"""Maximum number of threads of a run."""
 PES_MAX = 2**32 - 1
 """Largest number of PEs that the core accepts."""
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
-"""Applications that `balance` knows."""
+"""Names of the applications that `balance` accepts."""
 FORMS = ("png", "svg")
 """File formats of plots."""
 

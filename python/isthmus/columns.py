@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 VALUE = 60
-"""Maximum columns of a value in a message."""
+"""Maximum columns of a user's value that a message quotes."""
 
 
 def columns(text: str) -> int:
@@ -33,6 +33,7 @@ def cut(text: str, width: int = VALUE) -> str:
 
 
 def _wide(letter: str) -> int:
+    """Return the terminal columns of a character: 0, 1 or 2."""
     if unicodedata.combining(letter):
         return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

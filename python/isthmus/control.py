@@ -18,7 +18,7 @@ VERSION = 2
 """Version of the control protocol."""
 PORT_MAX = 65535
 LINE_BYTES = 1 << 20
-"""Maximum bytes of a line."""
+"""Maximum bytes of a line of the control protocol."""
 TLS_ALERT = b"\x15\x03"
 """First bytes of a TLS alert: a record of type 21, version 3.x (RFC 8446, section 5.1)."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
@@ -30,7 +30,7 @@ class Endpoint:
     """The address and credentials of a control interface."""
 
     address: str
-    """``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
+    """Address of the control interface: ``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
     token: str | None = None
     authority: Path | None = None
     """A file of trusted certificates; the default is those of the system."""
@@ -38,11 +38,11 @@ class Endpoint:
     """Timeout of an answer in seconds."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
-        """Return an error about the address."""
+        """Return an error about the address of the control interface."""
         return IsthmusError(f"{self.address}: {problem}; {right}")
 
     def connect(self) -> socket.socket:
-        """Connect.
+        """Connect to the control interface.
 
         Raises:
             IsthmusError: no daemon listens there, or its certificate is not trusted.
@@ -112,7 +112,7 @@ class Endpoint:
 
 
 class Control:
-    """A session of an operator."""
+    """A session of an operator with the control interface of the daemon."""
 
     def __init__(self, endpoint: Endpoint, name: str) -> None:
         """Connect and authenticate.
@@ -148,7 +148,7 @@ class Control:
         self._socket.close()
 
     def ask(self, ask: str, **fields: Any) -> Any:
-        """Send a request and return the answer.
+        """Send a request of the kind `ask` and return the answer.
 
         Raises:
             IsthmusError: the daemon refuses.
@@ -170,6 +170,7 @@ class Control:
         return reply["answer"]["answer"]
 
     def _no_daemon(self) -> IsthmusError:
+        """Return the error that the address is not that of a daemon."""
         return self._door.wrong("this is no daemon of isthmus", "give the address of one")
 
     def overview(self) -> dict[str, Any]:
@@ -179,7 +180,9 @@ class Control:
         return found
 
     def _reply(self) -> dict[str, Any]:
-        """Return the next reply; a session without watch receives no events."""
+        """Return the next reply; the daemon sends no events to a session that does not subscribe to
+        them.
+        """
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):
             if line.startswith(TLS_ALERT):

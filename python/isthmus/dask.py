@@ -81,7 +81,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
     """
     try:
-        # Its own messages would disturb the output; errors are converted.
+        # Messages of Dask would disturb the output; errors are converted.
         import distributed
     except ImportError as error:
         raise IsthmusError(
@@ -199,6 +199,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 def _client(distributed: Any, address: str) -> Any:
+    """Connect to the scheduler at an address; refuse an address without one."""
     right = f"give the address that `dask scheduler` prints, such as {EXAMPLE}"
     found = ADDRESS.fullmatch(address)
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
@@ -215,7 +216,7 @@ def _client(distributed: Any, address: str) -> Any:
 
 
 async def _asked(distributed: Any, address: str, host: str) -> None:
-    """Query an address; raise any error if it is not a scheduler."""
+    """Query an address; raise any error if no Dask scheduler answers there."""
     await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None)
     secured = distributed.Security().get_connection_args("client")
     async with distributed.core.rpc(address, connection_args=secured) as there:
@@ -316,6 +317,9 @@ class Workers:
         return done
 
     def _lost(self, future: Any) -> BaseException:
+        """Return the error for a future without a result: a lost connection, or a task that Dask
+        lost.
+        """
         from distributed import KilledWorker
 
         if self._is_lost():
@@ -373,10 +377,11 @@ class Workers:
                 f"the Dask scheduler at {self._address} has had no worker for {WORKERLESS_S:g} s; "
                 f"start one by `dask worker {self._address}`; {waited}"
             )
-        # Workers have not been counted yet.
+        # Workers have not been counted since the start of the run.
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
+        """Print a notice, once for each period without workers."""
         if not self._said:
             self.note(text)
         self._said = True
@@ -396,6 +401,7 @@ class Workers:
             raise self._connection_lost() from error
 
     def _connection_lost(self) -> RunFailedError:
+        """Return the error that the connection to the scheduler is lost."""
         return RunFailedError(
             f"the Dask scheduler at {self._address} is gone; start a cluster, and run again to go "
             "on"

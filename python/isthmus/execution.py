@@ -53,15 +53,17 @@ class Job:
     jobs: int = 1
     quick: bool = False
     watch: Watch = field(default=unwatched, repr=False, compare=False)
-    """Receives the progress, from building machines to drawing plots."""
+    """Function that receives the progress, from building machines to drawing plots."""
     memory: str | None = None
     """Memory bound of simulations, such as "4 GB"; None for half of the machine."""
     executor: Any = field(default=None, repr=False, compare=False)
     """Executor of the points, of `concurrent.futures` or a Dask client; None for this process."""
     elsewhere: bool = False
-    """Whether an executor runs the points; it may be created only once there is work."""
+    """Whether an executor runs the points; it may be created later, once there is work."""
     share: str | None = None
-    """Memory bound of simulations in an executor's workers, if it is known without `memory`."""
+    """Memory bound of simulations in an executor's workers, if it is known although `memory` is not
+    set.
+    """
 
     def __post_init__(self) -> None:
         self.elsewhere = self.elsewhere or self.executor is not None
@@ -89,7 +91,8 @@ class Job:
     def run(
         self, journal: Path | None = None, first: Callable[[Any], None] | None = None
     ) -> Results:
-        """Run to the end; `first` is called with the experiment before it starts and may raise.
+        """Run all points to the end; `first` is called with the experiment before it starts and may
+        raise.
 
         Raises:
             Stopped: Ctrl-C; a journal keeps finished points.
@@ -160,6 +163,7 @@ class Job:
         return max(self._progress(experiment).points_done, kept), total
 
     def _result(self, experiment: Any) -> Bytes:
+        """Return the result of a finished experiment as JSON; convert the core's errors."""
         try:
             data: Bytes = experiment.result()
         except ValueError as error:
@@ -169,10 +173,12 @@ class Job:
         return data
 
     def _run_by_executor(self, experiment: Any) -> None:
+        """Run the points by the executor, in parts, and give their results to the experiment."""
         from isthmus import __version__
         from isthmus.parts import RunSpec, run
 
         def tell(points: int, total: int, state: str) -> None:
+            """Report the progress of the executor."""
             title = self.title or self.name
             self.watch(Progress("simulating", points, total, title=title, state=state))
 
@@ -274,7 +280,7 @@ class Job:
         return results
 
     def lacks(self, folder: Path) -> Selection:
-        """Return the points and searches that are missing in the journal of a folder."""
+        """Return the points and searches without a result in the journal of a folder."""
         from isthmus.sweeps.state import missing_units
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
@@ -330,6 +336,7 @@ class Job:
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
+        """Return the progress of an experiment."""
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
@@ -372,10 +379,12 @@ class Job:
 
 
 def _points(results: Results) -> int:
+    """Return the number of points and searches in a result."""
     return len(results.run.points) + len(results.run.searches)
 
 
 def _packages() -> dict[str, str]:
+    """Return the versions of the packages that affect results."""
     from importlib.metadata import version
 
     return {name: version(name) for name in ("polars", "matplotlib")}

@@ -153,7 +153,7 @@ def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
             file.write(data)
             file.flush()
-            # Without it, a power failure may leave an empty file.
+            # Without fsync, a power failure may leave an empty file.
             os.fsync(file.fileno())
         yield temporary
     finally:

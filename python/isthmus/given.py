@@ -21,7 +21,7 @@ from isthmus.errors import IsthmusError, meant
 _BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 """Pattern of a number without a unit."""
 WHOLE_MAX = 2**63 - 1
-"""Largest integer in TOML."""
+"""Largest whole number that TOML supports."""
 LIST_MAX = 1 << 20
 """Maximum number of items of a list."""
 
@@ -35,23 +35,25 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class Given:
-    """A value of the file with its position."""
+    """A value that a user has passed in a TOML file or an option, with its position for errors."""
 
     at: str
     """Position for errors: file and line, or the change."""
     field: str
-    """Dotted key."""
+    """Dotted key of the field."""
     kind: str
-    """``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or ``other``."""
+    """Kind of the value: ``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or
+    ``other``.
+    """
     value: Any
 
     def wrong(self, problem: str, right: str) -> IsthmusError:
-        """Return an error with position, problem and correction."""
+        """Return an error on the value, with position, problem and correction."""
         field = f"{self.field}: " if self.field else ""
         return IsthmusError(f"{self.at}: {field}{problem}; {right}")
 
     def described(self) -> str:
-        """Return a description of the value."""
+        """Return a description of the value for an error."""
         if self.kind == "text":
             return f'the text "{cut(flat(self.value))}"'
         if self.kind in ("integer", "number"):
@@ -65,7 +67,7 @@ class Given:
         return self.wrong(f"{self.described()} where {what} is expected", f"write {example}")
 
     def items(self, what: str, example: str) -> list[Given]:
-        """Return the items of a list.
+        """Return the items of the value, which must be a list.
 
         Raises:
             IsthmusError: it is not a list, or too long.
@@ -78,7 +80,7 @@ class Given:
         return [given(item, f"{self.field}[{at}]") for at, item in enumerate(self.value)]
 
     def whole(self, least: int, most: int = WHOLE_MAX) -> int:
-        """Return a whole number in a range.
+        """Return the value, which must be a whole number in a range.
 
         Raises:
             IsthmusError: it is not a whole number, or outside.
@@ -92,7 +94,7 @@ class Given:
         return int(self.value)
 
     def wholes(self, least: int, example: str) -> list[int]:
-        """Return a non-empty list of whole numbers.
+        """Return the value, which must be a non-empty list of whole numbers.
 
         Raises:
             IsthmusError: it is not such a list, or a number is too small.
@@ -104,7 +106,7 @@ class Given:
         return found
 
     def word(self, words: Sequence[str]) -> str:
-        """Return one of some words.
+        """Return the value, which must be one of some words.
 
         Raises:
             IsthmusError: it is another value.
@@ -119,7 +121,7 @@ class Given:
         return str(self.value)
 
     def text(self, example: str) -> str:
-        """Return a text.
+        """Return the value, which must be a text.
 
         Raises:
             IsthmusError: the value is not text.
@@ -130,8 +132,8 @@ class Given:
         return str(self.value)
 
     def quantity(self, what: str, least: float = 0.0) -> float:
-        """Return a number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
-        bandwidth`` in bytes per second.
+        """Return the value, which must be a number with a unit: ``an amount of data`` in bytes,
+        ``a time`` in seconds, ``a bandwidth`` in bytes per second.
 
         Raises:
             IsthmusError: the unit is missing or of another kind, or the number is too small.
@@ -165,7 +167,7 @@ class Given:
         return found
 
     def data(self, least: int = 1) -> int:
-        """Return an amount of data in whole bytes.
+        """Return the value, which must be an amount of data, in whole bytes.
 
         Raises:
             IsthmusError: it is not an amount of data, or too small.
@@ -181,7 +183,7 @@ def given(node: dict[str, Any], field: str) -> Given:
 
 
 class Table:
-    """A table of the file, whose fields are read one after another."""
+    """A table of a TOML file; its fields are read one after another."""
 
     def __init__(self, table: Given, at: str) -> None:
         """Read a table; `at` is the position of its key.
@@ -206,13 +208,13 @@ class Table:
         return f"{self.field}.{name}" if self.field else name
 
     def get(self, name: str) -> Given | None:
-        """Return a field, or None if it is not given."""
+        """Return the value of a field, or None if the file does not contain it."""
         self._known.append(name)
         found = self._fields.get(name)
         return found[1] if found else None
 
     def need(self, name: str, example: str) -> Given:
-        """Return a required field.
+        """Return the value of a required field.
 
         Raises:
             IsthmusError: the field is missing.
@@ -227,7 +229,7 @@ class Table:
         return found
 
     def table(self, name: str) -> Table | None:
-        """Return a sub-table, or None if it is not given."""
+        """Return a sub-table, or None if the file does not contain it."""
         found = self.get(name)
         return None if found is None else Table(found, self._fields[name][0])
 

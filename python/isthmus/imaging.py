@@ -17,19 +17,19 @@ from isthmus.errors import IsthmusError
 IMAGES_MAX = 1000
 """Maximum number of images of a run."""
 RANKS = 32
-"""Number of ranks; each has lines of all slices."""
+"""Number of ranks; each computes some lines of every slice."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """The result of a run."""
+    """The result of a run of medical imaging."""
 
     images: int
     """Number of images whose triangles have all arrived at the sink."""
     triangles: int
     """Number of triangles that arrived, all checked."""
     bytes: int
-    """Bytes of these triangles."""
+    """Number of bytes of the triangles that arrived."""
     seconds: float
     """Seconds until the last confirmation."""
     sending_seconds: float

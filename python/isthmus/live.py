@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
-"""The measure, its unit, and bytes per second of the unit."""
+"""Name of the measured quantity, its unit, and bytes per second of the unit."""
 GROWTH = 16
 """Growth factor of the data after a trial that was too short."""
 TRIALS = 8
@@ -48,11 +48,11 @@ class Point:
     """A point of a scenario, measured or not."""
 
     at: dict[str, str]
-    """Values of the axes."""
+    """Values of the axes of the sweep at the point."""
     missing: str | None
-    """Reason why it cannot be measured here, or None."""
+    """Reason why the point cannot be measured here, or None."""
     each: tuple[float, ...] = ()
-    """MB/s of each repetition."""
+    """Measured MB/s of each repetition."""
 
     @property
     def median(self) -> float:
@@ -69,7 +69,7 @@ class Measured:
 
     @property
     def carried_out(self) -> list[Point]:
-        """The measured points."""
+        """The points that were measured."""
         return [point for point in self.points if point.each]
 
     @property
@@ -82,7 +82,7 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """Return the entry of the file."""
+        """Return the measurements as an entry of the file."""
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
@@ -129,6 +129,7 @@ def measure(
     done = 0
 
     def once(index: int, least: int) -> dict[str, Any]:
+        """Run one repetition of a point with at least `least` bytes."""
         order = {"question": question, "point": index, "pace": pace, "least": f"{least} B"}
         return ask_json(_core.live_run, order)
 
@@ -153,7 +154,7 @@ def measure(
 
 
 def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
-    """Return the bytes for which a repetition takes `seconds`."""
+    """Return the number of bytes with which a repetition takes `seconds`."""
     least = 1
     for _ in range(TRIALS):
         took = once(least)

@@ -33,21 +33,23 @@ DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
 
 @dataclass(frozen=True)
 class Look:
-    """The style of one series."""
+    """The style of one series in plots: colour, marker and dash."""
 
     number: int
-    """Number of the colour, ``--sN`` of the report; the baseline has 0."""
+    """Number of the colour: ``--sN`` in the style sheet of the report; the baseline has 0."""
     marker: str
     dash: Any
 
     @property
     def colour(self) -> str:
-        """Colour on white paper."""
+        """Colour of the series on white paper."""
         return BASELINE if self.number == 0 else COLOURS[self.number - 1]
 
 
 def look(view: View, series: Series) -> Look:
-    """Return the style: with several series axes the first sets the colour, the others the rest."""
+    """Return the style of a series. If several axes distinguish series, the first sets the colour
+    and the others marker and dash.
+    """
     first, rest = series.label.partition(", ")[::2]
     if rest:
         heads = list(dict.fromkeys(s.label.partition(", ")[0] for s in view.series))
@@ -62,7 +64,7 @@ def look(view: View, series: Series) -> Look:
 
 
 def colour_number(position: int) -> int:
-    """Return the colour number of a position, with the baseline first."""
+    """Return the colour number of the series or job at a position; the first is the baseline."""
     return 0 if position == 0 else (position - 1) % len(COLOURS) + 1
 
 

@@ -1,4 +1,4 @@
-"""Functions that need no run: placements, balance, topologies, fields."""
+"""Functions that need no simulation: placements, balance, topologies, scenario fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError, meant
 from isthmus.objects import Fabric, PacketWorkload
 
 Links = Sequence[tuple[int, int]]
-"""Pairs of nodes."""
+"""Links of a machine, each a pair of nodes."""
 
 
 def place(

@@ -27,13 +27,13 @@ RATE_PER_S = 1.4e6 / (QUADRANTS * NODES)
 SAMPLE_BYTES = 4
 """The paper's 6 MB/s over 1,400 Ksamples/s, as a whole number of bytes."""
 GROWTH = (64, 128, 256, 512, 1024)
-"""Numbers of cells of the simulated machines."""
+"""Numbers of cells of the machines that `growth` simulates by default."""
 CARRIED = 0.97
 """Fraction of the offered load that counts as fully carried; the rest is start and end of a run."""
 BUSY = 0.6
 """Fraction of all processors from which computing is the limit."""
 TUS = 256
-"""TUs of a simulated run."""
+"""Number of TUs (transfer units) of a simulated run."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Live:
     samples: int
     """Number of samples that arrived at the sink."""
     checked: int
-    """Number of samples that were recomputed there and were equal."""
+    """Number of samples that the sink computed again and found equal."""
     seconds: float
     """Seconds until the last confirmation."""
     nodes: tuple[float, float]
@@ -55,12 +55,12 @@ class Live:
 
     @property
     def samples_per_s(self) -> float:
-        """The rate of samples."""
+        """Samples per second that arrived at the sink."""
         return self.samples / self.seconds
 
     @property
     def bytes_per_s(self) -> float:
-        """The rate of data."""
+        """Bytes per second that arrived at the sink."""
         return SAMPLE_BYTES * self.samples_per_s
 
     @property
@@ -91,7 +91,7 @@ class Point:
 
     cells: int
     offered: float
-    """MB/s that its cells compute."""
+    """MB/s of samples that the cells compute."""
     carried: float
     """MB/s that the interface sends."""
 
@@ -103,13 +103,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Growth:
-    """Simulations of one interface with growing numbers of cells."""
+    """Simulations of one interface for machines with growing numbers of cells."""
 
     points: tuple[Point, ...]
     most: float
     """MB/s that the interface sends under permanent load."""
     cells: float
-    """Number of cells that produce this load."""
+    """Number of cells whose samples make up this load."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -177,7 +177,7 @@ def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growt
 
 
 def _accepted(results: isthmus.Results) -> list[float]:
-    """MB/s of each point."""
+    """Return the accepted MB/s of each point."""
     table = results.table
     rows = table.filter((table["measure"] == "accepted") & (table["statistic"] == "mean"))
     return [float(value) for value in rows.sort("point")["value"]]

@@ -89,7 +89,7 @@ class Pool:
     """An executor with the interface of `concurrent.futures`."""
 
     threads: int | None = None
-    """Number of threads, which is unknown."""
+    """Number of threads of the executor, which is unknown."""
 
     def __init__(self, executor: Any) -> None:
         self.submit = executor.submit
@@ -113,7 +113,7 @@ class Pool:
                 self.submit(int)
 
     def state(self, _left: str) -> str:
-        """Return an empty text, as the state of the workers is unknown."""
+        """Return an empty text: the state of the workers of such an executor is unknown."""
         return ""
 
 
@@ -206,6 +206,7 @@ class Waiting:
                 yield [self._points.popleft() for _ in range(together)], []
 
     def _queue_limit(self, threads: int) -> int:
+        """Return the maximum number of points to assign to tasks at a time."""
         # Start with few single points, to estimate their duration.
         least = AHEAD * RECENT if self._has_estimate or self._searches else RECENT
         return max(AHEAD * threads, least)
@@ -216,6 +217,7 @@ class Waiting:
         return len(self._recent) >= RECENT // 2
 
     def _task_size(self, threads: int | None) -> int:
+        """Return the number of points in the next task."""
         # Single points until an estimate exists. Towards the end, tasks shrink to occupy all
         # threads.
         if threads is None or not self._has_estimate:
@@ -224,13 +226,14 @@ class Waiting:
         return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
 
     def took(self, part: Part, seconds: float) -> None:
-        """Record the duration of a finished task."""
+        """Record the duration of a finished task for the estimate."""
         points, searches = part
         if not searches:
             self._recent.append(seconds / len(points))
 
 
 def _workers_of(executor: Any) -> Any:
+    """Return an object with the interface of `Pool` for any executor."""
     if isinstance(executor, dask.Workers):
         return executor
     return dask.Workers(executor) if dask.is_client(executor) else Pool(executor)
@@ -310,6 +313,7 @@ def _prepared(spec: RunSpec) -> Any:
 
 
 def _experiment(spec: RunSpec) -> Any:
+    """Return a new experiment of the core for a run."""
     from isthmus import _core
 
     return ask(

@@ -30,7 +30,7 @@ class Scenario:
     text: str
     """The scenario file's text (TOML)."""
     file: str = "<python>"
-    """Name of its source in messages."""
+    """Name of the scenario's source in messages."""
     changes: tuple[str, ...] = ()
     """Changes in the form ``key=value``, as on the command line."""
 
@@ -243,11 +243,13 @@ def field_key(name: str) -> str:
 
 
 def _below(table: str, described: Any) -> list[str]:
+    """Return TOML lines for the attributes of an object, below a table."""
     cut = len(table) + 1
     return [f"{name[cut:]} = {toml_value(value)}" for name, value in settings(described, table)]
 
 
 def _sweep(sweep: Mapping[str, Any]) -> list[str]:
+    """Return TOML lines for the values of a sweep."""
     lines = []
     for name, given in sweep.items():
         if isinstance(given, set | frozenset):
@@ -284,4 +286,5 @@ def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _word(value: Any) -> str:
+    """Return a value as text for an override."""
     return value if isinstance(value, str) else toml_value(value)

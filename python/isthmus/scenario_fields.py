@@ -16,7 +16,7 @@ from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 Value = Any
-"""Text, number, flag, or a list of these, as a scenario file holds them."""
+"""Type of values in a scenario file: text, number, flag, or a list of these."""
 INTEGER_MAX = 2**64
 """Upper limit of integers; Python refuses to print very large ones."""
 VALUES_MAX = 100_000
@@ -44,7 +44,7 @@ class Described:
 
 
 class Names(Mapping[str, Any]):
-    """An immutable, hashable mapping."""
+    """A mapping of names to parts of a scenario, such as jobs; it is immutable and hashable."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)
@@ -84,6 +84,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _value_text(value: Any) -> str:
+    """Return a value as text for a label."""
     if isinstance(value, Described):
         return f"({value.words})"
     if isinstance(value, tuple):
@@ -179,6 +180,7 @@ def plain(value: Any, name: str = "") -> Value:
 
 
 def _plain(value: Any, name: str) -> Value:
+    """Convert a value that may contain others; see `plain`."""
     # Scalars of numpy are subclasses with another `repr`.
     if isinstance(value, bool):
         return value
@@ -221,10 +223,12 @@ def toml_value(value: Value) -> str:
 
 
 def _quoted(text: str) -> str:
+    """Return a text as a TOML string."""
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return '"' + "".join(escapes.get(c, c if c >= " " else f"\\u{ord(c):04x}") for c in text) + '"'
 
 
 def _key(name: str) -> str:
+    """Return a name as a TOML key, in quotes if necessary."""
     bare = name.replace("-", "").replace("_", "")
     return name if bare.isalnum() and bare.isascii() else _quoted(name)

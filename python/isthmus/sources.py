@@ -42,6 +42,7 @@ def source_digest() -> str:
 
 
 def _all_files(folder: Traversable) -> Iterable[Traversable]:
+    """Yield all files in a folder and below, without compiled modules."""
     for each in folder.iterdir():
         if each.is_dir():
             if each.name != "__pycache__":

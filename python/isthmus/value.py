@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from isthmus.results.schema import Measure, Percentile
 
 CONFIDENCE = 0.95
-"""Default confidence, for exact numbers and brackets."""
+"""Default confidence, which also stands beside exact numbers and brackets."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its interval, or words."""
+    """A number with its interval, or words in place of a number."""
 
     value: float | None
     low: float | None = None
@@ -29,7 +29,7 @@ class Value:
     bracket: bool = False
     """Whether the interval is the bracket of a search rather than a confidence interval."""
     words: str | None = None
-    """Words instead of a number."""
+    """Words that stand in place of a number."""
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
     """Value of each replication, if there are any."""
     confidence: float = field(default=CONFIDENCE, repr=False, compare=False)
@@ -37,8 +37,8 @@ class Value:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Return the interval: infinite on an unknown side, the value itself without an interval,
-        NaN without a value.
+        """Return both ends of the interval: infinite on an unknown side, the value itself without
+        an interval, NaN without a value.
         """
         if self.low is None and self.high is None:
             middle = math.nan if self.value is None else self.value
@@ -80,16 +80,16 @@ class Value:
         middle = found.mean if hasattr(found, "mean") else found.value
         each = tuple(found.each)
         if middle is not None and not each and found.low is None and found.high is None:
-            # Without an interval the error is unknown, so it is not exact.
+            # Without an interval the error is unknown, so the value must not count as exact.
             each = (middle,)
         return cls(middle, found.low, found.high, each=each, confidence=confidence)
 
     def over(self, other: Value) -> Value:
-        """Return the quotient of two non-negative numbers; no value over zero."""
+        """Return the quotient of two non-negative numbers; without a value if `other` is zero."""
         return compare("ratio", [self, other])
 
     def minus(self, other: Value) -> Value:
-        """Return the difference."""
+        """Return the difference of two numbers with its interval."""
         return compare("difference", [self, other])
 
 
@@ -119,11 +119,11 @@ class Compared:
     """The comparison of a second number with a first."""
 
     difference: Value
-    """The second minus the first."""
+    """The second number minus the first."""
     ratio: Value
-    """The second over the first; no value over zero."""
+    """The second number divided by the first; without a value if the first is zero."""
     differs: bool
-    """Whether they differ, at the joint confidence of all comparisons."""
+    """Whether the two numbers differ, at the joint confidence of all comparisons."""
 
 
 def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list[Compared]:
@@ -148,12 +148,13 @@ def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list
 
 
 def _operand(value: Value) -> dict[str, object]:
+    """Return a number as the core reads it."""
     low, high = _end(value.low), _end(value.high)
     return {"value": value.value, "low": low, "high": high, "each": value.each}
 
 
 def _value(found: dict[str, Any] | None, bracket: bool, confidence: float) -> Value:
-    """Convert a quantity of the core; without a number there is no value."""
+    """Return a quantity of the core as a value; without a number there is no value."""
     if found is None:
         return Value(None)
     each = tuple(found["each"])

@@ -16,7 +16,7 @@ SCREENS = 4
 
 @dataclass(frozen=True)
 class Shown:
-    """The progress of a VCR."""
+    """The progress of a VCR: frames that its screens have shown."""
 
     frames: int
     """Number of frames that all screens have shown."""
@@ -25,11 +25,11 @@ class Shown:
     in_step: int
     """Number of frames that started after all screens had shown the previous frame."""
     apart: int
-    """Number of frames that started earlier."""
+    """Number of frames that started before all screens had shown the previous frame."""
     bytes: int
     """Bytes shown on all screens."""
     viewers: int
-    """Number of open pages."""
+    """Number of pages of the VCR that are open in browsers."""
     missed: int
     """Number of frames that were dropped for slow viewers."""
     waits: tuple[str, ...] = ()
@@ -97,15 +97,15 @@ class Vcr:
         return f"http://{ask(self._vcr.address)}/"
 
     def shown(self) -> Shown:
-        """Return the progress."""
+        """Return the progress of the VCR."""
         return _shown(ask(self._vcr.figures))
 
     def failure(self) -> str | None:
-        """Return the reason of an early end, or None."""
+        """Return the reason why the VCR ended early, or None."""
         return ask(self._vcr.failure)
 
     def finish(self) -> Shown:
-        """Finish the current frame and stop.
+        """Finish the current frame on all screens and stop.
 
         Raises:
             IsthmusError: the VCR has failed before.
@@ -115,6 +115,7 @@ class Vcr:
 
 
 def _shown(text: str) -> Shown:
+    """Return the progress from the core's JSON."""
     import json
 
     document = json.loads(text)

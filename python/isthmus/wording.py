@@ -69,7 +69,7 @@ _JOB_ASPECTS = {
     "phase": "time of a phase",
     "accepted": "accepted bandwidth",
 }
-"""Measures of jobs; the name of a measure starts with that of its job."""
+"""Labels of measures of jobs; the name of such a measure starts with that of its job."""
 _FLOWS = {"io": "I/O", "messages": "PE-PE"}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (
@@ -78,7 +78,7 @@ _SIZES = (
     ("ns", "µs", "ms", "s"),
     ("MIPS", "GIPS", "TIPS"),
 )
-"""Units in steps of a thousand, ascending."""
+"""Units of data in steps of a thousand, ascending."""
 LONG_US = 10_000
 """Microseconds from which a sentence uses a larger unit of time."""
 LOPSIDED = 2
@@ -114,7 +114,9 @@ def job_label(job: str) -> str:
 
 
 def measure_subject(name: str, *, of_jobs: bool = False) -> str:
-    """Return the measured items in the plural: ``I/O reads`` for ``read.network``."""
+    """Return the things that a measure counts or times, in the plural: ``I/O reads`` for
+    ``read.network``.
+    """
     if of_jobs:
         job, _, quantity = name.rpartition(".")
         subjects = {"packet": "packets", "phase": "phases"}
@@ -123,7 +125,7 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
 
 
 def flow_label(flow: str) -> str:
-    """Return the label of the flow that decides a verdict."""
+    """Return the label of the flow of messages that decides a verdict."""
     return _FLOWS.get(flow, flow)
 
 
@@ -224,7 +226,9 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital first letter and a full stop, except for symbols: ``b = 1``."""
+    """Return a text as a sentence: with a capital first letter and a full stop, except for symbols:
+    ``b = 1``.
+    """
     first = text[:1] if text[1:4] == " = " else text[:1].upper()
     return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
@@ -240,7 +244,9 @@ def estimate_in_unit(mean: float | None, low: float | None, high: float | None, 
 
 
 def ended(by: str | None) -> str:
-    """Return the cause of a point's early end, as a suffix of another phrase."""
+    """Return the cause of a point's early end as text, in the form of a suffix of another
+    phrase.
+    """
     return {
         "backlog": "; ended early: more waits than a verdict needs",
         "memory": "; ended early: more waits than the run has memory for",

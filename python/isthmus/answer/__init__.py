@@ -37,7 +37,7 @@ from isthmus.wording import estimate, number
 FAR = 2.0
 """Factor from which the badges are ``far better`` and ``far worse``."""
 THROUGHPUT = "GB/s"
-"""Unit of accepted load for which the highest accepted load is a criterion as well."""
+"""Unit of the load with which the highest accepted load is a criterion as well."""
 WARNINGS = 6
 """Maximum number of collapsed points that are listed."""
 SENTENCES = 3
@@ -46,27 +46,28 @@ SENTENCES = 3
 
 @dataclass(frozen=True)
 class SeriesAnswer:
-    """The comparison of one series with the baseline."""
+    """The comparison of one variant (a series of points) with the baseline."""
 
     series: Series
     bracket: Bracket | None
     saturation: str | None
     """Saturation compared with the baseline: ``earlier``, ``later``, ``alike`` or None."""
     point: PointResult | None
-    """The point compared."""
+    """The point of the series that is compared with the baseline."""
     ratios: dict[str, Ratio]
     badge: str
-    """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``, ``about the
-    same`` (in all compared criteria), ``unknown``, ``collapses``.
+    """Verdict on the series against the baseline: ``baseline``, ``better``, ``far better``,
+    ``worse``, ``far worse``, ``mixed``, ``about the same`` (in all compared criteria), ``unknown``,
+    ``collapses``.
     """
     sentence: str
     jobs: dict[str, str] = field(default_factory=dict)
     """The badge of each job, if the badge is ``mixed``."""
     peak: Peak | None = None
-    """The highest accepted load, in runs with this criterion."""
+    """The highest accepted load of the series, if the run has this criterion."""
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
-    """The bottleneck."""
+    """The bottleneck of the series, the reason why it saturates."""
     timeless: frozenset[str] = frozenset()
     """Times at the compared point that grow with the length of the run, so they have no meaning."""
 
@@ -91,7 +92,7 @@ class Answer:
 
     view: View
     headline: str | None
-    """The main measure that compares variants, besides saturation."""
+    """Name of the main measure that compares variants, besides saturation."""
     measures: list[str]
     """The measures in the table, starting with the headline."""
     place: str
@@ -107,9 +108,9 @@ class Answer:
     """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Collapsed points, in words."""
+    """Sentences on collapsed points."""
     lessons: Lessons | None = None
-    """Slowdown of jobs by other jobs, if they ran alone and together."""
+    """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
     @property
     def has_reasons(self) -> bool:
@@ -136,7 +137,7 @@ class Answer:
 
     @property
     def has_saturation(self) -> bool:
-        """Whether any series has a bracket."""
+        """Whether the saturation bracket of any series is known."""
         return any(s.bracket for s in self.series)
 
     def head(self, measure: str) -> str:
@@ -160,7 +161,7 @@ class Answer:
 
 
 _last: list[tuple[RunResult, Answer]] = []
-"""Cache of the last run and its answer, which every plot of a report needs."""
+"""Cache of the last run and its answer, as every plot of a report needs the answer."""
 
 
 def answer(run: RunResult) -> Answer:
@@ -174,6 +175,7 @@ def answer(run: RunResult) -> Answer:
 
 
 def _answer(run: RunResult) -> Answer:
+    """Compute the answer of a run, without the cache."""
     layout = view(run)
     measures = judged(layout)
     headline = measures[0] if measures else None
@@ -201,7 +203,9 @@ def _answer(run: RunResult) -> Answer:
 
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
-"""Variants with these badges are listed after the others, in ascending order."""
+"""Sort keys of badges; variants with these badges are listed after the others, in
+ascending order.
+"""
 
 
 def judged_by_throughput(layout: View) -> bool:
@@ -225,6 +229,9 @@ def judged(layout: View) -> list[str]:
         rates = [m for m in rates if m != "servers.accepted"]
 
     def rank(name: str) -> int:
+        """Return the sort key of a measure: bandwidth of the I/O servers, of jobs with I/O, of
+        other jobs.
+        """
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2
 
@@ -242,6 +249,7 @@ def ranked(layout: View) -> list[str]:
     """Return the requested latencies, those of I/O first."""
 
     def rank(name: str) -> int:
+        """Return the sort key of a latency: those of I/O first."""
         order = ("read.network", "read.response", "write.network", "write.response")
         return order.index(name) if name in order else len(order)
 
@@ -249,6 +257,7 @@ def ranked(layout: View) -> list[str]:
 
 
 def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
+    """Return the point of a series at x if the series carries its load; None otherwise."""
     at = (p for p in series.points if layout.x(p) == x and _carries_load(layout, series, p))
     return next(at, None)
 
@@ -299,6 +308,9 @@ def _is_load(layout: View) -> bool:
 
 
 def _place_text(layout: View, x: float | None) -> str:
+    """Return the position on the x axis in words, such as ``at 2 GB/s``; an empty text
+    without one.
+    """
     if x is None:
         return ""
     if layout.by_load:
@@ -318,6 +330,7 @@ def _series_answer(
     x: float | None,
     place: str,
 ) -> SeriesAnswer:
+    """Compare a series with the baseline `base` at the x value of the comparison."""
     level = layout.run.confidence
     own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
     own_peak, base_peak = (
@@ -403,6 +416,9 @@ def _jobs(ratios: dict[str, Ratio], point: PointResult, base: PointResult) -> di
 
 
 def _word(ratio: Ratio | None) -> str:
+    """Return the verdict on one ratio in words: ``better``, ``worse``, ``about the same``,
+    ``unknown``.
+    """
     if ratio is None or ratio.tendency == "unclear":
         return "unknown"
     return {1: "better", 0: "about the same", -1: "worse"}[ratio.better]
@@ -416,6 +432,7 @@ def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
 
 
 def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
+    """Return for each job the first ratio of a measure that describes its performance."""
     found: dict[str, Ratio] = {}
     for name, each in ratios.items():
         job, _, quantity = name.rpartition(".")
@@ -430,6 +447,9 @@ def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:
+    """Return the badge of a series from its saturation and its ratios; `lost` means saturated or
+    collapsed at the compared load.
+    """
     votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
     signs = {votes} if votes else set()
     ratios = [r for r in found if r is not None]
@@ -447,6 +467,9 @@ def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) ->
 
 
 def _warnings(layout: View) -> list[str]:
+    """Return a sentence for each collapsed point, at most `WARNINGS` and the number of
+    the others.
+    """
     texts = []
     for series in layout.series:
         for point in series.points:

@@ -22,7 +22,7 @@ class Bracket:
     low: float | None
     high: float | None
     searched: bool
-    """Whether a search found it; otherwise it follows from the points of the sweep."""
+    """Whether a search found the bracket; otherwise it follows from the points of the sweep."""
     analytic: float | None = None
     undecided: tuple[float, float] | None = None
     """Lowest and highest undecided load in the bracket."""
@@ -43,7 +43,9 @@ class Bracket:
         return interval(self.low, self.high)
 
     def against(self, other: Bracket) -> str | None:
-        """Compare with another bracket: ``earlier``, ``later``, ``alike``, or None if unknown."""
+        """Compare with another bracket: return whether this one saturates ``earlier``, ``later`` or
+        ``alike``; None if unknown.
+        """
         if self.high is not None and other.low is not None and self.high <= other.low:
             return "earlier"
         if self.low is not None and other.high is not None and self.low >= other.high:
@@ -82,7 +84,7 @@ class Ratio:
 
     @property
     def better(self) -> int:
-        """1 if it is better than the baseline, -1 if it is worse, 0 if it is unknown."""
+        """1 if the variant is better than the baseline, -1 if it is worse, 0 if that is unknown."""
         sign = {"longer": 1, "shorter": -1}.get(self.tendency, 0)
         return sign if self.is_rate else -sign
 
@@ -112,7 +114,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Peak:
-    """The highest accepted load of a series."""
+    """The highest accepted load of a series of points."""
 
     measure: Measure
     """The accepted load at its highest point."""
@@ -205,4 +207,5 @@ def ratio(name: str, measure: Measure, baseline: Measure, confidence: float) -> 
 
 
 def _best(of: Measure, confidence: float) -> Value:
+    """Return the simulated value with its interval, or the model value if nothing was simulated."""
     return Value(of.analytic) if of.mean is None else Value.of(of, confidence)

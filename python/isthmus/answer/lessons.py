@@ -21,11 +21,11 @@ from isthmus.results.interference import (
 from isthmus.results.schema import AxisValue, PointResult
 
 FAR = 1.2
-"""Factor from which a longer tail is reported."""
+"""Factor of the slowdown from which a longer tail of a job's times is reported."""
 TWICE = 2.0
-"""Factor from which a change is written as a factor rather than in percent."""
+"""Factor of a slowdown from which it is written as a factor rather than in percent."""
 CASES = 2
-"""Maximum number of cases of a choice that are listed."""
+"""Maximum number of points that a sentence on a choice (such as a placement) lists."""
 PAIRS = 6
 """Maximum number of pairs of jobs with a sentence, the largest slowdowns first."""
 UNKNOWN = "how much the jobs disturb one another is unknown"
@@ -48,12 +48,12 @@ class Lessons:
 
     @property
     def first(self) -> list[str]:
-        """The sentences for the first screen: the second pair of jobs, and choices."""
+        """The sentences for the first screen: those on the second pair of jobs, and on choices."""
         return [*self.losses[1:2], *self.choices, *self.losses[2:]][:FIRST]
 
     @property
     def rest(self) -> list[str]:
-        """All other sentences."""
+        """The sentences that are not on the first screen."""
         return [text for text in [*self.losses, *self.choices] if text not in self.first]
 
 
@@ -73,7 +73,7 @@ def lessons(matrix: Interference) -> Lessons:
 
 
 def basis(found: Lessons) -> str:
-    """Return a sentence on the criterion and its terms."""
+    """Return a sentence that explains the criterion of the lessons and its terms."""
     kinds = dict.fromkeys(c.felt.of for c in found.matrix.cells if c.felt)
     if not kinds:
         return "Nothing of a job was measured both alone and beside others."
@@ -124,6 +124,7 @@ def tail_text(loss: Felt | None) -> str:
 
 
 def _known(cell: Cell) -> Felt:
+    """Return the slowdown of a cell in which it is known."""
     assert cell.felt is not None
     return cell.felt
 
@@ -135,6 +136,7 @@ def _clear(cell: Cell) -> bool:
 
 
 def _severity(cell: Cell) -> tuple[bool, float]:
+    """Return the sort key of a cell: whether work piles up, then the mean slowdown."""
     loss = _known(cell)
     return loss.piles_up, loss.mean.value
 
@@ -152,6 +154,7 @@ def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
 
 
 def _subject(job: str, loss: Felt) -> str:
+    """Return the subject of a sentence: ``the phase of reader``."""
     return f"the {loss.of} of {job}"
 
 
@@ -251,6 +254,7 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
 
 
 def _tail(loss: Felt) -> str:
+    """Return the last part of a sentence: the longer tail of a job, or an empty text."""
     if loss.tail is None or loss.percent is None or not loss.tail.more or loss.tail.value < FAR:
         return ""
     what = f"{loss.percent:g}th percentile"
@@ -271,6 +275,7 @@ def _tails(cells: list[Cell]) -> str:
 
 
 def _tail_value(cell: Cell) -> float:
+    """Return the factor by which the tail of a job is longer; 0 if unknown."""
     tail = _known(cell).tail
     return tail.value if tail else 0.0
 
@@ -351,6 +356,7 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
 
 
 def _differs(loss: Felt) -> bool:
+    """Return whether a job is clearly slower or faster beside other jobs."""
     return loss.piles_up or loss.mean.more or loss.mean.less
 
 
@@ -397,10 +403,12 @@ def _span(changes: list[Change]) -> str:
 
 
 def _and(names: list[str]) -> str:
+    """Return names as a list in words: ``a, b and c``."""
     if not names:
         return ""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _listed(words: str) -> str:
+    """Return comma-separated names as a list in words: ``a, b and c``."""
     return _and(words.split(", "))

@@ -1,4 +1,4 @@
-"""The reason for saturation in words: the bottleneck, and the time for which it is held."""
+"""The reason for saturation in words: the bottleneck, and how long a request occupies it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ of the busiest part's."""
 
 @dataclass(frozen=True)
 class Reason:
-    """The bottleneck of one series."""
+    """The bottleneck of one series, which explains why the series saturates."""
 
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """The part: ``the disks``, ``the disk of I/O node 3``, ``the buffers behind the links``."""
+    """Name of the part of the machine: ``the disks``, ``the disk of I/O node 3``,
+    ``the buffers behind the links``.
+    """
     busy: str
     """Busy fraction and holding time: ``98% busy, each held 12.9 ms per request``. For a link with
     a full buffer, its throughput: ``41% of the bandwidth carried, 42% possible``.
@@ -31,17 +33,17 @@ class Reason:
 
     @property
     def full(self) -> bool:
-        """Whether the part is full, rather than only the busiest."""
+        """Whether the part is full (`FULL`), rather than only the busiest part of the machine."""
         return self.limit.busy >= FULL
 
     @property
     def short(self) -> str:
-        """Text for a table cell: ``disks 98%``."""
+        """The bottleneck as text for a table cell: ``disks 98%``."""
         return f"{self.part.removeprefix('the ')} {share(self.limit.busy)}"
 
     @property
     def words(self) -> str:
-        """Text for a sentence: ``the disks fill first (98% busy)``."""
+        """The bottleneck as text for a sentence: ``the disks fill first (98% busy)``."""
         plural = _is_plural(self.part)
         if self.full and self.limit.let_through is not None:
             return f"{self.limit.holder}s wait for space in {self.part} ({self.busy})"
@@ -87,6 +89,7 @@ def limiting_point(
 
 
 def _load(point: PointResult) -> float:
+    """Return the load of a point; 0 if it has none."""
     return point.load or 0.0
 
 
@@ -114,10 +117,14 @@ def reason(layout: View, series: Series, shown: PointResult | None = None) -> Re
 
 
 def _is_plural(part: str) -> bool:
+    """Return whether the name of a part is a plural."""
     return re.split(" of | into | to | behind ", part)[0].endswith("s")
 
 
 def _busy_text(limit: Bottleneck, together: bool) -> str:
+    """Return the utilisation of a bottleneck in words; `together` means that it stands for several
+    parts.
+    """
     if limit.let_through is not None:
         most = share(limit.let_through)
         carried = share(limit.busy * limit.let_through)
@@ -158,6 +165,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
 
 
 def _with(found: list[tuple[str, Reason]]) -> str:
+    """Return the variants of some reasons in words: ``with a and b``."""
     from isthmus.answer.sentences import listed
 
     return f"with {listed([label for label, _ in found])}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
 
 NODES = 12
-"""Maximum number of listed nodes that wait for one another."""
+"""Maximum number of nodes in a wait cycle that a sentence lists."""
 
 
 UNCOUNTED = "what fills first was not counted yet, `isthmus check` says what is asked for"
@@ -77,7 +77,7 @@ def value_words(m: Measure) -> str:
 
 
 def is_varied(layout: View, series: Series) -> bool:
-    """Return whether the points of a series differ in a field other than the load."""
+    """Return whether the points of a series differ in a field besides the load."""
     return layout.x_axis is not None and not layout.by_load and len(series.points) > 1
 
 
@@ -213,6 +213,7 @@ def saturation_words(
 
 
 def _zone(loads: tuple[float, float]) -> str:
+    """Return the load or the range of loads in words: ``at 12`` or ``at 11–12``."""
     low, high = loads
     return f"at {number(low)}" if low == high else f"at {interval(low, high)}"
 

@@ -25,7 +25,9 @@ SIDES = (16, 256, 1024, 2048)
 34 MB. The largest exceed the caches together with their copies. As in most arrays, columns are not
 a multiple of a cache line, so a short run touches one line more."""
 PASSES = 3
-"""Passes over all cases, so that a short disturbance cannot affect every measurement of a case."""
+"""Number of passes over all cases, so that a short disturbance cannot affect every measurement of a
+case.
+"""
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
 """Elements of a block, 4 to 512 bytes."""
 DTYPE = "f4"
@@ -39,9 +41,9 @@ class Case:
 
     plan: Plan
     packed: int
-    """Bytes of a run when it is packed."""
+    """Bytes of a contiguous run when the sender packs it."""
     unpacked: int
-    """Bytes of a run when it is unpacked."""
+    """Bytes of a contiguous run when the receiver unpacks it."""
 
     def measured(self, seconds: Sequence[float]) -> Measured:
         """Return the measurement as the median of repeated times."""
@@ -100,6 +102,7 @@ def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Ra
         out = [out.arrays(plan.to, rank) for rank, (_, out) in enumerate(memories)]
 
         def move(plan: Plan = plan, held: object = held, out: object = out) -> None:
+            """Move the matrix once; default arguments bind the variables of this loop pass."""
             plan.redistribute(held, out, threads=count)  # type: ignore[arg-type]
 
         seconds_of[number] += repeated(move, seconds / len(plans) / PASSES)

@@ -202,6 +202,7 @@ class Rates:
         return self._table(form).fixed + sum(max(each, together * one) for each, one in spent)
 
     def _table(self, form: str) -> _Table:
+        """Return the costs of a form, derived from its measurements."""
         measured = self.forms.get(form)
         if not measured:
             raise IsthmusError(f"form: {form!r} has not been measured, but {', '.join(self.forms)}")
@@ -278,6 +279,7 @@ def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool =
 
 
 def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
+    """Add the bytes of runs to a table of bytes by run length."""
     for length, times in runs:
         found[length] = found.get(length, 0) + length * times
 
@@ -320,6 +322,9 @@ class _Costs:
         )
 
     def _copy_seconds(self, work: CopyWork, short: list[tuple[int, float]]) -> float:
+        """Return the seconds that a rank needs to pack or unpack, including the extra time of short
+        runs.
+        """
         more = sum(size * _interpolate(short, run) for run, size in work.runs.items())
         return work.kept * self.kept + work.moved * self.moved + more
 
@@ -330,7 +335,7 @@ class _Table:
     def __init__(self, measured: list[Measured]) -> None:
         self.fixed = min(one.seconds for one in measured)
         sizes = sorted({one.size for one in measured})
-        # The smallest size measures the fixed cost only.
+        # The exchange of the smallest size is used to measure the fixed cost only.
         self.costs = {
             size: _Costs.of([one for one in measured if one.size == size], self.fixed)
             for size in sizes[1:] or sizes

@@ -41,7 +41,9 @@ UNLIMITED = "unlimited"
 
 @dataclass(frozen=True)
 class Io:
-    """The file on the I/O servers that receives the array after the redistribution, row by row."""
+    """The file on the I/O servers to which the ranks write the array after the redistribution, row
+    by row.
+    """
 
     stripe: int
     """Stripe size: consecutive bytes of the file on one server."""
@@ -110,7 +112,7 @@ def load(path: str | Path, changes: Sequence[str] = ()) -> Description:
 
 
 def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
-    """Read the text of such a file; messages call it `file`."""
+    """Read a redistribution from the text of a TOML file; messages call it `file`."""
     root = given.read(text, file, changes)
     title = root.get("title")
     if (version := root.get("version")) is not None:
@@ -142,6 +144,7 @@ def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
 
 
 def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"]]:
+    """Read the table ``[array]``: shape, element type and memory order."""
     shape = table.need("shape", "[8192, 8192]")
     extents = shape.wholes(1, "[8192, 8192]")
     if len(extents) > DIMENSIONS_MAX:
@@ -177,6 +180,7 @@ def _dtype(found: Given) -> np.dtype[Any]:
 
 
 def _costs(table: Table) -> Costs:
+    """Read the table ``[costs]``: the processor time of a rank."""
     overhead, copy = table.get("message_overhead"), table.get("copy")
     costs = Costs(
         0.0 if overhead is None else overhead.quantity("a time"),
@@ -187,6 +191,7 @@ def _costs(table: Table) -> Costs:
 
 
 def _io(table: Table) -> Io:
+    """Read the table ``[io]``: the striping of the file on the I/O servers."""
     stripe = table.get("stripe")
     length = 65_536 if stripe is None else stripe.data()
     request = table.get("request")

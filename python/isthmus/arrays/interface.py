@@ -23,7 +23,7 @@ class TransferUnit:
 
     number: int
     start: int
-    """Row-major index of its first element in the array."""
+    """Row-major index of the unit's first element in the array."""
     blocks: tuple[tuple[int, int], ...]
     """Rank and elements of each block, in order."""
 
@@ -39,7 +39,7 @@ class IoDistribution:
     columns: int
     """Processors of a row; each holds one block of a transfer unit."""
     links: int
-    """Links to the interface."""
+    """Number of links to the network interface."""
     dim: int
     """Dimension that is cut into blocks; later dimensions are whole in each block."""
     block: int

@@ -44,6 +44,7 @@ def layout(table: Table, array: Array) -> Layout:
 
 
 def _is_placed(error: IsthmusError, table: Table) -> bool:
+    """Return whether an error names a field of this table."""
     return f"{table.field}." in str(error)
 
 
@@ -61,6 +62,7 @@ def _cap(table: Table, name: str, sizes: list[int]) -> list[int]:
 
 
 def _grid(table: Table, name: str = "grid") -> list[int]:
+    """Return the process grid from a field, within the limit on ranks."""
     return _cap(table, name, table.need(name, "[2, 2]").wholes(1, "[2, 2]"))
 
 
@@ -75,6 +77,7 @@ def _dims(found: Given, count: int, least: int, example: str) -> list[int]:
 
 
 def _numbering(table: Table, usual: Numbering = "row") -> Numbering:
+    """Return the numbering of ranks from the field `numbering`, or the `usual` one."""
     found = table.get("numbering")
     if found is None:
         return usual
@@ -112,6 +115,7 @@ def _ranks(table: Table) -> tuple[int, list[int] | None]:
 
 
 def _block_cyclic(table: Table, array: Array) -> Layout:
+    """Read a layout of cyclic blocks."""
     count = len(array.shape)
     grid = _cap(table, "grid", _dims(table.need("grid", "[2, 2]"), count, 1, "[2, 2]"))
     blocks = _dims(table.need("blocks", "[16, 16]"), count, 1, "[16, 16]")
@@ -130,6 +134,7 @@ def _block_cyclic(table: Table, array: Array) -> Layout:
 
 
 def _block(table: Table, array: Array) -> Layout:
+    """Read a layout of one block for each process."""
     grid = _cap(table, "grid", _dims(table.need("grid", "[2, 2]"), len(array.shape), 1, "[2, 2]"))
     dims = [block() for _ in grid]
     made = Layout.grid(array.shape, grid, dims, numbering=_numbering(table))
@@ -137,22 +142,28 @@ def _block(table: Table, array: Array) -> Layout:
 
 
 def _whole(table: Table, array: Array) -> Layout:
+    """Read a layout that places the whole array on one rank."""
     rank = table.get("rank")
     return Layout.whole(array.shape, rank=0 if rank is None else rank.whole(0, 2**32 - 1))
 
 
 def _row_swath(table: Table, array: Array) -> Layout:
+    """Read a layout of contiguous rows (Table 1 of Steenkiste's paper)."""
     count, numbers = _ranks(table)
     return Layout.row_swath(array.shape, count).on_ranks(numbers)
 
 
 def _coarse(table: Table, array: Array) -> Layout:
+    """Read a layout of one block for each process of a square grid (Table 1 of
+    Steenkiste's paper).
+    """
     side = table.need("side", "2").whole(1, RANKS_MAX)
     _cap(table, "side", [side] * len(array.shape))
     return _on_ranks(table, Layout.coarse(array.shape, side))
 
 
 def _fine(table: Table, array: Array) -> Layout:
+    """Read a layout of several blocks for each process of a square grid (Table 1 of the paper)."""
     side = table.need("side", "2").whole(1, RANKS_MAX)
     _cap(table, "side", [side] * len(array.shape))
     factor = table.need("factor", "4").whole(1)
@@ -160,6 +171,7 @@ def _fine(table: Table, array: Array) -> Layout:
 
 
 def _hpf(table: Table, array: Array) -> Layout:
+    """Read a layout from the words of a High Performance Fortran directive."""
     example = '["BLOCK", "CYCLIC(2)"]'
     given = table.need("distribution", example)
     words = [each.text('"BLOCK"') for each in given.items("a list of words", example)]
@@ -177,6 +189,7 @@ def _hpf(table: Table, array: Array) -> Layout:
 
 
 def _scalapack(table: Table, array: Array) -> Layout:
+    """Read a layout from an array descriptor of ScaLAPACK."""
     example = "[1, 0, 8, 8, 2, 2, 0, 0, 4]"
     given = table.need("descriptor", example)
     items = given.items("a list of nine numbers", example)
@@ -191,6 +204,7 @@ def _scalapack(table: Table, array: Array) -> Layout:
 
 
 def _darray(table: Table, array: Array) -> Layout:
+    """Read a layout from the arguments of ``MPI.Datatype.Create_darray``."""
     count = len(array.shape)
     processes = _cap(
         table, "processes", _dims(table.need("processes", "[2, 2]"), count, 1, "[2, 2]")
@@ -217,6 +231,7 @@ def _darray(table: Table, array: Array) -> Layout:
 
 
 def _boxes(table: Table, array: Array) -> Layout:
+    """Read a layout from boxes of each rank."""
     example = "[[[[0, 4], [0, 8]]], [[[4, 8], [0, 8]]]]"
     count = len(array.shape)
     ranks = []
@@ -235,6 +250,7 @@ def _boxes(table: Table, array: Array) -> Layout:
 
 
 def _chunks(table: Table, array: Array) -> Layout:
+    """Read a layout of chunks that are assigned to ranks round-robin."""
     count, numbers = _ranks(table)
     example = "[100, 100]"
     given = table.need("chunks", example)
@@ -262,6 +278,7 @@ def _chunks(table: Table, array: Array) -> Layout:
 
 
 def _interface(table: Table, array: Array) -> Layout:
+    """Read the layout from which a network interface reads large blocks (`io_distribution`)."""
     grid = _cap(table, "grid", _dims(table.need("grid", "[8, 8]"), 2, 1, "[8, 8]"))
     made = io_distribution(
         array.shape,

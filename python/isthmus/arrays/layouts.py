@@ -27,12 +27,15 @@ Box = tuple[Sequence[int], Sequence[int]]
 
 @dataclass(frozen=True)
 class _Distribution:
-    """The distribution of a dimension over a grid axis; axis `None` is the next free axis."""
+    """The distribution of one dimension over an axis of the process grid; axis `None` is the next
+    free axis.
+    """
 
     parameters: tuple[Any, ...]
     axis: int | None
 
     def on(self, axis: int) -> Any:
+        """Return the distribution over this axis, in the form that the core takes."""
         return (axis, *self.parameters) if self.parameters else axis
 
 
@@ -61,16 +64,17 @@ def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Dist
 
 
 def block(*, axis: int | None = None) -> _Distribution:
-    """Give each coordinate of an axis one block of equal size: ``BLOCK`` of HPF."""
+    """Assign one block of equal size to each coordinate of an axis: ``BLOCK`` of HPF."""
     return _Distribution((), _axis(axis))
 
 
 def cuts(points: Sequence[int], *, axis: int | None = None) -> _Distribution:
-    """Give coordinate ``i`` the indices from ``points[i]`` up to ``points[i + 1] - 1``."""
+    """Assign the indices from ``points[i]`` up to ``points[i + 1] - 1`` to coordinate ``i``."""
     return _Distribution((whole_numbers("cuts", points, 1 << 64),), _axis(axis))
 
 
 def _axis(axis: int | None) -> int | None:
+    """Check an axis number; None means the next free axis."""
     return None if axis is None else whole_numbers("axis", [axis], 1 << 32)[0]
 
 
@@ -160,32 +164,34 @@ class Layout:
         numbering: Literal["row", "column"] = "row",
         ranks: Sequence[int] | None = None,
     ) -> Layout:
-        """Give each process one block; the process grid has one axis for each dimension."""
+        """Assign one block to each process; the process grid has one axis for each dimension."""
         grid = items("grid", grid)
         dims = [block() for _ in grid]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
     @classmethod
     def whole(cls, shape: Sequence[int], *, rank: int = 0) -> Layout:
-        """Give the whole array to one rank."""
+        """Assign the whole array to one rank."""
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.grid(extents, [1], [None] * len(extents), ranks=[rank])
 
     @classmethod
     def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
-        """Give each rank one contiguous range of rows: line 1 of Table 1 of Steenkiste's paper."""
+        """Assign one contiguous range of rows to each rank: line 1 of Table 1 of Steenkiste's
+        paper.
+        """
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.grid(extents, [ranks], [block(), *[None] * (len(extents) - 1)])
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
-        """Give each of ``side * side`` processes one block: line 2 of Table 1."""
+        """Assign one block to each of ``side * side`` processes: line 2 of Table 1."""
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.block(extents, [side] * len(extents))
 
     @classmethod
     def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
-        """Give each of ``side * side`` processes `factor` blocks along each dimension.
+        """Assign `factor` blocks along each dimension to each of ``side * side`` processes.
 
         The result is block-cyclic: line 3 of Table 1.
         """
@@ -415,7 +421,7 @@ class Layout:
 
     @property
     def fingerprint(self) -> int:
-        """A hash by which ranks compare their layouts."""
+        """A hash of the layout, by which ranks check that their layouts are equal."""
         return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:
@@ -519,6 +525,7 @@ class Layout:
         return [[_expand(runs) for runs in part] for part in _call(self._core.runs, rank)]
 
     def _refuse_unless_rank(self, rank: int) -> None:
+        """Refuse a negative rank; the core checks the upper limit."""
         if isinstance(rank, int) and rank < 0:
             raise IsthmusError(
                 f"rank {rank} is none of the {len(self.ranks)} of the layout; they begin at 0"
@@ -651,6 +658,7 @@ def _hpf_word(dim: int, along: Any) -> tuple[int | None, str]:
 def _box(
     shape: Sequence[int], rank: int, part: int, box: Sequence[slice] | Box
 ) -> tuple[list[int], list[int]]:
+    """Return first index and end (exclusive) of a box, from slices or from a pair."""
     where = f"box {part} of rank {rank}"
     if not isinstance(box, Sequence):
         raise IsthmusError(f"{where}: {box!r}; it is where it begins and where it ends, or slices")
@@ -677,6 +685,9 @@ def _box(
 
 
 def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
+    """Return all indices of runs, given by start, length, stride, count and length of the
+    last run.
+    """
     start, length, stride, count, last = runs
     if count == 0:
         return np.empty(0, np.int64)

@@ -16,11 +16,11 @@ from isthmus.scenario_fields import toml_value
 JOB = "plan"
 PROBE = f'\n[workload.jobs.{JOB}]\ntraffic = "listed"\nmessages = [[0, 1, "1 B"]]\n'
 FEW, MANY = 2, 8
-"""Replications at first, and if their times differ."""
+"""Number of replications at first, and number if the first ones gave different times."""
 OWN = ("jobs", "load", "active")
-"""Workload keys of the scenario's own jobs, which the plan replaces."""
+"""Workload keys of the scenario's own jobs; the redistribution replaces these jobs."""
 KEPT_OF_DEMANDS = ("servers", "mapping")
-"""Workload keys that are kept of a scenario without jobs."""
+"""Workload keys that stay in force when a scenario without jobs gets a job."""
 
 Message = tuple[int, int | str, int, int]
 """Sender rank, receiver rank or server, bytes, and number of consecutive repetitions."""
@@ -28,12 +28,12 @@ Message = tuple[int, int | str, int, int]
 
 @dataclass(frozen=True)
 class Time:
-    """The time of a round of messages on a machine, in seconds."""
+    """The time of a round of messages on a machine, in seconds, with its interval."""
 
     seconds: float
     low: float
     high: float
-    """Ends of the interval; both equal the time if it is exact."""
+    """End of the interval; both ends equal the time if it is exact."""
     messages: int
     bytes: int
     share: float = 1.0
@@ -86,7 +86,8 @@ class Machine:
         except IsthmusError:
             if "workload.jobs" in text:
                 raise
-            # A scenario without jobs gets the plan as its only job.
+            # A scenario without jobs is valid here, so a probe job stands in for the
+            # redistribution.
             checked = json.loads(ask(_core.check, text + PROBE, file, list(changes)))
         canonical = parse_toml(checked["canonical"], file)
         work = canonical.get("workload", {})
@@ -119,6 +120,7 @@ class Machine:
         outstanding: int | None,
         replications: int,
     ) -> str:
+        """Return the scenario with one job that sends these messages."""
         rows = [
             [a, b, f"{size} B"] if times == 1 else [a, b, f"{size} B", times]
             for a, b, size, times in messages
@@ -166,6 +168,7 @@ class Machine:
         return self._known[text]
 
     def _run(self, text: str, messages: Sequence[Message]) -> Time:
+        """Run a scenario and return the time of its only job."""
         from isthmus.execution import Job, Stopped
 
         job = Job(text, self.file, jobs=self.threads, watch=self.watch)

@@ -39,7 +39,7 @@ class _Span:
 
 
 def given(part: Part) -> Given:
-    """Return the bytes of an array with non-negative strides."""
+    """Return the bytes of an array with non-negative strides, in the form that the core takes."""
     if part.size == 0:
         return np.empty(0, np.uint8), [part.itemsize] * part.ndim
     size = part.itemsize + sum(
@@ -54,14 +54,16 @@ def given(part: Part) -> Given:
 
 
 def to_read(part: Part) -> Given:
-    """Return the bytes of an array to read; copy it if it has a negative stride."""
+    """Return the bytes of an array to read, in the form that the core takes; copy it if it has a
+    negative stride.
+    """
     if any(stride < 0 for stride in part.strides):
         part = part.copy()
     return given(part)
 
 
 def to_write(part: Part, what: str) -> Given:
-    """Return the bytes of an array to write.
+    """Return the bytes of an array to write, in the form that the core takes.
 
     Raises:
         IsthmusError: the array is read-only, or has a negative stride.
@@ -132,6 +134,7 @@ def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
 
 
 def _span(given: Given) -> tuple[int, int]:
+    """Return start and end address of an array's bytes."""
     begin = given[0].ctypes.data
     return begin, begin + len(given[0])
 
@@ -169,6 +172,7 @@ def _bounds(part: Part) -> tuple[int, int]:
 
 
 def _shared(one: Part, other: Part) -> bool:
+    """Return whether two arrays share an element; False if the search reaches its bound."""
     try:
         return np.shares_memory(one, other, max_work=SHARED_WORK)
     except np.exceptions.TooHardError:
@@ -176,7 +180,9 @@ def _shared(one: Part, other: Part) -> bool:
 
 
 def columns(parts: Sequence[Part]) -> bool:
-    """Return whether an array is stored in column-major order only."""
+    """Return whether all arrays are stored in column-major order, and not in row-major order as
+    well.
+    """
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 THREADS_MAX = 4096
 """Most threads that move data."""
 LISTED_MAX = 16
-"""Most ranks whose messages a plan prints one by one."""
+"""Maximum number of ranks of a plan whose text lists their messages one by one."""
 
 
 @dataclass(frozen=True)

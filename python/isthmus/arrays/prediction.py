@@ -1,4 +1,4 @@
-"""The predicted time of a redistribution on a machine, and whether it pays.
+"""The predicted time of a redistribution on a machine, and whether the redistribution pays.
 
 Two routes of an array to the I/O servers of a machine are compared. Either each rank sends its
 parts directly, in the requests that its layout allows. Or the array is redistributed first and then
@@ -29,7 +29,7 @@ Verdict = Literal["reshuffle", "direct", "none"]
 
 @dataclass(frozen=True)
 class Prediction:
-    """A redistribution on a machine."""
+    """The predicted times of a redistribution on a machine."""
 
     ranks: int
     move: Time
@@ -39,11 +39,13 @@ class Prediction:
     direct: Time | None
     """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
-    """Time of the same transfer after the redistribution."""
+    """Time in which all ranks send their parts to the I/O servers after the redistribution; None
+    without `[io]`.
+    """
 
     @property
     def whole(self) -> Time | None:
-        """The redistribution followed by the transfer to the servers."""
+        """Time of the redistribution followed by the transfer to the servers."""
         if self.after is None:
             return None
         first, then, more = self.move, self.after, self.copy_s
@@ -68,7 +70,7 @@ class Prediction:
 
     @property
     def sentence(self) -> str:
-        """The answer, in words."""
+        """The answer in one sentence: which route is faster."""
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return ""
@@ -102,12 +104,14 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
     messages, copied = _messages(task, places)
 
     def moved(share: float) -> list[Message]:
+        """Return the messages with their lengths cut to a share."""
         return [(a, b, math.ceil(size * share), times) for a, b, size, times in messages]
 
     total = sum(size for _, _, size, _ in messages)
     share = min(1.0, bytes_max / max(total, 1))
 
     def move(part: float) -> Time:
+        """Return the time of the redistribution of this part of the data."""
         return machine.round(moved(part), overhead_s=overhead_s)
 
     rate = task.costs.copy_bytes_per_s
@@ -161,6 +165,7 @@ def _time_to_servers(
     share = min(1.0, bytes_max / task.bytes, MESSAGES_MAX / count)
 
     def send(part: float) -> Time:
+        """Return the time of the transfer of this part of the data to the I/O servers."""
         rows = requests.rows(task, layout, io, places, len(machine.servers), part)
         return machine.round(
             to_servers(rows), overhead_s=task.costs.message_s, outstanding=io.outstanding
@@ -189,7 +194,7 @@ def with_blocks(
     blocks: Sequence[int],
     **how: Any,
 ) -> list[tuple[int, Description, Prediction]]:
-    """Predict with other blocks of the source layout, the same size along all dimensions.
+    """Predict the times with other block sizes of the source layout, the same along all dimensions.
 
     Raises:
         IsthmusError: the layout has no blocks.

@@ -85,6 +85,7 @@ def rows(
 
 
 def _cut(offset: int, size: int, io: Io, servers: int) -> Iterator[tuple[int, int]]:
+    """Cut a contiguous piece of the file into requests: yield server and size of each."""
     end = offset + size
     while offset < end:
         stripe = offset // io.stripe

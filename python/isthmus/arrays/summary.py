@@ -20,12 +20,12 @@ PAIRS_MAX = 4096
 
 @dataclass(frozen=True)
 class Summary:
-    """A plan in bytes."""
+    """The messages of a plan, counted in bytes."""
 
     messages: list[Message] | None
     """All messages, including those of a rank to itself; `None` if there are too many to list."""
     count: int
-    """Messages between ranks."""
+    """Number of messages between different ranks."""
     sent: int
     """Bytes that are moved between ranks."""
     kept: int

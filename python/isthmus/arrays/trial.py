@@ -35,7 +35,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Trial:
-    """The result of a trial."""
+    """The result of a redistribution of synthetic data on this machine."""
 
     ranks: int
     threads: int
@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def bytes_per_s(self) -> float:
-        """Array bytes over the median time."""
+        """Bytes of the array divided by the median time."""
         return self.bytes / statistics.median(self.seconds)
 
 
@@ -237,6 +237,7 @@ def _copy_rate(threads: int, bytes_each: int) -> float:
     rounds = max(1, (1 << 24) // (size * threads))
 
     def copy(pair: tuple[Any, Any]) -> None:
+        """Copy one array to another repeatedly."""
         for _ in range(rounds):
             np.copyto(pair[1], pair[0])
 

@@ -14,9 +14,9 @@ from isthmus.errors import IsthmusError
 
 HOME = Path(__file__).resolve().parent
 PAPERS = HOME / "papers"
-"""The papers, with one folder each."""
+"""Folder of the papers, with one folder for each paper."""
 EXAMPLES = HOME / "examples"
-"""Scenarios and a notebook for learning."""
+"""Folder of the examples: scenarios and a notebook for learning."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,12 @@ _CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
 
 
 def _latency(view: View) -> Chart:
+    """Return the chart of latencies: curves over the x axis, or bars without an x axis."""
     return bars.variants(view) if view.x_axis is None else curves.latency(view)
 
 
 def _bandwidth(view: View) -> Chart:
+    """Return the chart of bandwidths: curves over the x axis, or bars."""
     alone = interference(view.run) is None
     return curves.bandwidth(view) if alone and view.x_axis is not None else bars.bandwidth(view)
 

@@ -78,17 +78,20 @@ def _width(view: View) -> int:
 
 
 def _rest(view: View) -> str:
+    """Return a note on the number of variants that are left out; an empty text if none is."""
     more = len(view.series) - ROWS
     return f"{more} more variants are in the table." if more > 0 else ""
 
 
 def _numbers(measure: Measure) -> list[Any]:
+    """Return the table cells of a measure: mean, ends of the interval, model value."""
     return [measure.mean, measure.low, measure.high, measure.analytic]
 
 
 def _bar_values(
     view: View, found: Sequence[tuple[Series, PointResult]], name: str
 ) -> list[dict[str, Any]]:
+    """Return the rows of data for the bars of one measure."""
     values = []
     unit = unit_label(view.unit(name))
     for series, point in found[:ROWS]:
@@ -148,6 +151,7 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
 
 
 def _solid() -> Spec:
+    """Return the opacity of bars: pale at saturated points."""
     return {"condition": {"test": "datum.verdict == 'saturated'", "value": 0.45}, "value": 0.9}
 
 
@@ -182,12 +186,14 @@ def _texts(x: Spec, y: Spec, at: str, text: str) -> list[Spec]:
 
 
 def _tips(view: View) -> Spec:
+    """Return the tooltip of bars."""
     confidence = f"{view.run.confidence:.0%} interval"
     fields = [("variant", "variant"), ("value", "value"), ("interval", confidence)]
     return tip([*fields, ("verdict", "verdict"), ("model", model_label(view))])
 
 
 def _bar_marks(view: View) -> list[Symbol]:
+    """Return the legend entries of bars."""
     entries = [Symbol(f"mean, {view.run.confidence:.0%} interval", "bar")]
     if any(m.analytic is not None for p in view.run.points for m in p.measures):
         entries.append(Symbol(model_label(view), "above"))
@@ -200,6 +206,7 @@ def saturation(view: View) -> Chart:
 
 
 def _brackets(view: View) -> Chart:
+    """Return the saturation brackets, a row for each series."""
     found = [(s, b) for s in view.series if (b := bracket(view, s))]
     loads = [e for _, b in found for e in (b.low, b.high, b.analytic, *(b.undecided or ()))]
     top = max(e for e in loads if e is not None) * 1.25
@@ -242,6 +249,7 @@ def _brackets(view: View) -> Chart:
 
 
 def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
+    """Return the specification of saturation brackets in rows."""
     scales = Scales(view)
     title = with_unit(view.run.load.label, view.run.load.unit)
     x = axis("low", title, "x", domain=[0, top], tickCount=6)
@@ -395,6 +403,7 @@ def channels(view: View) -> Chart:
 def _channel_spec(
     view: View, values: list[Spec], title: str, step: int, shown: list[Series]
 ) -> Spec:
+    """Return the specification of the utilisation of channel kinds."""
     scales = Scales(view, shown)
     x = axis("x", title, "x", percent=True, domain=[0, 1])
     y = rows_axis("kind")

@@ -19,15 +19,15 @@ class Key:
 
     label: str
     number: int
-    """Number of the colour."""
+    """Number of the series' colour in the page's style sheet."""
     marker: str
     dash: str
-    """Value of ``stroke-dasharray``; empty for a solid line."""
+    """Dashes of the line in the notation of SVG's ``stroke-dasharray``; empty for a solid line."""
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """The meaning of a mark; the page's template draws ``glyph``."""
+    """A mark in the legend and its meaning; the page's template draws ``glyph``."""
 
     label: str
     glyph: str
@@ -41,7 +41,7 @@ class Table:
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """The point of the run for each row."""
+    """Number of the run's point for each row."""
 
 
 @dataclass(frozen=True)

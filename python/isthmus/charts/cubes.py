@@ -25,6 +25,7 @@ def cube_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
 
 
 def _pe_network(label: str, described: HypercubeSummary, point: PointResult, top: float) -> Panel:
+    """Return the drawing of the network between PEs, or bars by dimension if it is large."""
     network = pe_network(described, point)
     note = f"PE network, {described.pes:,} PEs ○, {len(described.io_nodes)} with an I/O node ■"
     if not network.drawn:
@@ -44,6 +45,7 @@ def _pe_network(label: str, described: HypercubeSummary, point: PointResult, top
 
 
 def _io_network(label: str, described: HypercubeSummary, point: PointResult, top: float) -> Panel:
+    """Return the drawing of the network between I/O nodes, or bars by dimension if it is large."""
     network = io_network(described, point)
     plural = "lane" if network.lanes == 1 else "lanes"
     note = f"I/O network, {network.nodes:,} nodes ■, {network.lanes} {plural} a link"
@@ -65,6 +67,7 @@ def _links(
     top: float,
     width: float,
 ) -> None:
+    """Draw the links of a network, coloured by utilisation."""
     for a, b, share in network.links():
         tooltip = f"{a} – {b}: {share:.0%} busy"
         drawing.line([places[a], places[b]], busy_colour(share, top), width, tooltip)

@@ -191,6 +191,7 @@ def curve_panel(view: View, plot: Curves) -> Drawn:
 
 
 def _line(dash: list[int] | None, width: float) -> Spec:
+    """Return the mark of a line with this dash and width."""
     mark: Spec = {"type": "line", "strokeWidth": width, "clip": ZOOMED}
     return {**mark, "strokeDash": dash} if dash else mark
 
@@ -233,6 +234,7 @@ def _beyond_marks(
 
 
 def _tip(view: View, plot: Curves) -> Spec:
+    """Return the tooltip of the points of a curve."""
     ends = plot.interval or f"{view.run.confidence:.0%} interval"
     fields = [("variant", "variant"), ("place", view.x_label), ("value", "value")]
     fields.append(("interval", ends))
@@ -244,6 +246,7 @@ def _tip(view: View, plot: Curves) -> Spec:
 
 
 def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
+    """Return the rows of data for one curve."""
     found: list[Spec] = []
     unit = unit_label(plot.unit)
     at = {view.x(p): p for p in series.points}
@@ -298,6 +301,7 @@ def _collapsed(view: View) -> list[Spec]:
 
 
 def _bounds(view: View, scales: Scales, y: Spec) -> list[Spec]:
+    """Return horizontal lines at the upper bounds of the accepted load, if any are known."""
     found = [(s.label, load_bound(view, s)) for s in view.series]
     values = [{"variant": label, "b": brief(bound)} for label, bound in found if bound is not None]
     if not values:
@@ -309,6 +313,7 @@ def _bounds(view: View, scales: Scales, y: Spec) -> list[Spec]:
 
 
 def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int]]:
+    """Return the table rows of one curve, each with the number of its point."""
     found: list[tuple[list[Any], int]] = []
     for point in series.points:
         x = view.x(point)
@@ -322,11 +327,13 @@ def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int
 
 
 def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
+    """Return the encoding of the y axis."""
     log, zero = scene.is_log(plot, drawn), scene.from_zero(plot, drawn)
     return axis("y", plot.y_title, "y", log=log, zero=zero)
 
 
 def _x_axis(view: View, plot: Curves) -> Spec:
+    """Return the encoding of the x axis."""
     title = with_unit(view.run.load.label if plot.diagonal else view.x_label, view.x_unit)
     if view.by_load or plot.diagonal:
         return axis("x", title, "x", zero=True)

@@ -19,6 +19,7 @@ def fabric_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
 
 
 def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -> Panel:
+    """Return the drawing of a fabric, or bars by ring if it is large."""
     used = rings.used_links(described, point)
     mean = rings.mean_link(point)
     note = f"{described.fabric}, {rings.state(described)}{busy(mean)}"

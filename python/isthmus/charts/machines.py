@@ -24,7 +24,7 @@ machines get bars for each kind of link.
 
 
 def machine(view: View) -> Chart:
-    """Draw up to four variants."""
+    """Draw the machine of up to four variants, with its links coloured by utilisation."""
     shown = variants(view)
     top = ceiling(shown)
     panels = PANELS.get(shown[0][2].kind, link_panels)(shown, top) if shown else []

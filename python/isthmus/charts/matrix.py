@@ -69,6 +69,7 @@ def matrix(view: View) -> Chart:
 
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
+    """Return the specification of the matrix of one variant."""
     values: list[Spec] = []
     # Columns have the order of rows, so that "alone" is on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}
@@ -268,6 +269,7 @@ def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], 
 
 
 def _map_value(view: View, point: PointResult, name: str, across: int, up: int) -> Spec:
+    """Return the data of a cell of a heat map."""
     measure = point.measure(name)
     lost = point.verdict.verdict in ("saturated", "collapsed")
     row: Spec = {
@@ -292,10 +294,12 @@ def _map_value(view: View, point: PointResult, name: str, across: int, up: int) 
 
 
 def _label(value: AxisValue) -> float | str:
+    """Return an axis value as a number if it is one, else as text."""
     return value.text if value.number is None else float(f"{value.number:.6g}")
 
 
 def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> Spec:
+    """Return the specification of a heat map of one measure."""
     shown = [v["v"] for v in values if "v" in v]
     log = bool(shown) and min(shown) > 0 and max(shown) / min(shown) > 12
     scale: Spec = {"scheme": "viridis", "reverse": True}

@@ -78,6 +78,7 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
 
 
 def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Spec:
+    """Return the specification of the survival curves of one measure."""
     scales = Scales(view)
     xs = [v["x"] for v in values if v["x"] > 0]
     log = bool(xs) and max(xs) / min(xs) > LOG_SPAN
@@ -134,6 +135,7 @@ def nodes(view: View) -> Chart:
 
 
 def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Spec:
+    """Return the specification of the bars of accepted load by node."""
     unit = unit_label(view.run.load.unit)
     jobs = _job_numbers(point)
     servers = set(point.servers)

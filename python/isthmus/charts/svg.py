@@ -40,7 +40,7 @@ class Drawing:
         self.heads.append((list(points), colour))
 
     def dot(self, at: Place, radius: float, shape: str, css: str, tooltip: str = "") -> None:
-        """Add a node: ``circle``, ``square`` or ``cross``, with a radius in pixels."""
+        """Add a node as a ``circle``, ``square`` or ``cross``, with a radius in pixels."""
         self.dots.append((at, radius, shape, css, tooltip))
 
     def word(self, at: Place, text: str, size: float, css: str = "") -> None:
@@ -60,6 +60,7 @@ class Drawing:
         shift = (width - 2 * margin - across * scale) / 2
 
         def at(place: Place) -> tuple[str, str]:
+            """Return the position of a point of the network in the SVG box."""
             x = margin + shift + (place[0] - left) * scale * self.wide
             return _short(x), _short(margin + (high - place[1]) * scale)
 
@@ -89,6 +90,7 @@ class Drawing:
 
 
 def _dot(at: tuple[str, str], radius: float, shape: str, css: str, tooltip: str) -> str:
+    """Return the SVG element of a node."""
     x, y = at
     title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
     if shape == "circle":
@@ -105,4 +107,5 @@ def _dot(at: tuple[str, str], radius: float, shape: str, css: str, tooltip: str)
 
 
 def _short(value: float) -> str:
+    """Return a number with at most one decimal, to keep the drawing small."""
     return f"{value:.1f}".rstrip("0").rstrip(".")

@@ -39,6 +39,7 @@ def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float)
 
 
 def _name(described: FatTreeSummary, vertex: int) -> str:
+    """Return the name of a vertex: a node, or a switch with its level."""
     level = described.level(vertex)
     return f"node {vertex}" if level == 0 else f"switch {vertex} (level {level})"
 

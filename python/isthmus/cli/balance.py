@@ -15,12 +15,12 @@ from isthmus.wording import counted, number, quantity
 
 
 class _Finite(click.FloatRange):
-    """A positive finite number."""
+    """Type of an option whose value is a positive finite number."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read the word of the command line."""
+        """Convert the argument of the option to a number."""
         found = float(super().convert(value, param, ctx))
         if not isfinite(found):
             self.fail(f"{value!r} is not a finite number", param, ctx)
@@ -88,6 +88,7 @@ def command(
 
 
 def _print(data: dict[str, Any]) -> None:
+    """Print the sizing of the I/O side as facts."""
     from isthmus.cli.console import print_facts
 
     facts = [
@@ -129,6 +130,7 @@ def _law(name: str, data: dict[str, Any], which: str, memory: str = "") -> list[
 
 
 def _placement(hamming: dict[str, Any]) -> str:
+    """Return the placement of I/O nodes by a Hamming code in words."""
     nodes, share = hamming["io_nodes"], hamming["pes_per_io_node"]
     size = f"{counted(nodes, 'I/O node')}, each for {counted(share, 'PE')}"
     if hamming["perfect"]:

@@ -54,6 +54,7 @@ def print_resolved(rows: list[dict[str, str]]) -> None:
 
 
 def _title(variant: dict[str, Any], labels: list[str]) -> str:
+    """Return the title of the table of a variant."""
     name = _name(variant, labels)
     return f"asked for and possible: {name}" if name else "asked for and possible"
 
@@ -68,6 +69,7 @@ def _name(variant: dict[str, Any], labels: list[str]) -> str:
 
 
 def _table(variant: dict[str, Any]) -> Table:
+    """Return a table of demand and supply of each part of a variant."""
     table = new_table("part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -95,6 +97,7 @@ def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
 
 
 def _styled(cells: tuple[str, ...], style: str) -> list[Text]:
+    """Return cells as texts in a style."""
     return [styled(cell, style) for cell in cells]
 
 
@@ -114,4 +117,5 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def _share(part: dict[str, Any]) -> float:
+    """Return the utilisation of a part; 0 if unknown."""
     return part["share"] or 0.0

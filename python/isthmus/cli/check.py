@@ -95,6 +95,7 @@ def command(
 
 
 def _matching(pattern: str) -> list[dict[str, Any]]:
+    """Return the scenario fields that match a pattern; errors name the option ``--fields``."""
     from isthmus.errors import IsthmusError
     from isthmus.networks import fields
 
@@ -105,6 +106,7 @@ def _matching(pattern: str) -> list[dict[str, Any]]:
 
 
 def _print_fields(fields: list[dict[str, Any]]) -> None:
+    """Print a table of scenario fields."""
     names = ("key", "type", "default", "range", "meaning")
     table = new_table(*names, overflow="fold")
     for each in fields:
@@ -114,6 +116,7 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 
 
 def _print_summary(summary: dict[str, Any], file: str) -> None:
+    """Print the summary of a checked scenario as facts."""
     from isthmus.cli.capacity import print_capacity
     from isthmus.machines import read_machines
     from isthmus.results.schema import FieldChange
@@ -141,6 +144,7 @@ def _print_summary(summary: dict[str, Any], file: str) -> None:
 
 
 def _values(values: list[str], limit: int = 12) -> str:
+    """Return values as a list in words, shortened if there are more than `limit`."""
     if len(values) <= limit:
         return ", ".join(values)
     return f"{', '.join(values[:3])}, …, {values[-1]} ({len(values)} values)"

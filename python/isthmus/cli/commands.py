@@ -25,7 +25,7 @@ COMMANDS = {
     "papers": "Run a paper's experiments and compare them with what it says.",
     "completion": "Print what makes a shell complete the words of isthmus.",
 }
-"""Names and summaries; a command's module is imported when it is called."""
+"""Names and summaries of all commands; the module of a command is imported when it is called."""
 
 _HELP = """Simulate, analyse and size the I/O side of parallel machines.
 
@@ -65,11 +65,13 @@ class _Commands(Group):
     """The group of all commands, which lists summaries without importing them."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands and their summaries to the help."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Print the version and exit, if the option ``--version`` is given."""
     if wanted and not ctx.resilient_parsing:
         import isthmus
 

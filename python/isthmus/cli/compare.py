@@ -72,6 +72,7 @@ def command(
 
 
 def _as_json(found: Comparison, first: Path, second: Path) -> str:
+    """Return the comparison as a JSON document."""
     document = {
         "a": str(first),
         "b": str(second),
@@ -87,6 +88,7 @@ def _as_json(found: Comparison, first: Path, second: Path) -> str:
 
 
 def _print(found: Comparison, first: Path, second: Path) -> None:
+    """Print the comparison of two results as facts and tables."""
     changes = ", ".join(change.words for change in found.changes)
     facts = [
         ("A", f"{first} – {found.first.title}"),
@@ -111,6 +113,7 @@ def _print(found: Comparison, first: Path, second: Path) -> None:
 
 
 def _left_out_note(found: Comparison) -> str:
+    """Return a note on points without a counterpart in the other result; an empty text if none."""
     texts = [
         f"{counted(count, 'point')} of {name} left out"
         for name, count in zip("AB", found.unpaired, strict=True)

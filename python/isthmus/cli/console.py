@@ -34,7 +34,7 @@ def console() -> Output:
 
 
 def new_table(*heads: str, **options: Any) -> Table:
-    """Return a table in the style of the command; `heads` are columns with these options."""
+    """Return a table in the style of the command; `heads` are the column headings."""
     from rich import box
     from rich.table import Table
 
@@ -93,12 +93,14 @@ def lessons_table(lessons: Lessons) -> Table:
 
 
 def _modelled(answer: Answer) -> bool:
+    """Return whether a model value of the saturation is known for any variant."""
     return any(s.bracket and s.bracket.analytic is not None for s in answer.series)
 
 
 def _answer_row(
     answer: Answer, shown: list[str], position: int, compared: bool
 ) -> list[str | Text]:
+    """Return the table row of one variant."""
     each = answer.series[position]
     row: list[str | Text] = [each.series.label]
     if answer.has_saturation:

@@ -27,7 +27,7 @@ ENTRIES = 12
 WIDTHS = [factor * 10**power for power in range(6) for factor in (1, 2, 5)]
 """Possible widths of ranges of distances."""
 SMALL = 0.005
-"""Share below which rounding would print zero."""
+"""Share of packets below which a rounded percentage would print zero."""
 ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
 
 
@@ -43,7 +43,7 @@ class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[list[int]]:
-        """Convert the argument of the option."""
+        """Convert the argument of the option to lists of nodes."""
         if isinstance(value, list):
             return value
         try:
@@ -129,6 +129,7 @@ def _by_option(message: str, shape: str, faults: list[str]) -> str:
 
 
 def _rings(data: dict[str, Any]) -> str:
+    """Return the rings of a fabric in words: their lengths, and rings per node."""
     lengths = ", ".join(
         f"{count:,} of {counted(length, 'node')}" for length, count in data["ring_lengths"]
     )

@@ -11,7 +11,7 @@ from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced, voice
 
 DOUBLE_MAX = 2**32 - 1
-"""Largest number that the core accepts; no fabric has as many pairs."""
+"""Largest number of double failures that the core accepts; no fabric has as many pairs."""
 
 
 @click.command(

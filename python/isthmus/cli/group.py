@@ -16,7 +16,9 @@ class Group(Voiced, click.Group):
     """A group with the options of all commands. Without a subcommand it prints its help."""
 
     def __init__(self, *args: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
-        """Take the names of subcommands and of their modules, which are imported when needed."""
+        """Create a group; `later` maps names of subcommands to their modules, which are imported
+        when needed.
+        """
         super().__init__(*args, **options)
         self.later = dict(later or {})
 

@@ -22,7 +22,7 @@ PLAIN_WIDTH = 200
 NARROW = 40
 """Minimum width of the layout."""
 WIDE = 100_000
-"""A width that every table fits into."""
+"""A width in columns into which every table fits."""
 SQUEEZED = 2
 """Maximum ratio of table width to page width at which text is wrapped to fit."""
 GLUE = "\ue000"
@@ -43,7 +43,7 @@ class Output(Console):
         self.show(Text.assemble(*parts))
 
     def show(self, what: RenderableType) -> None:
-        """Print anything."""
+        """Print any object that rich can print."""
         self.print(_Trimmed(what), end="")
 
     def table(self, table: Table) -> None:
@@ -92,7 +92,7 @@ class Output(Console):
 
 
 class _Trimmed:
-    """A renderable without trailing blanks."""
+    """A renderable object of rich, printed without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -111,6 +111,7 @@ class _Trimmed:
 
 
 def _env_width() -> int:
+    """Return the width that the environment variable ``COLUMNS`` sets, or the default."""
     cols = os.environ.get("COLUMNS", "")
     return int(cols) if cols.isdecimal() and 0 < int(cols[:6]) <= 100_000 else PLAIN_WIDTH
 
@@ -122,6 +123,7 @@ def _unbreakable_cells(justify: str, whole: bool, cells: Iterable[RenderableType
 
 
 def _unbreakable(text: Text) -> Text:
+    """Return a copy of a text whose blanks permit no line break."""
     text = text.copy()
     text.plain = text.plain.replace(" ", GLUE)
     return text

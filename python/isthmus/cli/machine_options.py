@@ -27,7 +27,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[int]:
-        """Convert the argument of the option."""
+        """Convert the argument of the option to a list of numbers."""
         if isinstance(value, list):
             return value
         try:
@@ -48,7 +48,7 @@ class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[list[int]]:
-        """Convert the argument of the option."""
+        """Convert the argument of the option to a list of links, each with two nodes."""
         if isinstance(value, list):
             return value
         try:
@@ -91,7 +91,7 @@ def one_of_two(dimension: int | None, graph: Path | None) -> None:
 
 
 def numbers(values: list[int], limit: int = 48) -> str:
-    """Return a list of numbers as text, cut after `limit`."""
+    """Return a list of numbers as text; after `limit` numbers the rest is left out."""
     text = ", ".join(map(str, values[:limit]))
     return text + (f", … ({len(values)} in all)" if len(values) > limit else "")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 LOOK = 0.5
-"""Seconds between checks whether the manager is still running."""
+"""Seconds between checks whether the stream manager is still running."""
 
 
 def _sizes(name: str, default: str | None, help_: str) -> Decorator:
@@ -158,6 +158,7 @@ def command(as_json: bool, **given: Any) -> None:
 
 
 def _start_daemon(given: dict[str, Any]) -> NicDaemon:
+    """Start the daemon with the options of the command."""
     import json
 
     from isthmus import _core
@@ -167,6 +168,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
         raise IsthmusError("isthmus nic serve: it needs Linux; run it there")
 
     def value(name: str) -> Given:
+        """Return an option of the command as a value that can be checked."""
         return Given(f"--{name.replace('_', '-')}", "", "text", given.pop(name))
 
     question: dict[str, Any] = {}
@@ -194,6 +196,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
 
 
 def _words(listening: str) -> str:
+    """Return the line that reports the addresses at which the daemon listens."""
     import json
 
     status = json.loads(listening)
@@ -218,6 +221,7 @@ def _set_handlers(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
     """Install signal handlers and return the previous ones."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
+        """Request the end of the daemon; a second signal ends the process."""
         if end.is_set():
             # A second signal ends the process at once; the socket file remains.
             os._exit(128 + number)
@@ -236,6 +240,7 @@ def _stop(daemon: NicDaemon) -> None:
     done = threading.Event()
 
     def stop() -> None:
+        """Stop the daemon and record an error."""
         try:
             daemon.stop()
         except RuntimeError as error:

@@ -87,6 +87,7 @@ def command(
 
 
 def _token(path: Path) -> str:
+    """Return the token in a file; refuse a file that cannot be read or holds none."""
     from isthmus.errors import IsthmusError
 
     try:
@@ -138,6 +139,7 @@ def _bytes_moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
 
 
 def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
+    """Query the daemon; compute rates relative to the snapshot `before`."""
     overview = control.overview()
     if before is None:
         return _Snapshot(overview)
@@ -157,6 +159,7 @@ def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
 
 
 def _print_snapshot(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
+    """Print one snapshot with rates over some seconds, as tables or JSON."""
     import json
 
     from isthmus.cli.streams import document
@@ -180,6 +183,7 @@ def _print(out: Output, look: _Snapshot, address: str) -> None:
 
 
 def _show_live(control: Control, address: str, seconds: float) -> None:
+    """Show snapshots on the terminal until Ctrl-C."""
     from rich.live import Live
 
     out = console()
@@ -198,13 +202,13 @@ def _show_live(control: Control, address: str, seconds: float) -> None:
 
 
 class _Form(Enum):
-    """The layout of a table."""
+    """The layout of a table, from wide to compact."""
 
     PAPER = auto()
-    """With a border."""
+    """Layout with a border."""
     SCREEN = auto()
     BRIEF = auto()
-    """Compact: each row is one line."""
+    """Compact layout: each row is one line."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +218,7 @@ class _Part:
     title: str
     rows: list[dict[str, Any]]
     table: Callable[[list[dict[str, Any]], _Form], Table]
-    """Function that returns a table of rows."""
+    """Function that returns a table of some rows in a layout."""
     order: tuple[int, ...]
     """Order of columns in a one-line form, most important first, as the rest may be cut off."""
 
@@ -254,6 +258,7 @@ class _Part:
         return 2 + len(out.render_lines(self.table(self.rows[:rows], form)))
 
     def _title(self, rows: int) -> Text:
+        """Return the title of the table, with the number of omitted rows."""
         from rich.text import Text
 
         more = len(self.rows) - rows
@@ -262,7 +267,7 @@ class _Part:
 
 
 def _screen(out: Output, look: _Snapshot, address: str) -> RenderableType:
-    """Return the content of the screen, shared between connections and streams."""
+    """Return the content of the screen, divided between connections and streams."""
     from rich.console import Group
     from rich.text import Text
 
@@ -290,8 +295,8 @@ def _screen(out: Output, look: _Snapshot, address: str) -> RenderableType:
 
 
 def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
-    """Return the lines of each part. Streams get more, as they show what they wait for; unused
-    lines go to the other part.
+    """Return the number of screen lines of each part. Streams get more, as they show what they wait
+    for; unused lines go to the other part.
     """
     if len(wanted) < 2:
         return [room] * len(wanted)
@@ -301,7 +306,7 @@ def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
 
 
 def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
-    """Return the widest table form that fits; None for the one-line form."""
+    """Return the widest table layout that fits; None for the one-line form."""
     if out.width < ROOMY:
         return None
     rows = [len(part.rows[: out.height]) for part in parts]
@@ -339,7 +344,7 @@ def _head(look: _Snapshot, address: str) -> str:
 
 
 def _parts(look: _Snapshot) -> list[_Part]:
-    """Return the non-empty parts."""
+    """Return the tables of connections and of streams that are not empty."""
     found = []
     connections = sorted(
         look.overview["connections"],
@@ -356,6 +361,7 @@ def _parts(look: _Snapshot) -> list[_Part]:
 
 
 def _table(*heads: str, form: _Form) -> Table:
+    """Return an empty table in this layout."""
     table = new_table()
     table.show_edge = form is _Form.PAPER
     for head in heads:
@@ -379,6 +385,7 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
 
 
 def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
+    """Return a table of connections."""
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
@@ -399,6 +406,7 @@ STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
 def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
+    """Return a table of streams."""
     from rich.text import Text
 
     table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)

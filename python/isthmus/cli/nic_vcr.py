@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isthmus.vcr import Shown, Vcr
 
 LOOK_S = 0.1
-"""Seconds between checks whether it is still playing."""
+"""Seconds between checks whether the images are still being played."""
 TELL_S = 1.0
 """Seconds between two progress lines."""
 

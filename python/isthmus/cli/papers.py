@@ -61,6 +61,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 def _described(paper: Paper) -> str:
+    """Return the description of a paper in the list: authors, title, year, claims, verdicts."""
     from isthmus.wording import counted
 
     claims = counted(len(paper.rows()), "claim")
@@ -69,7 +70,7 @@ def _described(paper: Paper) -> str:
 
 
 def _kept_counts(paper: Paper) -> list[str]:
-    """Return the verdict counts of the last kept run, a line for each role of the rows."""
+    """Return the verdict counts of the last saved run, a line for each role of the rows."""
     from isthmus.papers.readme import kept, kept_counts
 
     return kept_counts(paper.rows(), kept(paper))
@@ -194,6 +195,7 @@ def readme(names: tuple[str, ...], check: bool) -> int:
 
 
 def _print(title: str, outcomes: list[Outcome]) -> None:
+    """Print a table of claims with their verdicts."""
     from isthmus.papers.counts import counted
     from isthmus.papers.verdict import VERDICTS, with_unit
 

@@ -61,6 +61,7 @@ def command(
 
 
 def _print(data: dict[str, Any]) -> None:
+    """Print a placement of I/O nodes as facts."""
     from isthmus.cli.console import print_facts
 
     names = data.get("names")
@@ -81,10 +82,14 @@ def _print(data: dict[str, Any]) -> None:
 
 
 def _span(fewest: int, most: int) -> str:
+    """Return the number of PEs per I/O node in words, as a range if it differs."""
     return counted(most, "PE") if fewest == most else f"{fewest} to {counted(most, 'PE')}"
 
 
 def _quality(data: dict[str, Any]) -> str:
+    """Return the quality of a placement in words: distances, and whether fewer I/O nodes
+    suffice.
+    """
     bound = data["lower_bound"]
     if not data["dominating"]:
         return "some PEs are more than one hop from an I/O node"

@@ -92,6 +92,7 @@ def command(
     rest = [word for word in words if word not in machines]
 
     def described(more: Any) -> Description:
+        """Read the redistribution with further changes."""
         return read(text, name, [*rest, *more])
 
     task = described(())
@@ -119,6 +120,7 @@ def _blocks(
     plot: Path | None,
     as_json: bool,
 ) -> None:
+    """Print the predictions for several block sizes, and draw them if requested."""
     from isthmus.arrays.prediction import crossover
 
     if plot is not None:
@@ -152,7 +154,7 @@ def _blocks(
 
 
 def _print(task: Description, machine: Machine, one: Prediction) -> None:
-    """Print the prediction."""
+    """Print the predicted times and the verdict."""
     rows = [
         ("machine", f"{machine.file}: {one.ranks} ranks on {len(machine.nodes)} nodes"),
         ("redistribution", _time(one.move)),
@@ -177,10 +179,12 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
 
 
 def _times(one: Prediction) -> list[Time]:
+    """Return the predicted times that exist."""
     return [each for each in (one.move, one.direct, one.after) if each is not None]
 
 
 def _time(of: Time) -> str:
+    """Return a predicted time as text; a star marks an extrapolated time."""
     text = quantity(of.seconds, "s")
     if not of.exact:
         text += f" ± {100 * (of.high - of.low) / 2 / of.seconds:.2g}%"
@@ -201,6 +205,7 @@ def _accuracy_note(times: list[Time]) -> str:
 
 
 def _head(task: Description, machine: Machine) -> dict[str, Any]:
+    """Return the common fields of the JSON document."""
     import isthmus
 
     return {
@@ -215,7 +220,10 @@ def _head(task: Description, machine: Machine) -> dict[str, Any]:
 
 
 def _json(one: Prediction) -> dict[str, Any]:
+    """Return a prediction as JSON values."""
+
     def time(of: Time | None) -> dict[str, Any] | None:
+        """Return a predicted time as JSON values; None if there is no such time."""
         if of is None:
             return None
         return {
@@ -241,6 +249,7 @@ def _json(one: Prediction) -> dict[str, Any]:
 
 
 def _document(answer: dict[str, Any]) -> None:
+    """Print a JSON document."""
     from isthmus.cli.streams import document
 
     document(json.dumps(answer, ensure_ascii=False))

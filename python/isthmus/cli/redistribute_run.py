@@ -133,14 +133,14 @@ def _read_on_all(comm: Any, read: Callable[[], T]) -> T:
 
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
-    """Return earlier rates of this machine, which rank 0 reads for all."""
+    """Return the stored rates of this machine, which rank 0 reads for all."""
     forms = FORMS if form is None else (form,)
     found = _read_on_all(comm, lambda: None if comm.rank else _read_rates(path, comm.size, forms))
     return comm.bcast(found)  # type: ignore[no-any-return]
 
 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
-    """Return earlier rates if they include `count` ranks or threads and one of the forms."""
+    """Return stored rates if they include `count` ranks or threads and one of the forms."""
     from isthmus.arrays.costs import Rates
 
     if path is None or not path.exists():
@@ -160,6 +160,7 @@ def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | 
 
 
 def _keep(path: Path | None, found: Trial) -> None:
+    """Write the measured rates to a file, unless the file exists."""
     if path is not None and not path.exists():
         found.rates.save(path)
 
@@ -173,6 +174,7 @@ def _threads(
     rates: Path | None,
     as_json: bool,
 ) -> int:
+    """Run the redistribution with threads of this process and print the result."""
     from isthmus.arrays import trial
     from isthmus.core import processors
 
@@ -190,6 +192,7 @@ def _threads(
 def _task(
     file: Path, changes: tuple[str, ...], memory: str | None
 ) -> tuple[Description, int | None]:
+    """Read the redistribution and the memory limit in bytes."""
     from isthmus.cli.redistribute import described
     from isthmus.given import Given
 
@@ -226,7 +229,7 @@ def _step_spinner(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def _print(task: Description, of: Trial, as_json: bool) -> None:
-    """Print the result."""
+    """Print the measured time, the speed and the prediction."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity

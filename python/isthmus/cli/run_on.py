@@ -27,13 +27,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 ARRAY_MAX = 4_000_000
 """Maximum size of a Slurm array in any configuration."""
 TIME_MIN_S = 60.0
-"""Slurm counts time limits in minutes."""
+"""Minimum time limit of a job in seconds, as Slurm counts time limits in minutes."""
 TIME_MAX_S = 10 * 365 * 86400.0
-"""Longer than any time limit of Slurm."""
+"""Maximum time limit of a job in seconds, longer than any time limit of Slurm."""
 
 
 def on_options(command: F) -> F:
-    """Add --on and its further options."""
+    """Add the option --on and its further options to a command."""
     for option in reversed(
         (
             click.option(
@@ -69,7 +69,7 @@ def on_options(command: F) -> F:
 
 @dataclass(frozen=True)
 class On:
-    """The options of --on; empty for a run on this machine."""
+    """The options of a run on a cluster (--on); all unset for a run on this machine."""
 
     on: str | None
     time: str | None
@@ -128,7 +128,7 @@ class On:
         expiry_s: float | None,
         workers: int | None,
     ) -> Ending:
-        """Run on the cluster."""
+        """Run the job on the cluster; return the last step of the command."""
         if self.on != "slurm":
             if expiry_s is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
@@ -189,6 +189,7 @@ class On:
         as_json: bool,
         workers: int | None,
     ) -> Ending:
+        """Run the points on a Dask cluster."""
         from contextlib import ExitStack
 
         from isthmus import dask
@@ -205,6 +206,7 @@ class On:
             job.share = dask.share_of_memory(processes)
 
         def run() -> Results:
+            """Run the job; start or contact the cluster only if points are missing."""
             with ExitStack() as stack:
                 refuse_unready(folder)
                 # No cluster is needed if nothing is left to compute.

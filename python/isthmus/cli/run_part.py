@@ -36,7 +36,7 @@ class Asked:
 
     @property
     def expiry_s(self) -> float | None:
-        """The time in seconds after which leases expire; None if it is not given.
+        """The time in seconds after which leases expire; None if the option --expiry is not given.
 
         Raises:
             IsthmusError: it is not a time, or too short.
@@ -73,7 +73,7 @@ class Asked:
                 raise IsthmusError(f"{name}: is not for parts of a run; see isthmus collect --help")
 
     def run(self, job: Job, out: Path | None) -> Ending:
-        """Run the part."""
+        """Run the selected part; return the last step of the command."""
         from isthmus import sweeps
         from isthmus.cli.process import DONE, FAILED
         from isthmus.cli.voice import voice
@@ -95,6 +95,7 @@ class Asked:
             return partial(interrupted, out, stop.reached)
 
         def ending() -> int:
+            """Print the failed and the finished points of the part; return the exit status."""
             # Failures are printed even with --quiet.
             for failure in done.failed:
                 say(f"{out}: {failure.entry} failed: {failure.reason}")
@@ -105,6 +106,7 @@ class Asked:
         return ending
 
     def _selection(self, job: Job) -> Selection:
+        """Return the points and searches that the options select."""
         from isthmus.sweeps import Selection
         from isthmus.sweeps.selection import listed
 

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def jobs_option(command: F) -> F:
-    """Add --jobs."""
+    """Add the option --jobs to a command."""
     return click.option(
         "--jobs",
         type=click.IntRange(1, JOBS_MAX),
@@ -33,12 +33,12 @@ def jobs_option(command: F) -> F:
 
 
 def seed_option(text: str) -> Callable[[F], F]:
-    """Add --seed with a help text."""
+    """Add the option --seed with a help text to a command."""
     return click.option("--seed", type=click.IntRange(0, SEED_MAX), help=text)
 
 
 def memory_option(command: F) -> F:
-    """Add --memory."""
+    """Add the option --memory to a command."""
     return click.option(
         "--memory",
         metavar="SIZE",
@@ -47,14 +47,14 @@ def memory_option(command: F) -> F:
 
 
 def threads(jobs: int | None) -> int:
-    """Return the requested threads; the default is one for each usable processor."""
+    """Return the number of threads in --jobs; the default is one for each usable processor."""
     from isthmus.core import processors
 
     return jobs or processors()
 
 
 def folder_given(out: Path | None) -> Path | None:
-    """Return the requested folder.
+    """Return the folder in --out.
 
     Raises:
         IsthmusError: it is the current folder, which results must not fill.
@@ -76,6 +76,7 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
     from isthmus.execution import Stopped
 
     def ending() -> int:
+        """Print warnings, and the answer or the interruption; return the exit status."""
         for warning in job.warnings:
             voice().note(f"{job.file}: {warning}")
         if results is None:
@@ -112,7 +113,9 @@ def print_results(results: Results, folder: Path, *, as_json: bool) -> int:
 
 
 def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
-    """Report the kept points after Ctrl-C and how to continue; return the exit status."""
+    """Report the points that were saved before Ctrl-C and how to continue; return the
+    exit status.
+    """
     from isthmus.progress.terminal import say
     from isthmus.wording import counted
 

@@ -11,7 +11,7 @@ from isthmus.core import decoded, read_text
 from isthmus.errors import IsthmusError
 
 STDIN = "-"
-"""Argument for standard input instead of a file."""
+"""Argument that stands for standard input instead of a file."""
 SHOWN = "<stdin>"
 """Name of standard input in messages."""
 

@@ -9,7 +9,7 @@ import click
 from isthmus.cli.voice import Voiced
 
 SHOWN = 10
-"""Maximum number of lines for running and for failed work."""
+"""Maximum number of lines for running work, and for failed work."""
 
 
 @click.command(

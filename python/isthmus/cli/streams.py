@@ -47,7 +47,7 @@ _ASCII = {
 
 
 class OutputError(Exception):
-    """Standard output cannot be written.
+    """Error: standard output cannot be written.
 
     It is not an OSError, so that no library handles it.
     """
@@ -96,47 +96,57 @@ def _fill_descriptors() -> None:
 
 
 def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io.TextIOWrapper:
+    """Wrap a binary stream in a text stream that replaces characters outside its encoding."""
     return io.TextIOWrapper(raw, encoding=encoding, errors="isthmus", **options)  # type: ignore[arg-type, unused-ignore]
 
 
 class _Guarded(io.BufferedIOBase):
-    """A binary stream that raises `OutputError`, unlike other files."""
+    """A binary stream whose write errors become `OutputError`, so that they differ from errors of
+    other files.
+    """
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
 
     def writable(self) -> bool:
+        """Return True: the stream accepts data."""
         return True
 
     def write(self, data: Any) -> int:
+        """Write data to the wrapped stream."""
         try:
             return int(self._inner.write(data))
         except OSError as error:
             raise OutputError(error) from None
 
     def flush(self) -> None:
+        """Flush the wrapped stream."""
         try:
             self._inner.flush()
         except OSError as error:
             raise OutputError(error) from None
 
     def fileno(self) -> int:
+        """Return the descriptor of the wrapped stream."""
         return int(self._inner.fileno())
 
     def isatty(self) -> bool:
+        """Return whether the wrapped stream is a terminal."""
         return bool(self._inner.isatty())
 
 
 class _Unwritable(io.BufferedIOBase):
-    """A stream that was closed before the process started."""
+    """A replacement for a standard stream that was closed before the process started."""
 
     def __init__(self, number: int) -> None:
         self._number = number
 
     def writable(self) -> bool:
+        """Return True, so that a text stream can be opened on it."""
         return True
 
     def write(self, data: Any) -> int:
+        """Raise the error with which the stream was found closed."""
         raise OutputError(OSError(self._number, os.strerror(self._number)))
 
 
@@ -149,6 +159,7 @@ def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(letter: str) -> str:
+    """Return an ASCII replacement for a character."""
     if letter in _ASCII:
         return _ASCII[letter]
     plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()

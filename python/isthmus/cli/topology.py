@@ -158,6 +158,7 @@ def _refuse(options: dict[str, Any], where: str) -> None:
 
 
 def _print(data: dict[str, Any], io_network: bool) -> None:
+    """Print the networks of a machine as facts."""
     from isthmus.cli.console import print_facts
 
     facts = [
@@ -189,6 +190,7 @@ def _print(data: dict[str, Any], io_network: bool) -> None:
 
 
 def _size(data: dict[str, Any]) -> str:
+    """Return the size of a network in words: nodes, links, diameter."""
     kind = (
         data["kind"] if data["dimension"] is None else f"{data['dimension']}-dimensional hypercube"
     )
@@ -200,6 +202,7 @@ def _size(data: dict[str, Any]) -> str:
 
 
 def _io_network(data: dict[str, Any]) -> str:
+    """Return the network between I/O nodes in words: links and distances."""
     edges, distances = data["io_edges"], data["io_distances"]
     # Links are listed up to 4096 nodes only; above, an empty list has no meaning.
     listed = edges or len(data["io_nodes"]) <= LISTED_IO_NODES
@@ -208,6 +211,7 @@ def _io_network(data: dict[str, Any]) -> str:
 
 
 def _histogram(counts: list[int] | None) -> str:
+    """Return the mean and the distribution of distances in words."""
     if not counts:
         return "not computed for a network of this size"
     total = sum(counts[1:])
@@ -219,6 +223,7 @@ def _histogram(counts: list[int] | None) -> str:
 
 
 def _deadlock(verdict: dict[str, Any]) -> str:
+    """Return whether routing can deadlock, in words, with the proof or a cycle."""
     size = counted(verdict["channels"], "channel")
     if (dependencies := verdict.get("dependencies")) is not None:
         size += f", {counted(dependencies, 'dependency', 'dependencies')}"

@@ -1,4 +1,4 @@
-"""Verbosity of a command: -q, -v, and the progress bar."""
+"""The verbosity of a command: the options -q and -v, and the progress bar."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Voice:
             say(text)
 
     def step(self, text: str) -> None:
-        """Print a step, only with -v."""
+        """Print the name of a step of the work, only with -v."""
         if self.verbose:
             say(text)
 
@@ -49,19 +49,21 @@ def voice() -> Voice:
 
 
 def _quiet(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Make the command quiet, if the option -q is given."""
     if wanted:
         said: Voice = ctx.meta.setdefault(_KEY, Voice())
         said.quiet, said.verbose = True, False
 
 
 def _verbose(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    """Make the command verbose, if the option -v is given."""
     if wanted:
         said: Voice = ctx.meta.setdefault(_KEY, Voice())
         said.quiet, said.verbose = False, True
 
 
 class Voiced(click.Command):
-    """A command with -q and -v."""
+    """A command with the options -q and -v."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

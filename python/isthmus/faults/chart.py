@@ -62,6 +62,7 @@ def _spec(
     pick: Callable[[CaseOutcome], float | None],
     mean: Callable[[Summary], Mean],
 ) -> Spec:
+    """Return the specification of one panel: a dot for each case and a mark for each mean."""
     percent = "latency" not in title
     kinds = kinds_of(rows)
     labels = [site.label for site in study.sites]
@@ -161,6 +162,7 @@ def _dots(
 
 
 def _words(value: float, percent: bool) -> str:
+    """Return a value of a panel as text: a percentage, or nanoseconds."""
     return f"{value:.1%}" if percent else f"{number(value)} ns"
 
 

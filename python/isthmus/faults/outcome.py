@@ -31,7 +31,7 @@ class CaseOutcome:
     throughput_kept: Value
     """Throughput divided by that without a failure."""
     saturated: bool
-    """Whether it saturates without collapse; otherwise its throughput is a lower bound."""
+    """Whether the fabric saturates without collapse; otherwise its throughput is a lower bound."""
     bound: str | None
     """``at least`` or ``at most`` if the kept throughput is only a bound. ``at least`` is relative
     to
@@ -42,14 +42,16 @@ class CaseOutcome:
     lost: bool
     """Whether no two nodes can communicate."""
     collapses_from: float | None
-    """The lowest load in GB/s at which it collapses."""
+    """The lowest load in GB/s at which the fabric collapses; None if it does not collapse."""
     machine: int | None
-    """Index of its fabric in the run's machines, if it was simulated."""
+    """Index of the fabric in the run's machines, if it was simulated."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One fabric under one kind of failure: mean over all possible failures, and the worst."""
+    """The outcome of one kind of failure on one fabric: mean over all possible failures, and the
+    worst.
+    """
 
     site: int
     kind: str
@@ -66,7 +68,9 @@ class Summary:
     """``at least`` if any case is a lower bound, else as in `CaseOutcome`."""
     bound_worst: str | None
     unsaturated: bool
-    """Whether the fabric does not saturate without a failure; shares are of the highest load."""
+    """Whether the fabric does not saturate without a failure; throughputs are then relative to the
+    highest load.
+    """
     worst: str
     """The failed parts in the case with the least throughput."""
     latency_added_us: Value
@@ -106,6 +110,7 @@ def _outcome(
     base: CaseOutcome | None,
     run: RunResult,
 ) -> CaseOutcome:
+    """Return the outcome of one case relative to `base`, the case without a failure."""
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
     # Counted in whole nodes, to avoid rounding errors of shares.
@@ -131,7 +136,9 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """Return the kind of bound of the kept throughput; `known` if the case's own is exact."""
+    """Return the kind of bound of the kept throughput; `known` means that the throughput of this
+    case is exact.
+    """
     if base is None or not points:
         return None
     if not known:
@@ -171,6 +178,7 @@ def summaries(study: Study, found: Sequence[CaseOutcome]) -> list[Summary]:
 
 
 def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome]) -> Summary:
+    """Return the summary of the cases of one kind of failure on one fabric."""
     site = base.case.site
     bounds = {o.bound for o in group}
     least = min(group, key=lambda o: (o.throughput_kept.value or 0.0, o.nodes_kept))
@@ -205,6 +213,7 @@ def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) ->
 
 
 def _mean_value(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], Value]) -> Value:
+    """Return the weighted mean of a value over all cases of a group."""
     if not group:
         return Value(None)
     return compare({"mean": [o.case.weight for o in group]}, [pick(o) for o in group])

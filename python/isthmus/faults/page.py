@@ -21,7 +21,7 @@ from isthmus.value import Value
 from isthmus.wording import estimate, number
 
 STUDY = "faults.json"
-"""File that marks results as those of a study."""
+"""Name of the file that marks a folder of results as that of a study."""
 
 
 def write_study(
@@ -125,7 +125,7 @@ def read_study(folder: Path) -> Study | None:
 
 
 def loads(results: Results) -> tuple[str, str]:
-    """Return the lowest and the highest load, in words."""
+    """Return the lowest and the highest load of the run, in words."""
     run = results.run
     values = [p.load for p in run.points if p.load is not None]
     low, high = min(values, default=None), max(values, default=None)
@@ -177,7 +177,9 @@ def remarks(study: Study, by_kind: Sequence[Summary]) -> list[str]:
 
 
 def rows(study: Study, by_kind: Sequence[Summary]) -> list[dict[str, Any]]:
-    """Return the table with cells of plain text."""
+    """Return the rows of the page's table, a row for each fabric and kind of failure, as plain
+    text.
+    """
     return [
         {
             "fabric": study.sites[s.site].label,
@@ -202,7 +204,7 @@ def rows(study: Study, by_kind: Sequence[Summary]) -> list[dict[str, Any]]:
 
 
 def study_json(study: Study, found: Sequence[CaseOutcome], by_kind: Sequence[Summary]) -> str:
-    """Return both tables and the remarks as JSON."""
+    """Return the summaries, the cases and the remarks as JSON."""
     return json.dumps(
         {
             "name": study.name,
@@ -216,16 +218,20 @@ def study_json(study: Study, found: Sequence[CaseOutcome], by_kind: Sequence[Sum
 
 
 def _percent(share: float | None) -> str:
+    """Return a share in percent as text; a dash if it is unknown."""
     return "–" if share is None else f"{100 * share:.1f}%"
 
 
 def _percents(share: Value) -> str:
+    """Return a share with its interval in percent as text; a dash if it is unknown."""
     return "–" if share.value is None else f"{estimate(*share.scaled(100))}%"
 
 
 def _bound_sign(bound: str | None) -> str:
+    """Return the sign of a kind of bound, or an empty text for an exact value."""
     return "" if bound is None else "≥ " if bound == AT_LEAST else "≤ "
 
 
 def _ns(value: Value) -> str:
+    """Return a latency with its interval in nanoseconds as text."""
     return estimate(*value.scaled(1000), 2)

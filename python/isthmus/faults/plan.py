@@ -26,21 +26,21 @@ class Site:
     single: int
     """Number of single failures with different effects."""
     pairs: int
-    """Number of pairs of these."""
+    """Number of pairs of single failures with different effects."""
     harmed: list[str] = field(default_factory=list)
-    """Faults that the scenario already has, in words."""
+    """Faults that the scenario has before any failure of the study, in words."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One state of one fabric."""
+    """One case of the study: a fabric without a failure, or with one failure."""
 
     label: str
     """Value on the axis of the generated scenario."""
     site: int
     """Index of the fabric in the study."""
     kind: str
-    """``none``, ``one link``, ``one node`` or ``two parts``."""
+    """Kind of failure: ``none``, ``one link``, ``one node`` or ``two parts``."""
     failure: str
     """The failed parts, in words."""
     failed: list[int]
@@ -52,13 +52,13 @@ class Case:
 
     @property
     def simulated(self) -> bool:
-        """Whether enough nodes remain for a simulation."""
+        """Whether enough nodes remain connected for a simulation."""
         return self.live >= LIVE_MIN
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study: its fabrics, its cases, and the scenario that runs them."""
+    """A dependability study: its fabrics, its cases, and the scenario that runs them."""
 
     name: str
     title: str
@@ -68,7 +68,7 @@ class Study:
     sites: list[Site]
     cases: list[Case]
     text: str = ""
-    """The generated scenario."""
+    """Text of the generated scenario."""
     left_out: str = ""
     """Settings of further scenarios that the study ignores, in words."""
 

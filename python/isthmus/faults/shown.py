@@ -31,7 +31,7 @@ def quantities() -> list[
 
 
 def kinds_of(rows: Sequence[Summary]) -> list[str]:
-    """Return the kinds of failure in the study, in display order."""
+    """Return the kinds of failure in the study, in the order in which plots show them."""
     return [kind for kind in KINDS if any(s.kind == kind for s in rows)]
 
 
@@ -103,11 +103,11 @@ def nodes_kept(outcome: CaseOutcome) -> float | None:
 
 
 def throughput_kept(outcome: CaseOutcome) -> float | None:
-    """Return the share of the throughput that is kept."""
+    """Return the throughput as a share of that without a failure."""
     return outcome.throughput_kept.value
 
 
 def latency_added_ns(outcome: CaseOutcome) -> float | None:
-    """Return the added latency in nanoseconds."""
+    """Return the increase of the latency over that without a failure, in nanoseconds."""
     added = outcome.latency_added_us.value
     return None if added is None else 1000 * added

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 12
-"""Decimals of the shares of nodes, which cut rounding errors."""
+"""Decimals to which shares of nodes are rounded, which hides rounding errors."""
 
 
 def summary_rows(study: Study, rows: Sequence[Summary]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 LISTED = 64
-"""The maximum number of nodes in a list."""
+"""Maximum number of nodes that a text lists."""
 
 
 class Channel(NamedTuple):
@@ -17,15 +17,15 @@ class Channel(NamedTuple):
     """
 
     label: str
-    """For a row of a table: ``level {level} → {above} (up)``."""
+    """Text for a row of a table: ``level {level} → {above} (up)``."""
     every: str = ""
-    """All channels of the kind: ``the links into the nodes``."""
+    """Text for all channels of the kind: ``the links into the nodes``."""
     one: str = ""
-    """One channel: ``the link into node {b}``."""
+    """Text for one channel: ``the link into node {b}``."""
     of_servers: str = ""
-    """All channels of I/O servers, if they have a text of their own."""
+    """Text for all channels of I/O servers, if it differs from `every`."""
     of_server: str = ""
-    """The channel of one I/O server, `{server}`."""
+    """Text for the channel of one I/O server, `{server}`."""
 
 
 DEVICE = Channel(
@@ -41,7 +41,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
     """A machine of a result. Each kind of machine is a subclass, listed in `isthmus.machines`."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
-    """The unit of its channels' utilisation."""
+    """The meaning of the utilisation of the machine's channels, with its unit."""
     channels: ClassVar[dict[str, Channel]] = {}
     """Texts of its kinds of channel, in the order in which messages cross them; a kind without an
     entry is shown by its name.
@@ -104,12 +104,12 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 def cycle_text(cycle_us: float) -> str:
-    """Format the length of a cycle."""
+    """Return the length of a cycle as text."""
     if cycle_us < 1e-4:
         return f"{1e6 * cycle_us:g} ps"
     return f"{1000 * cycle_us:g} ns" if cycle_us < 0.01 else f"{cycle_us:g} µs"
 
 
 def listed(nodes: list[int]) -> str:
-    """Format a list of nodes, cut after the first ones."""
+    """Return a list of nodes as text; nodes after the first `LISTED` are left out."""
     return ", ".join(map(str, nodes[:LISTED])) + (" …" if len(nodes) > LISTED else "")

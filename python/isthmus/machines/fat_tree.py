@@ -1,4 +1,4 @@
-"""Fat trees."""
+"""Descriptions of fat trees in results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of switches."""
+"""Descriptions of networks of switches in results."""
 
 from __future__ import annotations
 

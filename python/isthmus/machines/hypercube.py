@@ -1,4 +1,4 @@
-"""Binary hypercubes with I/O nodes."""
+"""Descriptions of binary hypercubes with I/O nodes in results."""
 
 from __future__ import annotations
 

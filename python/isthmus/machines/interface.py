@@ -1,4 +1,6 @@
-"""Network interfaces, and the cells of a torus that send through them."""
+"""Descriptions of network interfaces, and of the cells of a torus that send through them, in
+results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels that all packet networks have."""
+"""Texts of the channels that all packet networks have."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ INTERFACE = Channel(
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
-"""Kinds of channel that have a single place."""
+"""Texts of the kinds of channel that lie at a single position rather than between two."""

@@ -1,4 +1,4 @@
-"""Fabrics of SCI rings."""
+"""Descriptions of fabrics of SCI rings in results."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     fabric: str
     """Description of the fabric: ``6 x 6 bidirectional torus``."""
     nodes: int
-    """Number of nodes, including those that are cut off."""
+    """Number of nodes, including those that are disconnected."""
     rings: list[list[int]]
     """The nodes of each ring in the order in which packets pass them; empty above 4096 nodes."""
     ring_count: int
     dead_rings: list[int]
-    """Rings out of service."""
+    """Numbers of the rings that are out of service."""
     places: list[tuple[float, float]]
     """Position of each node in a picture, x and y; empty above 4096 nodes."""
     routing: str
@@ -44,7 +44,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     """Whether queues can wait for each other in a cycle."""
     faults: list[str]
     cut_off: list[int]
-    """Nodes that faults have cut off."""
+    """Nodes that faults have disconnected from the others."""
 
     @property
     def title(self) -> str:

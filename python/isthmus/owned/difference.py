@@ -5,7 +5,7 @@ from __future__ import annotations
 from isthmus.columns import cut
 
 SHOWN = 3
-"""The maximum number of fields in the text."""
+"""Maximum number of differing fields that the text names."""
 VALUE_MAX = 40
 """The maximum width of a value, in columns; the line shows two values for each field."""
 
@@ -41,6 +41,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def _short(value: str | None) -> str:
+    """Return a value cut to `VALUE_MAX` columns, or ``left out`` if there is none."""
     if value is None:
         return "left out"
     return cut(value, VALUE_MAX)

@@ -53,7 +53,7 @@ class MismatchError(IsthmusError):
 
 
 class OwnedFolder:
-    """A folder that isthmus owns. `opened` makes it and locks it for this process."""
+    """A folder that isthmus owns; `opened` creates the folder and locks it for this process."""
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
         self.path = path
@@ -109,7 +109,7 @@ class OwnedFolder:
             if mark is None:
                 mark = Mark(identity, *journal)
                 if fresh:
-                    # A journal without a mark.
+                    # The folder contains a journal but no mark.
                     cls(path, mark).clear()
                 for name in adopt:
                     if (path / name).is_file():
@@ -386,7 +386,7 @@ class OwnedFolder:
         for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # A folder with files of the user stays.
+            # A folder that still contains files of the user stays.
             with suppress(OSError):
                 (self.path / name).rmdir()
 
@@ -459,12 +459,15 @@ class OwnedFolder:
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
     def _remove_obsolete(self, name: str) -> None:
-        """Remove a file that is no longer needed; a changed file belongs to the user and stays."""
+        """Remove a file that is no longer needed; a file that has changed belongs to the user and
+        stays.
+        """
         if self.intact(name):
             self._remove(name)
         del self.mark.files[name]
 
     def _remove(self, name: str) -> None:
+        """Remove a file below the folder, if it exists."""
         with telling_of(self.path / name, "cannot be removed"):
             (self.path / name).unlink(missing_ok=True)
 
@@ -481,14 +484,14 @@ class OwnedFolder:
             ) from error
 
     def _recover(self) -> None:
-        """Clean up after a process that died."""
+        """Finish or remove the files that a dead process left in the folder."""
         self._check_path(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
             self._remove(name)
         self._adopt_written()
 
     def _adopt_written(self) -> None:
-        """Adopt the files that a process had just written when it died."""
+        """Record as owned the files that a process had just written when it died."""
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and is_unchanged(place, written):
@@ -496,7 +499,7 @@ class OwnedFolder:
         self.mark.writing.clear()
 
     def _entries(self) -> list[str]:
-        """Return the files of the journal, and the logs of Slurm tasks."""
+        """Return the names of the journal's files, and of the logs of Slurm tasks."""
         names = [*self._names(JOURNAL), *self._names(SUBMITTED)]
         return [name for name in names if self.mark.is_entry(name)]
 

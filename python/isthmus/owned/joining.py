@@ -9,9 +9,9 @@ from pathlib import Path
 from isthmus.owned.lock import COLLECTS, DOES_ALL, BusyError, Holder
 
 JOIN_S, JOIN_TICK_S = 10.0, 0.1
-"""Seconds for which a process tries to join a folder, and seconds between two tries."""
+"""Seconds for which a process tries to join a folder, and seconds between two attempts."""
 JOIN_SAID_S = 1.0
-"""Seconds after which the process reports what it waits for."""
+"""Seconds of waiting after which the process reports the holder that it waits for."""
 
 
 class JoinTimeout:
@@ -24,7 +24,7 @@ class JoinTimeout:
         self._before: Holder | None = None
 
     def wait(self, busy: BusyError) -> None:
-        """Wait for one tick.
+        """Wait for one tick, unless the time limit is reached.
 
         Raises:
             BusyError: the wait has taken too long, or the holder does the whole run.

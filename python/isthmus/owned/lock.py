@@ -22,7 +22,7 @@ from isthmus.files import refuse_unless_file, unwritable
 LOCK = ".isthmus.lock"
 """Name of the locked file; it contains its holder, and stays, empty, when the lock is free."""
 DOES_ALL, COLLECTS = "does all of this run", "collects this run"
-"""Work of a process that holds a folder alone for a long time."""
+"""Descriptions of the work of a process that holds a folder alone for a long time."""
 TRIES, TRY_S = 5, 0.02
 """Number of attempts to take a lock, and seconds between two attempts; `holder_of` holds the lock
 briefly.
@@ -88,7 +88,7 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
     try:
         _acquire(number, path, shared=shared)
         if shared:
-            # A name in a shared lock is that of a process which died.
+            # No process holds a shared lock alone, so a name in it is that of a dead process.
             if os.fstat(number).st_size:
                 os.ftruncate(number, 0)
             yield
@@ -108,6 +108,7 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
 
 
 def _acquire(number: int, path: Path, *, shared: bool) -> None:
+    """Take the lock of an open file without waiting; raise an error if another process holds it."""
     folder = path.parent
     try:
         import fcntl
@@ -154,6 +155,7 @@ def holder_of(folder: Path) -> Holder | None:
 
 
 def _own_name(work: str) -> bytes:
+    """Return the line that names this process as the holder of a lock."""
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return (
         json.dumps(asdict(Holder(os.getpid(), socket.gethostname(), since, work))) + "\n"
@@ -161,7 +163,7 @@ def _own_name(work: str) -> bytes:
 
 
 def _read_holder(path: Path) -> Holder | None:
-    """Return the holder that is named in a lock; it may have just started or ended."""
+    """Return the process that a lock file names; it may have just started or ended."""
     try:
         holder = Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

@@ -21,25 +21,29 @@ if TYPE_CHECKING:
 MARK = ".isthmus.json"
 """Name of the mark file."""
 FORMAT = 1
-"""Version of its format."""
+"""Version of the format of the mark file."""
 JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 HEADER = f"{JOURNAL}/journal.json"
-"""The header of the journal, which says which run the journal belongs to."""
+"""Path of the header of the journal, which identifies the run of the journal."""
 RESULT = "result.json"
-"""The file of results."""
+"""Name of the file of results."""
 SCENARIO = "scenario.toml"
-"""The effective scenario, kept so that a later run can describe differences."""
+"""Name of the file with the effective scenario, which is kept so that a later run can describe
+differences.
+"""
 SOURCE = "source"
-"""The key of files that record what the folder's run simulates."""
+"""Name of the part whose files record what the folder's run simulates."""
 LARGE = 16_000_000
 """Size in bytes above which reading a file takes noticeable time."""
 GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
 """Advice where the owner of a folder's files is no longer known."""
 ADOPTED = "adopted"
-"""The part of files that existed before isthmus owned the folder; see `OwnedFolder.opened`."""
+"""Name of the part with the files that existed before isthmus owned the folder; see
+`OwnedFolder.opened`.
+"""
 _LEASE = r"claim(?:\.(.+))?"
-"""A lease file, or one that a process has put aside under its own name, to take it over."""
+"""Pattern of the name of a lease file, or of one that a process has renamed to take it over."""
 _ENTRY = re.compile(
     rf"{JOURNAL}/(?:journal\.json|(point|search)-([0-9]{{5,}})\.(?:json|kept\.json|{_LEASE}))"
 )
@@ -57,13 +61,13 @@ class Identity:
     """Identity of the results in a folder."""
 
     kind: str
-    """``run``, ``analysis`` or ``paper``."""
+    """Kind of the results: ``run``, ``analysis`` or ``paper``."""
     name: str
     digest: str = ""
     seed: int = 0
     quick: bool = False
     version: str = ""
-    """Version of isthmus."""
+    """Version of isthmus that wrote the results."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +92,11 @@ class Mark:
     """Maximum number of points in the journal; the core writes them under known names."""
     searches: int = 0
     files: dict[str, Written] = field(default_factory=dict)
-    """Listed files by path below the folder, with ``/``."""
+    """Files that isthmus owns, by path below the folder, with ``/``."""
     parts: dict[str, str] = field(default_factory=dict)
     """Complete parts, each with the key of its input."""
     writing: dict[str, Written] = field(default_factory=dict)
-    """Files that were about to be written when the mark was saved."""
+    """Files that a process was about to write when the mark was saved."""
     verified_ns: dict[str, int] = field(default_factory=dict)
     """The ``ctime`` of each large file at its last complete check, in which every byte was as
     isthmus wrote it.
@@ -210,7 +214,7 @@ def entry_of(kind: str, at: int) -> str:
 
 
 def is_worker(name: str) -> bool:
-    """Return whether a text is the name of a worker process, as its leases contain it."""
+    """Return whether a text is a valid name of a worker process, as leases contain it."""
     from isthmus import _core
 
     return _core.is_worker(name)
@@ -238,7 +242,7 @@ def is_unchanged(place: Path, written: Written) -> bool:
 
 
 def sha256(data: Bytes) -> str:
-    """SHA-256 in hexadecimal."""
+    """Return the SHA-256 of data in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -256,9 +260,11 @@ def checked(path: str) -> str:
 
 
 def _listed(files: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Written]]:
+    """Yield the path of each listed file and its description; refuse invalid paths."""
     for path, written in files.items():
         yield checked(path), Written(**written)
 
 
 def _digest(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of the content of the mark file."""
     return sha256(json.dumps(content, sort_keys=True).encode())

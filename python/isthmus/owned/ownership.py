@@ -27,9 +27,9 @@ from isthmus.owned.mark import (
 )
 
 NAMED = 4
-"""The maximum number of the user's files in an error."""
+"""Maximum number of the user's files that an error names."""
 PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
-"""The temporary name of a file that is being written; `name` is its final name."""
+"""Pattern of the temporary name of a file that is being written; `name` is its final name."""
 _OLD = (RESULT, "provenance.json", JOURNAL)
 """Files of isthmus 0.1, whose folders have no mark."""
 

@@ -28,13 +28,13 @@ from isthmus.papers.row_results import READS, NotSimulatedError, RowResults, no_
 
 @dataclass(frozen=True)
 class Checks:
-    """The checks of a paper. ``checks.py`` may be missing; it is executed on first use."""
+    """The checks of a paper's rows. ``checks.py`` may be missing; it is executed on first use."""
 
     path: Path
 
     @cached_property
     def text(self) -> str:
-        """The text of ``checks.py``."""
+        """The source text of ``checks.py``."""
         return read_text(self.path) if self.path.is_file() else ""
 
     @cached_property

@@ -16,12 +16,14 @@ from isthmus.value import Value
 
 Truth = bool | None
 DIGITS = range(3, 7)
-"""Smallest and largest number of digits shown for compared values."""
+"""Numbers of significant digits that are tried until different values look different."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a claim holds (`None` if undecided), and the numbers that decide it."""
+    """The outcome of a comparison: whether the claim holds (`None` if undecided), and the numbers
+    that decide it.
+    """
 
     holds: Truth
     text: str
@@ -77,6 +79,7 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
         return None
 
     def exceeds(x: float, y: float) -> bool:
+        """Return whether two numbers differ by more than the tolerance."""
         return abs(x - y) > tolerance.amount + tolerance.share * max(abs(x), abs(y))
 
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends

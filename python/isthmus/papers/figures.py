@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """Line style of the analytic bound."""
 LIVE_ENDS = "least to most"
-"""Meaning of the ends of an interval for live measurements."""
+"""Meaning of the ends of an interval for live measurements, as text."""
 LIVE = f"live: median of turns, {LIVE_ENDS}"
-"""Meaning of a mark for live measurements."""
+"""Meaning of a mark for live measurements, as text of the legend."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +171,11 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """Return a view with the model's values only for measures whose panel shows the model."""
+    """Return a view of the run with model values only for measures whose panel shows the model."""
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:
+        """Return a point without the model values of other measures."""
         measures = [
             m if m.name in shown else replace(m, analytic=None, outside=None)
             for m in point.measures
@@ -204,6 +205,7 @@ def _curves(panel: Panel, layout: View) -> Curves:
 
 
 def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
+    """Return the view of the points that a panel shows, simulated or measured."""
     found = points(run, conditions(panel.at))
     if not found:
         raise IsthmusError(f"figure {figure.name}: {panel.at!r} fits no point")
@@ -214,10 +216,11 @@ def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
 
 
 def _measured(layout: View, run: RunResult) -> View:
-    """Return the same series, in the same colours, with their live measurements."""
+    """Return a view of the same series, in the same colours, with their live measurements."""
     shown = {point.index: point for point in run.points}
 
     def of(points: list[PointResult]) -> list[PointResult]:
+        """Return the measured counterparts of these points."""
         return [shown[point.index] for point in points if point.index in shown]
 
     series = [replace(one, points=of(one.points)) for one in layout.series]

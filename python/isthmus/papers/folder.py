@@ -51,7 +51,7 @@ class Row:
     reason: str = field(default="", compare=False)
     """Reason for the tolerance, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
-    """Line in the file, for messages."""
+    """Line of the row in the file, for messages."""
 
 
 COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
@@ -61,7 +61,7 @@ OPTIONAL = ("role", "section", "same_as")
 
 @dataclass(frozen=True)
 class Paper:
-    """A folder with scenarios and their expected results."""
+    """A published paper: a folder with scenarios and their expected results."""
 
     folder: Path
     title: str
@@ -76,22 +76,22 @@ class Paper:
 
     @property
     def table(self) -> Path:
-        """File of claims."""
+        """Path of the table of claims."""
         return self.folder / "expected.csv"
 
     @property
     def readme(self) -> Path:
-        """Page about the paper, whose tables are generated; it may be missing."""
+        """Path of the page about the paper, whose tables are generated; it may be missing."""
         return self.folder / "README.md"
 
     @property
     def kept(self) -> Path:
-        """Verdicts of the last full run that was kept; the file may be missing."""
+        """Path of the verdicts of the last full run that was saved; the file may be missing."""
         return self.folder / "verdicts.json"
 
     @cached_property
     def checks(self) -> Checks:
-        """Checks of its rows, with the functions of ``checks.py``, which may be missing."""
+        """Checks of the paper's rows, with the functions of ``checks.py``, which may be missing."""
         return Checks(self.folder / "checks.py")
 
     def scenario(self, name: str) -> Path:
@@ -114,6 +114,7 @@ class Paper:
             raise IsthmusError(f"{self.table}:{line}: not CSV: {error}") from error
 
     def _rows(self, reader: csv.DictReader[str]) -> list[Row]:
+        """Read and check the rows of the table of claims."""
         have = reader.fieldnames or []
         missing = [c for c in COLUMNS if c not in have and c not in OPTIONAL]
         if missing:
@@ -203,7 +204,8 @@ def find(name: str) -> Paper:
     known = some_papers()
     for paper in known:
         if paper.name == name:
-            # Its checks are executed, but never those of another user's paper in a parent folder.
+            # The checks of the paper are executed, so a paper of another user in a parent folder is
+            # refused.
             chosen = os.environ.get(ENVIRONMENT) or paper.folder.parent == PAPERS
             trusted = (0, os.geteuid(), Path.cwd().stat().st_uid)
             if not chosen and paper.folder.parent.lstat().st_uid not in trusted:
@@ -216,7 +218,7 @@ def find(name: str) -> Paper:
 
 
 def read(folder: Path) -> Paper:
-    """Read a paper's description."""
+    """Return the paper in a folder, read from its ``paper.toml``."""
     header = read_toml(folder / "paper.toml")
     words = [str(header.get(name, "")) for name in ("title", "authors", "year", "published")]
     return Paper(folder, *words)

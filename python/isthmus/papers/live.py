@@ -50,6 +50,7 @@ def live(run: RunResult, file: Path) -> RunResult:
 
 
 def _record(file: Path, name: str) -> Any:
+    """Return the measurements of a scenario from a file."""
     if not file.is_file():
         raise IsthmusError(f"{file}: not there; `isthmus nic measure --out {file}` writes it")
     found = kept(file)
@@ -59,6 +60,7 @@ def _record(file: Path, name: str) -> Any:
 
 
 def _turns(each: list[float]) -> list[float]:
+    """Check the repetitions of a measured point and return them."""
     turns = [float(value) for value in each]
     if not turns or not all(math.isfinite(value) and value > 0 for value in turns):
         raise ValueError(f"turns are numbers above 0, one at least, not {each}")
@@ -68,6 +70,7 @@ def _turns(each: list[float]) -> list[float]:
 def _measured(
     point: PointResult, quantity: tuple[str, str], each: list[float], file: Path
 ) -> PointResult:
+    """Return a point with its measured values in place of the simulated ones."""
     name, unit = quantity
     simulated = point.measure(name)
     if simulated is None:

@@ -29,7 +29,7 @@ class Model:
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
-        """The core's values for each point, in the order of the scenario."""
+        """The core's model values for each point, in the order of the scenario."""
         from isthmus import _core
 
         text, file = self.scenario.text, self.scenario.file

@@ -56,6 +56,7 @@ def _page(
     outcomes: Sequence[Outcome],
     runs: Mapping[str, Results],
 ) -> str:
+    """Return the page of a paper: figures and verdicts."""
     from isthmus.report.page import render_page
 
     charts = {f.name: chart_of(f, runs[f.scenario].run) for f in drawn}
@@ -72,6 +73,7 @@ def _page(
 
 
 def _cells(outcome: Outcome) -> dict[str, Any]:
+    """Return the cells of the table row of a claim."""
     row = outcome.row
     unit = unit_shown(row)
     return {

@@ -17,7 +17,7 @@ from isthmus.errors import IsthmusError
 from isthmus.value import Value, compare
 
 PAIRED = {add: "sum", sub: "difference", truediv: "ratio"}
-"""The core's names of its operations."""
+"""Names in the core of the operations that compare measures of the same replications."""
 
 
 class Quantity(Value):

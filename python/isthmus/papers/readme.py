@@ -34,7 +34,7 @@ inputs.
 
 
 def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
-    """Keep the verdicts of a full run in the paper's folder.
+    """Write the verdicts of a full run to the paper's folder.
 
     Raises:
         IsthmusError: the folder is not writable.
@@ -58,7 +58,7 @@ def keep_figures(paper: Paper, out: Path) -> None:
 
 
 def kept(paper: Paper) -> dict[str, Kept]:
-    """Return the rows of the last kept run, by id; empty if no run was kept.
+    """Return the rows of the last saved run, by id; empty if no run was saved.
 
     Raises:
         IsthmusError: the file is invalid.
@@ -136,6 +136,7 @@ def check(paper: Paper) -> None:
 
 
 def _lines(paper: Paper, rows: list[Row], found: dict[str, Kept], shown: set[str]) -> Iterator[str]:
+    """Yield the lines of the README with its generated parts filled in."""
     heading, skipping = "", False
     for number, line in enumerate(read_text(paper.readme).splitlines(), 1):
         if line.startswith("## "):
@@ -160,11 +161,12 @@ def _lines(paper: Paper, rows: list[Row], found: dict[str, Kept], shown: set[str
 
 
 def kept_counts(rows: list[Row], found: dict[str, Kept]) -> list[str]:
-    """Return the counts of verdicts in the kept run, a line for each role."""
+    """Return the counts of verdicts in the saved run, a line for each role."""
     return counted((row, str(found[row.id]["verdict"])) for row in rows if row.id in found)
 
 
 def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
+    """Yield the lines of a table of claims."""
     yield "| id | role | claim | paper | here | verdict |"
     yield "|---|---|---|---|---|---|"
     for row in rows:
@@ -172,6 +174,7 @@ def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
 
 
 def _line(row: Row, kept: Kept) -> str:
+    """Return the line of the table for one claim."""
     unit = unit_shown(row)
     claim = row.quantity + (f" ({row.conditions})" if row.conditions else "")
     if row.same_as:

@@ -20,7 +20,7 @@ from isthmus.value import Value
 
 
 class NotSimulatedError(Exception):
-    """A check needs a simulation, and its scenario has not been simulated yet."""
+    """Error: a check needs a simulation, and its scenario has not been simulated yet."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class RowResults:
         return self.run or self._model().run
 
     def _model(self) -> Model:
+        """Return the scenario's model and settings; refuse a row without a scenario."""
         if self.scenario is None:
             raise IsthmusError("this check needs a scenario")
         return self.scenario
@@ -65,10 +66,11 @@ class RowResults:
         return points(self.simulated, self._at(at))
 
     def point(self, **at: object) -> PointResult:
-        """Return the single point that matches."""
+        """Return the single point that matches; refuse none and several."""
         return _point(self.simulated, self._at(at))
 
     def _at(self, given: dict[str, object]) -> Conditions:
+        """Return the axis values of the row, together with those of a call."""
         return {**self.fixed, **{key: str(value) for key, value in given.items()}}
 
     def mean(self, measure: str, **at: object) -> Quantity:
@@ -93,7 +95,9 @@ class RowResults:
         return self._model().reading(point.index, reading)
 
     def growth(self, **at: object) -> Quantity:
-        """Return the growth of the backlog per demand offered."""
+        """Return the growth of the backlog per offered demand, which decides the verdict on
+        saturation.
+        """
         verdict = self.point(**at).verdict
         return unbounded(Quantity(verdict.growth, verdict.growth_low, verdict.growth_high))
 
@@ -140,7 +144,7 @@ class RowResults:
         return _extreme(min, self.curve(measure, along, **at).values())
 
     def machine(self, **at: object) -> MachineSummary:
-        """Return the figures of the machine at a point."""
+        """Return the description of the machine at a point."""
         run = self.evaluated
         return run.machines[_point(run, self._at(at)).machine]
 
@@ -161,13 +165,13 @@ class RowResults:
         return each_with_next("~", lambda a, b: alike(a, b, self.tolerance), *values)
 
     def falls(self, measure: str, along: str, **at: object) -> Claim:
-        """Claim that the simulated mean falls from each point of an axis to the next."""
+        """Claim that the simulated mean falls from each value of an axis to the next."""
         values = self.curve(measure, along, **at)
         holds = all_of(greater(before, after) for before, after in pairwise(values.values()))
         return Claim(holds, " → ".join(value.text for value in values.values()))
 
     def rises(self, measure: str, along: str, **at: object) -> Claim:
-        """Claim that the simulated mean rises from each point of an axis to the next."""
+        """Claim that the simulated mean rises from each value of an axis to the next."""
         values = self.curve(measure, along, **at)
         holds = all_of(greater(after, before) for before, after in pairwise(values.values()))
         return Claim(holds, " → ".join(value.text for value in values.values()))
@@ -187,11 +191,11 @@ class RowResults:
 
 
 READS = [name for name in dir(RowResults) if not name.startswith("_")]
-"""Names that checks may use on results."""
+"""Names of the methods that the expressions of checks may call on results."""
 
 
 def no_result(name: str) -> str:
-    """Return the message that results have no such name, with a list of names."""
+    """Return the error message that results have no such method, with a list of their methods."""
     return f"no r.{name}; there are r.{', r.'.join(READS)}"
 
 
@@ -204,6 +208,7 @@ def unbounded(value: Quantity) -> Quantity:
 
 
 def _matches(value: AxisValue, wanted: str, unit: str | None) -> bool:
+    """Return whether an axis value is the wanted one, as text or as a number in the axis' unit."""
     if value.text == wanted:
         return True
     word, _, wanted_unit = wanted.partition(" ")
@@ -215,6 +220,7 @@ def _matches(value: AxisValue, wanted: str, unit: str | None) -> bool:
 
 
 def _axis(run: RunResult, name: str) -> int:
+    """Return the position of an axis from its key or the last words of its key."""
     found = [i for i, a in enumerate(run.axes) if a.key == name or a.key.endswith(f".{name}")]
     if len(found) != 1:
         have = ", ".join(a.key for a in run.axes) or "none"
@@ -227,6 +233,7 @@ def _matcher(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue 
     wanted = {_axis(run, name): text for name, text in fixed.items()}
 
     def fits(values: Sequence[AxisValue | None]) -> bool:
+        """Return whether a point with these axis values matches."""
         return all(
             (value := values[i]) is None or _matches(value, text, run.axes[i].unit)
             for i, text in wanted.items()
@@ -242,6 +249,7 @@ def points(run: RunResult, fixed: Conditions) -> list[PointResult]:
 
 
 def _point(run: RunResult, fixed: Conditions) -> PointResult:
+    """Return the single point with these values of the axes."""
     found = points(run, fixed)
     if len(found) != 1:
         said = "; ".join(f"{k}={v}" for k, v in fixed.items()) or "no condition"
@@ -253,6 +261,7 @@ def _point(run: RunResult, fixed: Conditions) -> PointResult:
 
 
 def _measured(run: RunResult, name: str, fixed: Conditions) -> Measure | None:
+    """Return a measure at a point; refuse a name that no point has."""
     point = _point(run, fixed)
     found = point.measure(name)
     if found is None and not any(p.measure(name) for p in run.points):
@@ -262,5 +271,8 @@ def _measured(run: RunResult, name: str, fixed: Conditions) -> Measure | None:
 
 
 def _extreme(pick: Callable[[Iterable[float]], float], values: Collection[Quantity]) -> Quantity:
+    """Return the largest or smallest of some values; its interval covers all that may be
+    extreme.
+    """
     middles = [v.value for v in values if v.value is not None]
     return Quantity(pick(middles), pick(v.ends[0] for v in values), pick(v.ends[1] for v in values))

@@ -22,7 +22,9 @@ from isthmus.results.collection import Results
 from isthmus.scenario import Scenario
 
 Finished = Callable[[str, Results], None]
-"""Called with name and results of each scenario that was simulated without changes."""
+"""Function that is called with name and results of each scenario that was simulated without
+changes.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class How:
     plots: tuple[str, ...] = ()
     """Plots of each scenario's report to write as files: ``png``, ``svg``."""
     memory: str | None = None
-    """Memory limit of simulations, such as "4 GB"."""
+    """Memory limit of each simulation, such as "4 GB"."""
 
 
 def run_paper(
@@ -93,6 +95,7 @@ def _titled(watch: Watch, title: str) -> Watch:
     """Return a watch that shows another title."""
 
     def report(progress: Progress) -> None:
+        """Report the progress under the other title."""
         watch(replace(progress, title=title))
 
     return report
@@ -119,7 +122,7 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
 
 
 def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
-    """Write no tables, plots or report."""
+    """Write no tables, plots or report: a substitute for the function that writes them."""
 
 
 def write_outcomes(out: OwnedFolder, outcomes: list[Outcome]) -> None:

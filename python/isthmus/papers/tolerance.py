@@ -31,10 +31,10 @@ class Tolerance:
     share: float = 0.0
     """Share of the larger of two values that should be alike, or of the expected value."""
     amount: float = 0.0
-    """Amount in the unit of the row."""
+    """Accepted difference as an amount in the unit of the row."""
 
     def around(self, wanted: float) -> tuple[float, float]:
-        """Return the accepted range around a number."""
+        """Return the accepted range around an expected number."""
         reach = self.amount + self.share * abs(wanted)
         return wanted - reach, wanted + reach
 

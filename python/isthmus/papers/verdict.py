@@ -35,7 +35,7 @@ with itself, reproduces nothing. `not comparable` is not counted: the scenario d
 quantity of the paper's number.
 """
 _MET = {"fitted": "fitted", "setting": "as set"}
-"""Verdict, by role, that replaces `reproduced`."""
+"""Verdict that replaces `reproduced` for rows of these roles."""
 RULES = ("within", "inside", "holds", "is", "none")
 
 
@@ -51,7 +51,9 @@ class Outcome:
     detail: str
     """The numbers behind the verdict, as text for users."""
     other: str | None = None
-    """The numbers of the other reading, if it is not reproduced either."""
+    """The numbers under the other reading of the paper, if the claim is not reproduced there
+    either.
+    """
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as an object of ``isthmus papers run --json``."""
@@ -170,10 +172,12 @@ def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outco
 
 
 def _verdict(met: Truth) -> str:
+    """Return the verdict in words on a rule that is met, is not met, or cannot be decided."""
     return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
 def _meets_rule(row: Row, measured: Value, results: RowResults) -> Truth:
+    """Return whether a measured value meets the rule of its row; None if undecided."""
     if row.rule == "is":
         return None if measured.text == "undecided" else measured.text == row.expected
     if measured.words is not None:
@@ -184,6 +188,7 @@ def _meets_rule(row: Row, measured: Value, results: RowResults) -> Truth:
 
 
 def _range(row: Row) -> tuple[float, float]:
+    """Return both ends of the expected range of a row."""
     found = number_range(row.expected)
     if found is None:
         raise IsthmusError(

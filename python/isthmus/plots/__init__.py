@@ -49,7 +49,7 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
 
 
 ALONE = ("interference", "machine")
-"""Kinds that make a whole figure, with a scale beside their panels."""
+"""Kinds of plots that make a whole figure, with a scale beside their panels."""
 
 
 def draw(

@@ -20,6 +20,7 @@ def bandwidth(view: View) -> Figure:
 
 
 def _bars(view: View) -> Figure:
+    """Draw bars of the accepted bandwidth, a row for each variant."""
     names, shown = rates(view), view.series[:ROWS]
     height = 1.3 + 0.34 * len(shown)
     figure, axes = panels(len(names), width=4.2, height=height)

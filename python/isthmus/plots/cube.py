@@ -20,6 +20,7 @@ from isthmus.scenes.machine import Variant
 def _draw(
     axes: Sequence[Axes], described: HypercubeSummary, point: PointResult, norm: Normalize
 ) -> None:
+    """Draw the networks of a hypercube on one or two axes."""
     _pe_network(axes[0], described, point, norm)
     if len(axes) > 1:
         _io_network(axes[1], described, point, norm)
@@ -31,6 +32,7 @@ def _rows(shown: Sequence[Variant]) -> int:
 
 
 def _pe_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm: Normalize) -> None:
+    """Draw the network between PEs, or bars by dimension if it is large."""
     network = pe_network(described, point)
     if not network.drawn:
         _dimension_strip(ax, network, norm)
@@ -48,6 +50,7 @@ def _pe_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm:
 
 
 def _io_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm: Normalize) -> None:
+    """Draw the network between I/O nodes, or a text if the machine has none."""
     if not described.has_io_network:
         ax.text(
             0.5,
@@ -74,12 +77,14 @@ def _io_network(ax: Axes, described: HypercubeSummary, point: PointResult, norm:
 
 
 def _busy(mean: float | None) -> str:
+    """Return the mean utilisation of links as a line of text; empty if unknown."""
     return "" if mean is None else f"\nmean link {mean:.0%} busy"
 
 
 def _links(
     ax: Axes, network: Network, places: list[tuple[float, float]], norm: Normalize, width: float
 ) -> None:
+    """Draw the links of a network, coloured by utilisation."""
     links = network.links()
     lines = [(places[a], places[b]) for a, b, _ in links]
     colours = [BUSY(norm(share)) for *_, share in links]

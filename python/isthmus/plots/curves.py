@@ -53,7 +53,7 @@ def _figure(
     height: float = 3.5,
     zero: bool = False,
 ) -> Figure:
-    """Draw a panel for each element; with a line at zero if `zero`."""
+    """Draw a panel for each element of `shown`; with a line at zero if `zero`."""
     figure, axes = panels(len(shown), width, height)
     for ax, each in zip(axes, shown, strict=True):
         curve_panel(ax, view, each)
@@ -184,6 +184,7 @@ def curve_panel(ax: Axes, view: View, shown: Curves) -> None:
 
 
 def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
+    """Draw the points and lines of one series, and return the values that were drawn."""
     stable = [r for r in rows if r[4] in STEADY]
     ax.plot(*_columns(stable), color=style.colour, ls=style.dash, zorder=3)
     beyond = [] if stable_only else rows[scene.tail(rows)]
@@ -226,6 +227,7 @@ def _collapses(ax: Axes, xs: Sequence[float], style: Look) -> None:
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
+    """Return the x values and the y values of rows."""
     return [r[0] for r in rows], [r[1] for r in rows]
 
 

@@ -60,6 +60,7 @@ def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
 def _arrows(
     ax: Axes, arrows: Sequence[rings.Arrow], colours: Sequence[Any], *, dotted: bool
 ) -> None:
+    """Draw links as arrows; links out of service are dotted."""
     drawn = list(zip(arrows, colours, strict=True))
     lines = [line for arrow, _ in drawn for line in arrow.lines]
     line_colours = [colour for arrow, colour in drawn for _ in arrow.lines]
@@ -95,6 +96,7 @@ def _strip(
 
 
 def _size(across: int) -> tuple[float, float]:
+    """Return the size of the axes of a fabric in inches, by the number of axes in a row."""
     width, height = square(across)
     return width + 0.6, height + 0.6
 

@@ -16,7 +16,7 @@ from isthmus.plots.style import INK, PAPER, Plot, bare, dots, image, label, styl
 from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400
-"""The maximum number of nodes of a graph that are drawn one by one."""
+"""Maximum number of nodes of a graph that is drawn node by node."""
 
 
 def draw_topology(network: dict[str, Any]) -> Plot:
@@ -80,6 +80,7 @@ def spring(count: int, edges: list[list[int]]) -> list[tuple[float, float]]:
 
 
 def _network(ax: Axes, network: dict[str, Any], places: list[tuple[float, float]]) -> None:
+    """Draw a network of PEs; links from a PE to its I/O node are highlighted."""
     io_nodes, servers = network["io_nodes"], network["servers"]
     serving = {
         frozenset((pe, io_nodes[server]))
@@ -109,6 +110,7 @@ def _network(ax: Axes, network: dict[str, Any], places: list[tuple[float, float]
 
 
 def _io_network(ax: Axes, network: dict[str, Any]) -> None:
+    """Draw the network between I/O nodes, unless it is too large."""
     count = len(network["io_nodes"])
     dimension = io_dimension(count)
     if dimension > DRAWN_DIMENSION:

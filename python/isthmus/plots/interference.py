@@ -50,7 +50,7 @@ def matrix(view: View) -> Plot:
                 ax.set_visible(False)
                 continue
             _panel(ax, found, variant, norm)
-            # Show the row's text once, over its first panel, with room to the right.
+            # Show the text of a row once, over its first panel, with room to the right.
             row_words = grid.rows[row] if not column else " " if grid.rows[row] else ""
             title = [t for t in (row_words, grid.columns[column]) if t]
             ax.set_title("\n".join(title), fontsize=9.5)
@@ -72,11 +72,12 @@ def matrix(view: View) -> Plot:
 
 
 def times(value: float) -> str:
-    """Format a factor for the scale: ``+30%``, ``× 2.5``."""
+    """Return a factor of slowdown as text for the scale: ``+30%``, ``× 2.5``."""
     return f"× {value:.1f}" if value >= 2 else percent(Change(value))
 
 
 def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) -> None:
+    """Draw the matrix of one variant."""
     jobs, sets = found.jobs, found.sets
     for y, job in enumerate(jobs):
         for x, beside in enumerate(sets):
@@ -96,6 +97,7 @@ def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) 
 
 
 def _box(ax: Axes, x: int, y: int, colour: object) -> None:
+    """Draw the coloured box of a cell."""
     ax.add_patch(
         Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=colour, edgecolor="none", zorder=1)  # type: ignore[arg-type, unused-ignore]
     )
@@ -116,6 +118,7 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
 
 
 def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
+    """Draw a cell: the slowdown of a job beside others, in colour and text."""
     loss = cell.felt
     if loss is None:
         return

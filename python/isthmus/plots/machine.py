@@ -23,11 +23,11 @@ from isthmus.results.series import View
 from isthmus.scenes.machine import ceiling, variants
 
 PICTURES: dict[str, Picture] = {"hypercube": CUBES, "sci": FABRICS, "fat-tree": TREES}
-"""Pictures of kinds of machine. For other kinds, the links are drawn kind by kind."""
+"""Drawing methods by kind of machine. For other kinds, the links are drawn kind by kind."""
 
 
 def machine(view: View) -> Plot:
-    """Draw up to four variants beside each other."""
+    """Draw the machine of up to four variants beside each other."""
     shown = variants(view)
     picture = PICTURES.get(shown[0][2].kind, LINKS) if shown else LINKS
     across = min(max(len(shown), 1), picture.across)

@@ -18,15 +18,17 @@ class Picture:
     """A drawing method for machines of a kind."""
 
     draw: Callable[[Sequence[Axes], Any, PointResult, Normalize], None]
-    """Draws a machine on its axes, from the top."""
+    """Function that draws a machine on its axes, which are ordered from the top."""
     size: Callable[[int], tuple[float, float]]
-    """Returns width and height of one of the axes in inches, for the number of axes in a row."""
+    """Function that returns width and height of one of the axes in inches, for the number of axes
+    in a row.
+    """
     margin: tuple[float, float]
     """Additional width and height of the whole figure, in inches."""
     across: int = SHOWN
     """The maximum number of variants in a row."""
     rows: Callable[[Sequence[Variant]], int] = lambda _: 1
-    """Returns the number of axes of each variant, one below the other."""
+    """Function that returns the number of axes of each variant, one below the other."""
 
 
 def square(across: int) -> tuple[float, float]:

@@ -65,6 +65,7 @@ class Plot(Figure):
     """A matplotlib figure that a notebook shows by itself."""
 
     def _repr_png_(self) -> bytes:
+        """Return the figure as PNG for a notebook."""
         return image(self, "png")
 
 
@@ -87,7 +88,7 @@ def image(figure: Figure, suffix: str) -> bytes:
 
 
 _GIVEN: ContextVar[Sequence[Axes] | None] = ContextVar("given", default=None)
-"""The user's axes to draw on, if any."""
+"""The user's axes to draw on in place of a new figure, if any."""
 
 
 @contextmanager
@@ -101,13 +102,13 @@ def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
 
 
 def look(view: View, series: Series) -> Look:
-    """Return the look of a series; on axes of the user, in the colours of their style."""
+    """Return the style of a series; on axes of the user, in the colours of their style."""
     own = looks.look(view, series)
     return own if _GIVEN.get() is None else _Cycled(own.number, own.marker, own.dash)
 
 
 class _Cycled(Look):
-    """A look with a colour of the user's style."""
+    """A series style with a colour of the user's matplotlib style."""
 
     @property
     def colour(self) -> str:
@@ -179,8 +180,8 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
 
 
 def _columns(figure: Figure, view: View) -> int:
-    """Return the number of names that fit in a row, at about 0.07 inches per letter and 0.6 per
-    mark.
+    """Return how many names of series fit in a row of the legend, at about 0.07 inches per letter
+    and 0.6 per mark.
     """
     longest = max(len(s.label) for s in view.series)
     fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.07 * longest))
@@ -188,7 +189,9 @@ def _columns(figure: Figure, view: View) -> int:
 
 
 def _mark_columns(figure: Figure, labels: list[str]) -> int:
-    """Return the number of mark texts, in smaller letters, that fit in a row even if longest."""
+    """Return how many legend texts of marks, in smaller letters, fit in a row even if all are as
+    long as the longest.
+    """
     widths = sorted((0.65 + 0.06 * len(label) for label in labels), reverse=True)
     fits = [n for n in range(1, len(labels) + 1) if sum(widths[:n]) <= figure.get_figwidth()]
     return max(fits, default=1)
@@ -211,6 +214,7 @@ def log_axis(axis: Any, low: float, high: float) -> None:
 
 
 def _tick(text: str, value: float) -> str:
+    """Return the text of a tick without needless decimals."""
     return f"{value:,.0f}" if value >= 10 else text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -15,12 +15,12 @@ class Progress:
     """``building``, ``simulating``, ``writing`` or ``drawing``; the last two may alternate."""
     points_done: int = 0
     points_total: int = 0
-    """0 while unknown."""
+    """Number of all points of the run; 0 while unknown."""
     messages: int = 0
     step: int = 0
-    """Finished files or pictures, while they are written or drawn."""
+    """Number of finished files or pictures, while files are written or pictures are drawn."""
     steps: int = 0
-    """Number of steps; 0 if unknown."""
+    """Number of files or pictures to write or draw; 0 if unknown."""
     title: str = ""
     """Title of the run."""
     state: str = ""
@@ -28,17 +28,17 @@ class Progress:
 
 
 Watch = Callable[[Progress], None]
-"""Called with the progress repeatedly."""
+"""Function that is called with the progress repeatedly."""
 Tell = Callable[[str, int, int], None]
-"""Called with a phase, its finished steps, and their number."""
+"""Function that is called with a phase, its number of finished steps, and its number of steps."""
 
 
 def unwatched(_progress: Progress) -> None:
-    """Ignore the progress."""
+    """Ignore the progress: a `Watch` that shows nothing."""
 
 
 def untold(_phase: str, _step: int, _steps: int) -> None:
-    """Ignore the steps."""
+    """Ignore the steps: a `Tell` that shows nothing."""
 
 
 def telling(watch: Watch, title: str, points: int = 0) -> Tell:
@@ -46,6 +46,7 @@ def telling(watch: Watch, title: str, points: int = 0) -> Tell:
     last = Progress("writing", points, points, title=title)
 
     def tell(phase: str, step: int, steps: int) -> None:
+        """Report a step of writing or drawing."""
         watch(replace(last, phase=phase, step=step, steps=steps))
 
     return tell

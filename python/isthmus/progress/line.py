@@ -9,13 +9,13 @@ from isthmus.wording import counted
 BAR_WIDTH = (10, 30)
 """The minimum and maximum width of the bar itself, in columns."""
 SPEED_S = 0.5
-"""Seconds of simulation before its speed is meaningful."""
+"""Minimum seconds of simulation before its speed is shown."""
 TITLE_MIN = 8
 """The minimum width of a title, in columns."""
 STATE_MIN, STATE_MAX = 16, 50
 """The minimum and maximum width of the state of other processes, in columns."""
 STATE_FIRST = 30
-"""The minimum width of the state beside a time."""
+"""Minimum width of the state of other processes, in columns, if a time is shown beside it."""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
 """Done and remaining parts of the bar, in Unicode and in ASCII."""
@@ -38,7 +38,7 @@ class Pace:
         self._speed = 0.0
 
     def update(self, progress: Progress, now: float) -> None:
-        """Record new progress."""
+        """Record new progress; `now` is the time of a monotonic clock."""
         if progress.phase != self.progress.phase or progress.title != self.progress.title:
             self._began, self._changed, self._first, self._done = now, now, None, 0
         done = progress.points_done if progress.phase == "simulating" else progress.step
@@ -56,7 +56,7 @@ class Pace:
         return self._speed
 
     def spent_s(self, now: float) -> float:
-        """Return the seconds spent in this phase."""
+        """Return the seconds spent in the present phase."""
         return now - self._began
 
     def left_s(self, now: float) -> float | None:
@@ -78,7 +78,8 @@ class Pace:
 
 
 def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
-    """Format title, bar, phase, points, state or speed, and time left, in at most `width` columns.
+    """Return one line of at most `width` columns: title, bar, phase, points, state or speed, and
+    time left.
 
     Parts that do not fit are left out: first the title, then the speed, the time and the bar. The
     state of other processes stays longer: the phase goes before it, then its own end, and the time.
@@ -129,7 +130,7 @@ def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
 
 
 def plain_line(pace: Pace, now: float) -> str:
-    """Format the progress without a bar, for logs and simple terminals."""
+    """Return the progress as a line without a bar, for logs and simple terminals."""
     progress = pace.progress
     if progress.phase == "building":
         return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
@@ -156,11 +157,13 @@ def share(progress: Progress) -> float:
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
+    """Return the bar itself, with done and remaining parts."""
     full = int(share(progress) * length)
     return blocks[0] * full + blocks[1] * (length - full)
 
 
 def _rate(per_second: float) -> str:
+    """Return a rate with a prefix of its unit: ``1.5 M``."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if per_second >= size:
             return f"{per_second / size:.1f}{letter}"
@@ -168,6 +171,7 @@ def _rate(per_second: float) -> str:
 
 
 def _clock(seconds: float) -> str:
+    """Return a time as text: ``1:02:03`` or ``2:03``."""
     whole = max(0, round(seconds))
     hours, minutes = whole // 3600, whole // 60 % 60
     if hours:

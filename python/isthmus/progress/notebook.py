@@ -16,7 +16,7 @@ TICK_S = 0.25
 
 
 def here() -> bool:
-    """Return whether this is a notebook, which shows HTML below a cell."""
+    """Return whether the program runs in a notebook, which shows HTML below a cell."""
     if "IPython" not in sys.modules:
         return False
     from IPython import get_ipython
@@ -27,13 +27,14 @@ def here() -> bool:
 
 @contextmanager
 def shown() -> Iterator[Watch]:
-    """Show a bar below the cell."""
+    """Show a bar below the cell during a ``with`` block; yield the function that updates it."""
     from IPython.display import HTML, display
 
     pace, drawn = Pace(time.monotonic()), {"at": float("-inf")}
     place = display(HTML(_html(pace, time.monotonic())), display_id=True)  # type: ignore[no-untyped-call, unused-ignore]
 
     def update(progress: Progress) -> None:
+        """Record new progress, and draw the bar again at most every `TICK_S`."""
         now, before = time.monotonic(), pace.progress
         pace.update(progress, now)
         if before.phase != progress.phase or now - drawn["at"] >= TICK_S:
@@ -47,6 +48,7 @@ def shown() -> Iterator[Watch]:
 
 
 def _html(pace: Pace, now: float) -> str:
+    """Return the bar and its text as HTML."""
     value = f' value="{share(pace.progress):.4f}"' if pace.progress.points_total else ""
     text = html.escape(plain_line(pace, now))
     return f'<progress max="1"{value} style="width: 16em"></progress> {text}'

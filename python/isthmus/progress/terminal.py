@@ -19,7 +19,7 @@ from isthmus.progress import Progress, Watch
 from isthmus.progress.line import BLOCKS, HASHES, Pace, bar_line, plain_line
 
 TICK_S = 0.1
-"""Seconds between two updates: the clock advances even without progress."""
+"""Seconds between two updates of the bar: its clock advances even without progress."""
 LINE_S = 10.0
 """Seconds between two lines on a terminal that cannot draw."""
 WIDTH = 80
@@ -27,7 +27,7 @@ WIDTH = 80
 WIDTH_MAX = 120
 """The maximum width of the bar, in columns."""
 ERASE = "\x1b[J"
-"""Erases from the cursor to the end of the screen."""
+"""Control sequence that erases from the cursor to the end of the screen."""
 
 
 def here() -> bool:
@@ -39,13 +39,15 @@ def here() -> bool:
 
 
 def draws() -> bool:
-    """Return whether the terminal understands control sequences."""
+    """Return whether the terminal understands control sequences, so that a bar can be drawn."""
     return os.environ.get("TERM", "") not in ("dumb", "unknown", "")
 
 
 @contextmanager
 def shown() -> Iterator[Watch]:
-    """Show a bar, or lines on a terminal that can only print."""
+    """Show a bar, or lines on a terminal that can only print; yield the function that
+    updates them.
+    """
     if not draws():
         with lines(LINE_S) as update:
             yield update
@@ -67,6 +69,7 @@ def lines(every_s: float = 0.0) -> Iterator[Watch]:
     last = Progress("")
 
     def update(progress: Progress) -> None:
+        """Record new progress, and print a line if it is due."""
         nonlocal said_at, said, last
         now = time.monotonic()
         pace.update(progress, now)
@@ -94,7 +97,7 @@ def say(text: str) -> None:
 
 
 class _Bar:
-    """A line of the terminal that is drawn repeatedly."""
+    """A progress bar: a line of the terminal that a thread draws repeatedly."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -107,24 +110,29 @@ class _Bar:
         self._colour = not os.environ.get("NO_COLOR")
 
     def start(self) -> None:
+        """Draw the bar and start the thread that draws it again."""
         self._draw()
         self._ticker.start()
 
     def stop(self) -> None:
+        """End the thread and erase the bar."""
         self._ended.set()
         if self._ticker.is_alive():
             self._ticker.join()
         self._write("\r" + ERASE)
 
     def update(self, progress: Progress) -> None:
+        """Record new progress."""
         with self._lock:
             self._pace.update(progress, time.monotonic())
 
     def _tick(self) -> None:
+        """Draw the bar again every `TICK_S` until the end."""
         while not self._ended.wait(TICK_S):
             self._draw()
 
     def _draw(self) -> None:
+        """Draw the bar at the cursor's line."""
         with self._lock:
             line = bar_line(self._pace, time.monotonic(), self._width(), blocks=self._blocks)
         if self._colour:
@@ -135,6 +143,7 @@ class _Bar:
         self._write(f"\r{line}{ERASE}\r")
 
     def _width(self) -> int:
+        """Return the maximum width of the bar on this terminal."""
         try:
             width = os.get_terminal_size(self._stream.fileno()).columns
         except (OSError, ValueError):
@@ -143,6 +152,7 @@ class _Bar:
         return min(width or WIDTH, WIDTH_MAX + 1) - 1
 
     def _write(self, text: str) -> None:
+        """Write text to the terminal; stop drawing if that fails."""
         try:
             self._stream.write(text)
             self._stream.flush()

@@ -83,8 +83,8 @@ def render(results: Results, inputs: str | None = None) -> str:
 
 
 def too_few(points: Sequence[PointResult]) -> str:
-    """Describe the percentiles with too few observations, and how many of their values are
-    affected; empty if none.
+    """Return a text on percentiles with too few observations, with the number of affected values;
+    empty if there are none.
     """
     values = [each for p in points for m in p.measures for each in m.percentiles]
     of = Counter(each.percent for each in values)
@@ -266,10 +266,12 @@ def point_rows(view: View) -> list[dict[str, Any]]:
 
 
 def _percents(low: float, high: float) -> str:
+    """Return an interval of shares in percent as text."""
     return f"{100 * low:.2f} to {100 * high:.2f}%"
 
 
 def _cell(point: PointResult, measure: str) -> str:
+    """Return the value of a measure with its half-width as text; a dash if there is none."""
     found = point.measure(measure)
     return estimate(*found.best) if found and not point.collapsed else "–"
 

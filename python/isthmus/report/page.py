@@ -53,11 +53,12 @@ GLYPHS = {
     ),
     "diamond": '<path d="M13,1L19,7L13,13L7,7Z" fill="currentColor"/>',
 }
-"""Shapes of marks, in a box of 26 by 14."""
+"""Shapes of marks as SVG, in a box of 26 by 14."""
 
 
 def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **values: Any) -> str:
-    """Fill a page template; `drawn` are its pictures, `inputs` the digest of its inputs.
+    """Return a page, filled from a template; `drawn` are its charts, `inputs` the digest of its
+    inputs.
 
     The page loads nothing and runs only its own scripts: the content security policy lists their
     digests.
@@ -127,12 +128,12 @@ def across(panels: Sequence[Panel]) -> Markup:
 
 
 def slug(term: str) -> str:
-    """Return a term as part of an id."""
+    """Return a term in the form that is used in an HTML id."""
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
 
 
 def data_rows(table: Table) -> Markup:
-    """Return the rows of a picture's table; the last cell links to the row of the point."""
+    """Return the HTML rows of a chart's table; the last cell links to the row of the point."""
     lines = []
     points: Sequence[int | None] = table.points or [None] * len(table.rows)
     for row, point in zip(table.rows, points, strict=True):
@@ -143,6 +144,7 @@ def data_rows(table: Table) -> Markup:
 
 
 def _cell(value: Any) -> str:
+    """Return the HTML text of a table cell."""
     if isinstance(value, float):
         return f"{value:.6g}"
     return "" if value is None else _escaped(str(value))
@@ -153,7 +155,7 @@ _escaped = lru_cache(maxsize=4096)(html.escape)
 
 
 def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
-    """Return the rows of the table of points, each a target of links.
+    """Return the HTML rows of the table of points, each a target of links.
 
     Ten thousand rows would take the template ten times as long.
     """
@@ -176,6 +178,7 @@ def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
+    """Return the template engine of the package's pages."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -198,7 +201,7 @@ def _environment() -> Environment:
 
 
 def _glyph_shapes() -> Mapping[str, str]:
-    """Return the markers as paths within -1 to 1."""
+    """Return the markers as SVG paths with coordinates from -1 to 1."""
     words = {
         "square": "M-.9-.9H.9V.9H-.9Z",
         "circle": "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1-1,0Z",

@@ -66,8 +66,8 @@ def _check_packed(points: Sequence[PointResult]) -> None:
 
 
 def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
-    """Return an error with the position where the JSON does not fit its type, or with the core's
-    text.
+    """Return an error on a packed field, with the position where the JSON does not fit its type, or
+    with the core's text.
     """
     from isthmus.results.misfit import misfit
 
@@ -75,16 +75,19 @@ def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueE
 
 
 def _index(place: str, index: int, length: int, what: str) -> None:
+    """Refuse an index that is outside a list of `length` items; `what` names the items."""
     if not 0 <= index < length:
         raise ValueError(f"{place}: {index}; there are {length} {what}, numbered from 0")
 
 
 def _check_length(place: str, values: Sequence[object], run: RunResult) -> None:
+    """Refuse a list without a value for each axis."""
     if len(values) != len(run.axes):
         raise ValueError(f"{place}: {len(values)} values; there are {len(run.axes)} axes")
 
 
 def _check_interval(place: str, low: float | None, mean: float | None, high: float | None) -> None:
+    """Refuse an interval whose ends are in the wrong order or exclude the mean."""
     if low is not None and high is not None and low > high:
         raise ValueError(f"{place}: low {low!r} is above high {high!r}")
     if mean is None:

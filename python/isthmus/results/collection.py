@@ -135,7 +135,7 @@ class Results:
 
     @property
     def json(self) -> str:
-        """`data` as text."""
+        """The result in the form of the result schema, as JSON text."""
         return self.data.decode()
 
     @cached_property
@@ -230,7 +230,7 @@ class Results:
 
     @property
     def searches(self) -> pl.DataFrame:
-        """One row per saturation search: bracket and model."""
+        """One row per saturation search: its bracket and the model's value."""
         from isthmus.results.tables import searches_table
 
         return searches_table(self.run)
@@ -389,7 +389,7 @@ class Results:
 
     @property
     def answer(self) -> Answer:
-        """Each variant compared with the first one, in plain words."""
+        """The answer of the run: each variant compared with the first one, in plain words."""
         from isthmus.answer import answer
 
         return answer(self.run)
@@ -489,6 +489,7 @@ class Results:
         return f"<Results {run.name!r}: {len(run.points)} points, {len(run.searches)} searches>"
 
     def _repr_html_(self) -> str:
+        """Return the answer as HTML for a notebook."""
         from isthmus.report import answer_html
 
         return answer_html(self)

@@ -31,13 +31,13 @@ class Row:
     texts: tuple[str | None, ...]
     """Shared values of the settings in `Comparison.keys`."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
-    """None for searches."""
+    """The two points; None for searches."""
     measure: str
     statistic: str
     unit: str
     values: tuple[Value, Value]
     found: Compared | None
-    """None if the two are not judged."""
+    """The result of the comparison; None if the two values cannot be judged."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,16 @@ class Comparison:
     """The settings that pair the points."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
-    """Points of the first and of the second without a partner."""
+    """Number of points of the first and of the second result without a partner."""
     rows: list[Row] = field(repr=False)
     confidence: float
-    """The confidence of every interval, and that no row of `differing` is there by chance."""
+    """The confidence of every interval; also the confidence that no row is in `differing` by
+    chance.
+    """
 
     @property
     def differing(self) -> list[Row]:
-        """Rows that differ with the requested confidence, the largest change first."""
+        """Rows whose values differ with the requested confidence, the largest change first."""
         rows = [row for row in self.rows if row.found and row.found.differs]
         return sorted(rows, key=_size, reverse=True)
 
@@ -152,6 +154,7 @@ def named(key: str, column: Column) -> str:
 
 
 def _cells(row: Row) -> tuple[Any, ...]:
+    """Return the cells of a row of the table."""
     left: tuple[Any, ...] = (None,) * 4
     if row.points:
         a, b = row.points
@@ -166,7 +169,7 @@ def _cells(row: Row) -> tuple[Any, ...]:
 
 
 def _size(row: Row) -> float:
-    """Return the size of a change, as a factor."""
+    """Return the size of a row's change, as a factor."""
     ratio = row.found.ratio.value if row.found else None
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
@@ -245,6 +248,7 @@ def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) ->
     """Return the settings that pair the points: the axes of both, or else the fields they share."""
 
     def varies(key: str) -> bool:
+        """Return whether a setting differs between the points of a result."""
         return not (base[key].constant and other[key].constant)
 
     axes = dict.fromkeys(axis.key for run in runs for axis in run.axes)
@@ -310,6 +314,7 @@ def _comparable(
 
 
 def _listed(texts: Sequence[str | None]) -> str:
+    """Return texts as a list of at most three."""
     values = [text or "none" for text in dict.fromkeys(texts)]
     return ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
 
@@ -339,7 +344,9 @@ def _rows(
 
 
 def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[str, Value]]:
-    """Yield mean and resolved percentiles that have a value; the model's mean if not simulated."""
+    """Yield name and value of the mean and of resolved percentiles; the model's mean if nothing was
+    simulated.
+    """
     if measure.mean is not None:
         yield "mean", _value_of(measure, confidence)
     elif measure.analytic is not None:
@@ -350,6 +357,9 @@ def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[st
 
 
 def _value_of(found: Any, confidence: float | None) -> Value:
+    """Return a value with its replications if they are paired (`confidence` is set), else
+    without.
+    """
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
@@ -359,6 +369,7 @@ def _value_of(found: Any, confidence: float | None) -> Value:
 
 
 def _is_judged(row: Row) -> bool:
+    """Return whether the values of a row can be judged: times at saturated points cannot."""
     if row.points is None:
         return True
     verdicts = {point.verdict.verdict for point in row.points}
@@ -366,7 +377,7 @@ def _is_judged(row: Row) -> bool:
 
 
 def _judged(rows: list[Row], confidence: float) -> list[Row]:
-    """Return the rows with the core's comparison of all rows that can be judged."""
+    """Return the rows, with the core's comparison for those that can be judged."""
     asked = [row for row in rows if _is_judged(row)]
     found = iter(differences([row.values for row in asked], confidence))
     return [replace(row, found=next(found)) if _is_judged(row) else row for row in rows]
@@ -376,6 +387,7 @@ def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
     """Yield the brackets of searches with equal values of all axes that both results vary."""
 
     def place(run: RunResult, search: SearchResult) -> tuple[str | None, ...]:
+        """Return the axis values that identify a search in both results."""
         own = {x.key: v.text for x, v in zip(run.axes, search.values, strict=True) if v}
         return tuple(own.get(key) for key in keys)
 
@@ -393,6 +405,7 @@ def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
 
 
 def _bracket(search: SearchResult) -> Value:
+    """Return the saturation bracket of a search as a value; None if an end is unknown."""
     low, high = search.highest_stable, search.lowest_saturated
     if low is None or high is None:
         return Value(None)

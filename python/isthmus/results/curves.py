@@ -11,15 +11,15 @@ from isthmus.results.series import Series, View
 
 Number = tuple[float | None, float | None, float | None]
 Pick = Callable[[PointResult], Number]
-"""Returns the value and interval of a point."""
+"""Function that returns the value and interval of a point."""
 
 Row = tuple[float, float, float | None, float | None, str]
-"""x, value, low, high, verdict."""
+"""A point of a curve: x, value, low, high, verdict."""
 
 CAP = 2.5
 """Values of points that are not stable are cut off at this multiple of the largest stable value."""
 OVER = "over"
-"""Replaces the verdict of a saturated point whose value is above the cap."""
+"""Pseudo-verdict of a saturated point whose value is above the cap."""
 LOG_SPAN = 12.0
 """Ratio of largest to smallest value above which an axis is logarithmic."""
 
@@ -66,6 +66,7 @@ def mean_of(name: str) -> Pick:
     """Return a function that picks the mean of a measure with its interval."""
 
     def pick(point: PointResult) -> Number:
+        """Return the mean of the measure at a point."""
         at = point.measure(name)
         return (at.mean, at.low, at.high) if at else (None, None, None)
 
@@ -76,6 +77,7 @@ def model_of(name: str, *, anywhere: bool = False) -> Pick:
     """Return a function that picks the model's value, within its domain or `anywhere`."""
 
     def pick(point: PointResult) -> Number:
+        """Return the model's value at a point."""
         at = point.measure(name)
         value = at.model_anywhere if at and anywhere else at.analytic if at else None
         return value, None, None
@@ -87,6 +89,7 @@ def percentile_of(name: str, percent: float) -> Pick:
     """Return a function that picks a percentile, if it has enough observations above it."""
 
     def pick(point: PointResult) -> Number:
+        """Return the percentile at a point."""
         at = point.measure(name)
         for found in at.percentiles if at else []:
             if found.percent == percent and found.resolved:
@@ -100,6 +103,7 @@ def residual_of(name: str) -> Pick:
     """Return a function that picks the deviation of a measure from the model, in percent."""
 
     def pick(point: PointResult) -> Number:
+        """Return the deviation from the model at a point."""
         at = point.measure(name)
         if at is None or at.residual is None or not at.analytic:
             return None, None, None
@@ -110,7 +114,7 @@ def residual_of(name: str) -> Pick:
 
 
 def drawable(view: View, name: str) -> bool:
-    """Return whether any series has values of a measure."""
+    """Return whether any point of the run has a value of a measure."""
     return any(s.values(view, name) for s in view.series)
 
 

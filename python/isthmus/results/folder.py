@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 PROVENANCE = "provenance.json"
 PLOTS = "plots"
-"""Sub-folder of plots as files."""
+"""Sub-folder for plots that are written as files."""
 
 
 def identity(results: Results) -> Identity:
-    """Return the identity of results."""
+    """Return the identity of results, which the mark of their folder contains."""
     run = results.run
     kind = "run" if run.simulated else "analysis"
     return Identity(kind, run.name, run.digest, run.seed, run.quick, run.version)
@@ -59,7 +59,9 @@ def opened_for(
 
 
 def result_key(canonical: str) -> str:
-    """Return the key of the numbers beside the folder's identity; it covers titles as well."""
+    """Return the key of the numbers, in addition to the folder's identity; it covers titles as
+    well.
+    """
     return sha256(canonical.encode())
 
 
@@ -73,7 +75,7 @@ def output_key(results: Results, *forms: str) -> str:
 
 
 def keep_scenario(folder: OwnedFolder, canonical: str) -> None:
-    """Write the effective scenario, so that a later run can describe differences."""
+    """Write the effective scenario to the folder, so that a later run can describe differences."""
     if canonical:
         folder.keep(SCENARIO, canonical, SOURCE)
 
@@ -104,7 +106,7 @@ def memory_of(path: Path) -> float | None:
 
 
 def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
-    """Write the time, place and command of the run."""
+    """Write the provenance of the run: its time, place and command."""
     text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
     folder.write(PROVENANCE, text, "provenance", varies=True)
 
@@ -192,6 +194,7 @@ def write_tables(folder: OwnedFolder, results: Results) -> None:
 
 
 def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
+    """Yield the file name and content of each table."""
     from isthmus.results.tables import results_table
 
     table = results_table(results.run)
@@ -209,6 +212,7 @@ def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
 
 
 def _csv(table: pl.DataFrame) -> bytes:
+    """Return a table as CSV bytes."""
     # Write bytes: a text would be copied several times.
     buffer = BytesIO()
     table.write_csv(buffer)

@@ -8,7 +8,7 @@ from isthmus.results.interference import Interference, Variant, value_words
 from isthmus.results.schema import RunResult
 
 MOST = 4.0
-"""Slowdowns above this factor share the last colour."""
+"""Slowdown factor from which all larger ones have the same colour."""
 LEAST = 0.1
 """The minimum range of slowdowns that the colours span."""
 PANELS = 16
@@ -27,13 +27,13 @@ class Grid:
 
 
 def ends(found: Interference) -> tuple[float, float]:
-    """Return the smallest and the largest change that the colours cover."""
+    """Return the smallest and the largest slowdown that the colours cover."""
     values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
     return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
 
 
 def grid_of(found: Interference) -> Grid:
-    """Place one axis across, preferably one with numbers, and all others down."""
+    """Return the layout: one axis runs across, preferably one with numbers, and all others down."""
     run, variants = found.run, found.variants[:PANELS]
     axes = _axes(run, found)
     if not axes:
@@ -56,15 +56,18 @@ def grid_of(found: Interference) -> Grid:
 
 
 def _axes(run: RunResult, found: Interference) -> list[int]:
+    """Return the axes, except that of the jobs, along which the variants differ."""
     axes = [i for i in range(len(run.axes)) if i != found.axis]
     return [i for i in axes if len({v.at(i) for v in found.variants}) > 1]
 
 
 def _number(variant: Variant, axis: int) -> float | None:
+    """Return the number of a variant on an axis; None if the value is not a number."""
     value = variant.values[axis]
     return value.number if value else None
 
 
 def _words(run: RunResult, variant: Variant, axis: int) -> str:
+    """Return the value of a variant on an axis, in words."""
     value = variant.values[axis]
     return value_words(run, axis, value) if value else ""

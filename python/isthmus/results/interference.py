@@ -19,7 +19,9 @@ MARGIN = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A quotient of two measured values with its interval; 1 means no change."""
+    """The quotient of a value beside other jobs and the value alone, with its interval; 1 means no
+    change.
+    """
 
     value: float
     low: float | None = None
@@ -63,12 +65,12 @@ class Change:
 
     @property
     def less(self) -> bool:
-        """Whether it is clearly less."""
+        """Whether the value is clearly less than in the reference (`direction`)."""
         return self.direction == "less"
 
     @property
     def more(self) -> bool:
-        """Whether it is clearly more."""
+        """Whether the value is clearly more than in the reference (`direction`)."""
         return self.direction == "more"
 
 
@@ -77,9 +79,11 @@ class Variant:
     """One combination of values of all axes except that of the running jobs."""
 
     values: tuple[AxisValue | None, ...] = field(repr=False)
-    """The value of each axis of the run; None for that of the jobs."""
+    """The value of each axis of the run; None for the axis of the running jobs."""
     words: str
-    """For example ``shared mapping, clustered servers``; empty if there is no such axis."""
+    """The values in words, for example ``shared mapping, clustered servers``; empty if no axis
+    varies.
+    """
 
     def at(self, axis: int) -> str:
         """Return the value of an axis, as written in the scenario."""
@@ -101,20 +105,22 @@ class Felt:
     """The same ratio for the percentile `percent`."""
     percent: float | None
     tail_of: str
-    """``phases``, ``messages``, or ``packets`` if there are too few messages; else empty."""
+    """The unit of the percentile: ``phases``, ``messages``, or ``packets`` if there are too few
+    messages; else empty.
+    """
     piles_up: bool
     """Whether the backlog grows beside others and is known not to grow alone."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A job beside others, in one variant."""
+    """The slowdown of a job beside others, in one variant."""
 
     variant: Variant
     job: str
     """The job whose slowdown the cell shows."""
     beside: tuple[str, ...]
-    """The jobs that run beside it."""
+    """The jobs that run beside the job."""
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None
@@ -185,19 +191,21 @@ def interference(run: RunResult) -> Interference | None:
 
 
 def _varying(run: RunResult, left_out: int) -> list[int]:
-    """Return the axes with more than one value, except `left_out`."""
+    """Return the axes along which the points of a run differ, except `left_out`."""
     axes = [i for i in range(len(run.axes)) if i != left_out]
     return [i for i in axes if len({p.values[i].text for p in run.points}) > 1]
 
 
 def variant_words(run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]) -> str:
-    """Format a variant by the values of some axes: ``shared mapping, clustered servers``."""
+    """Return the values of a variant on some axes as text:
+    ``shared mapping, clustered servers``.
+    """
     words = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
     return ", ".join(words)
 
 
 def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
-    """Format a value with its axis: ``shared mapping``, ``offered load of io 0.3``."""
+    """Return the value of an axis as text: ``shared mapping``, ``offered load of io 0.3``."""
     label = run.axes[axis].label
     return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
 
@@ -243,6 +251,7 @@ def _tail(
 def _cell(
     variant: Variant, job: str, alone: PointResult, together: PointResult, confidence: float
 ) -> Cell:
+    """Return the cell of a job, from the points where it runs alone and beside others."""
     beside = tuple(other for other in together.active if other != job)
     kinds = [("response", "messages"), ("packet", "packets")]
     tail, percent, tail_of = _tail(job, kinds, together, alone, confidence)
@@ -272,6 +281,7 @@ def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | Non
 
 
 def _of(name: str, together: PointResult, alone: PointResult, confidence: float) -> Change | None:
+    """Return the change of a measure between two points; None if one of them lacks it."""
     own, base = together.measure(name), alone.measure(name)
     return quotient(own, base, confidence) if own and base else None
 
@@ -338,4 +348,5 @@ def interference_table(found: Interference) -> pl.DataFrame:
 
 
 def _ends(change: Change | None) -> tuple[float | None, float | None, float | None]:
+    """Return a change and the ends of its interval; None for each if it is unknown."""
     return (change.value, change.low, change.high) if change else (None, None, None)

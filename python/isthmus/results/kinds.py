@@ -23,7 +23,9 @@ from isthmus.results.shown import (
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of picture."""
+    """One kind of picture of a run: its title, its caption, and the condition under which it has
+    data.
+    """
 
     name: str
     heading: str
@@ -40,7 +42,7 @@ def has_latency(view: View) -> bool:
 
 
 def others(view: View) -> list[str]:
-    """Return whole response times and network times that were not requested."""
+    """Return the response times and network times that were not requested."""
     asked = view.asked
     return [
         m
@@ -145,6 +147,6 @@ MAP = Kind(
     lambda _view: False,
     ("saturation",),
 )
-"""A sweep over two numeric fields; drawn by the browser only."""
+"""The heat maps of a sweep over two numeric fields; only the browser draws them."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
 """Kinds by name, in the order of the report."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STATISTIC = "statistic"
-"""The dimension of mean and percentiles."""
+"""Name of the dimension along which mean and percentiles lie."""
 
 
 def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -> xr.Dataset:
@@ -104,6 +104,7 @@ class _Grid:
         return found
 
     def _value(self, point: Any, key: str) -> Any:
+        """Return the value of an axis at a point."""
         at = next(i for i, axis in enumerate(self.run.axes) if axis.key == key)
         return point.values[at]
 
@@ -118,6 +119,7 @@ class _Grid:
         return self.dims
 
     def _along(self, dim: str, values: Sequence[Any]) -> list[Any]:
+        """Return the values of a setting along one dimension."""
         position = self.dims.index(dim)
         by_place = {place[position]: v for place, v in zip(self.places, values, strict=True)}
         data = [by_place[i] for i in range(self.shape[position])]
@@ -125,20 +127,22 @@ class _Grid:
         return [_number(v) if numeric else v or "none" for v in data]
 
     def filled(self, *more: int) -> np.ndarray[Any, Any]:
-        """Return an array of NaN for each combination."""
+        """Return an array filled with NaN, with an element for each combination of axis values."""
         import numpy as np
 
         return np.full((*self.shape, *more), np.nan)
 
     def numbers(self, values: Sequence[float | None]) -> np.ndarray[Any, Any]:
-        """Return an array of numbers, one for each combination."""
+        """Return an array of numbers, one for each combination of axis values."""
         found = self.filled()
         for place, value in zip(self.places, values, strict=True):
             found[place] = _number(value)
         return found
 
     def texts(self, values: Sequence[str | None]) -> np.ndarray[Any, Any]:
-        """Return an array of texts, one for each combination; empty if it was not run."""
+        """Return an array of texts, one for each combination of axis values; empty where it was not
+        run.
+        """
         import numpy as np
 
         data = [value or "none" for value in values]
@@ -149,8 +153,10 @@ class _Grid:
 
 
 def _texts(run: RunResult, axis: int) -> list[str]:
+    """Return the different values of an axis, as texts in the order of the points."""
     return list(dict.fromkeys(point.values[axis].text for point in run.points))
 
 
 def _number(value: float | None) -> float:
+    """Return a number, NaN for None."""
     return float("nan") if value is None else value

@@ -39,6 +39,7 @@ def misfit(kind: type, data: bytes, place: str = "") -> str | None:
 
 
 def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
+    """Return the first misfit of a value of any type; None if the value fits."""
     if isinstance(kind, inspect.StructType | inspect.DataclassType):
         return _object(kind, value, place)
     if isinstance(kind, inspect.UnionType):
@@ -58,6 +59,7 @@ def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
 
 
 def _scalar(kind: Any, value: Any, place: str) -> str | None:
+    """Return the misfit of a number, text or flag; None if it fits."""
     expected = ""
     if isinstance(kind, inspect.Metadata):
         expected = str((kind.extra_json_schema or {}).get("description", ""))
@@ -85,6 +87,7 @@ def _is_within(kind: Any, value: Any) -> bool:
 
 
 def _object(kind: Any, value: Any, place: str) -> str | None:
+    """Return the first misfit of an object with fields; None if it fits."""
     if not isinstance(value, dict):
         return _expected(place, "an object", value)
     for each in kind.fields:
@@ -99,6 +102,7 @@ def _object(kind: Any, value: Any, place: str) -> str | None:
 
 
 def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
+    """Return the misfit of a value that may have one of several types; None if it fits."""
     structs = [each for each in kind.types if isinstance(each, inspect.StructType)]
     if len(structs) > 1:
         if not isinstance(value, dict):
@@ -116,9 +120,11 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
 
 
 def _at(place: str) -> str:
+    """Return the start of an error message: the position and a colon."""
     return f"{place}: " if place else ""
 
 
 def _expected(place: str, name: str, value: Any) -> str:
+    """Return the error message that a value of another kind was expected."""
     shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return f"{_at(place)}expected {name}, found {cut(shown)}"

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 256
-"""Number of lists that are unpacked together: some megabytes."""
+"""Number of lists that are unpacked at a time, which limits memory to some megabytes."""
 
 
 class Bins(msgspec.Struct, frozen=True):
     """Bins of a distribution in ascending order, without empty ones."""
 
     lower: list[int]
-    """Inclusive lower bounds, in steps."""
+    """Inclusive lower bound of each bin, in steps of the distribution."""
     upper: list[int]
-    """Exclusive upper bounds, in steps."""
+    """Exclusive upper bound of each bin, in steps of the distribution."""
     count: list[int]
-    """Observations in each bin."""
+    """Number of observations in each bin."""
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -38,9 +38,9 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     kind: str
     from_: int | None
-    """Start, or place, of the part; ``None`` for the mean of a kind."""
+    """Start of the channel, or position of the part; ``None`` for the mean of a kind."""
     to: int | None
-    """End of the channel, if it leads anywhere."""
+    """End of the channel; None for a part at a single position."""
     utilisation: float
     """Flits or symbols per cycle and lane; for a part that serves one request at a time, the share
     of time.
@@ -48,7 +48,7 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     highest: float | None
     """For the mean of a kind: the utilisation of its busiest channel."""
     busy: float
-    """Share of time for which its lanes were occupied, whether data moved or not."""
+    """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
     """For the mean of a kind: the largest `busy` of its channels."""
     held_us: float | None
@@ -57,12 +57,12 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     @property
     def is_link(self) -> bool:
-        """Whether it is a channel between two places, not a disk, device, interface or server."""
+        """Whether this is a channel between two places, not a disk, device, interface or server."""
         return self.kind not in PLACES
 
 
 PLACES = ("disk", "device", "interface", "server")
-"""Kinds of use that have a single place."""
+"""Kinds of machine parts that have a single position rather than two ends."""
 
 
 def bin_columns(

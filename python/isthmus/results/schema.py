@@ -39,7 +39,9 @@ Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")
 Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Span = Annotated[float, Meta(ge=0, description="0 or more")]
 Step = Annotated[float, Meta(ge=1e-100, le=1e100, description="1e-100 to 1e100")]
-"""Bounds are less than 2^63 steps, which is still a finite number and a length."""
+"""Width of a unit of bin bounds. Bounds are less than 2^63 steps, which is still a finite
+number.
+"""
 Name = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
 ]
@@ -53,7 +55,7 @@ Text = Annotated[
 ]
 
 STEADY = ("stable", "completed")
-"""Verdicts for which times describe the machine, not the length of the run."""
+"""Verdicts of points at which times describe the machine, not the length of the run."""
 
 SCHEMA = 6
 """Version of the result schema that this package reads."""
@@ -64,7 +66,7 @@ CHANGES = 4
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A swept field."""
+    """A field of the scenario that the run sweeps."""
 
     key: Text
     """Key of the field, for example ``machine.lanes.io_link``."""
@@ -84,9 +86,9 @@ class AxisValue:
     """The value of one axis at one point."""
 
     text: str
-    """As written, for example ``0.156 ms``."""
+    """The value as the scenario writes it, for example ``0.156 ms``."""
     number: float | None
-    """The value as a number in the axis' unit, if it is one."""
+    """The value as a number in the axis' unit; None if it is not a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,9 @@ class Load:
     key: str
     """The field that sets the load, such as ``workload.rate``."""
     label: Text
-    """In words: ``offered load per PE``."""
+    """Name of the load in words: ``offered load per PE``."""
     unit: Text
-    """``/ms`` or ``GB/s``."""
+    """Unit of the load: ``/ms`` or ``GB/s``."""
 
     @property
     def column(self) -> str:
@@ -170,7 +172,7 @@ class Measure:
 
     name: str
     unit: Text
-    """``us``, ``1/ms``, ``1/us``, ``GB/s`` or ``MB/s``."""
+    """Unit of the quantity: ``us``, ``1/ms``, ``1/us``, ``GB/s`` or ``MB/s``."""
     mean: float | None
     low: float | None
     high: float | None
@@ -184,9 +186,9 @@ class Measure:
     """The analytic model's value; ``None`` if it has none, is saturated or is outside its domain.
     """
     residual: float | None
-    """mean / analytic - 1."""
+    """The deviation from the model: mean / analytic - 1."""
     target: float | None
-    """Requested relative half-width, if this measure was requested."""
+    """Requested relative half-width of the interval, if the user requested this measure."""
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
     """The mean of each replication; replications of different points share random numbers."""
@@ -195,7 +197,7 @@ class Measure:
 
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:
-        """The mean with its interval; the model's value without a simulation."""
+        """The mean with its interval; the model's value if nothing was simulated."""
         if self.mean is None and self.analytic is not None:
             return self.analytic, None, None
         return self.mean, self.low, self.high
@@ -212,13 +214,13 @@ class Measure:
 
 
 class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
-    """A distribution."""
+    """The distribution of a measured quantity, as bins."""
 
     measure: str
     unit: str
-    """Unit of the step."""
+    """Unit of `step`."""
     step: Step
-    """Unit of the bounds, which are multiples of it."""
+    """Step of the bounds of bins, which are multiples of it."""
     packed: msgspec.Raw
     """The bins as JSON: as Python numbers they would take ten times the memory."""
 
@@ -239,15 +241,15 @@ class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     from_: int
     to: int | None
     busy: float
-    """Share of time for which it was occupied, 0 to 1."""
+    """Share of time for which the part was occupied, 0 to 1."""
     held_us: float | None
-    """Mean time for which one holder occupied it."""
+    """Mean time for which one message, packet or request occupied the part."""
     holder: str
-    """The kind of holder: ``message``, ``packet`` or ``request``."""
+    """The kind of load that occupies the part: ``message``, ``packet`` or ``request``."""
     server: int | None
-    """The I/O server of jobs that it belongs to, if any."""
+    """The I/O server of jobs to which the part belongs, if any."""
     let_through: float | None = None
-    """Share of its bandwidth that the buffer behind it admits, if that is not all."""
+    """Share of the part's bandwidth that the buffer behind it admits, if that is not all."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -255,7 +257,7 @@ class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     key: str
     from_: str | None
-    """The value in the file, or else the default."""
+    """The value in the scenario file, or else the default."""
     to: str | None
 
     @property
@@ -284,7 +286,7 @@ class Collapse:
     since_us: float
     """Time of the last arrival, or at which a circle of queues that can never move was found."""
     waiting: int
-    """Number of waiting messages."""
+    """Number of messages that waited when the machine stopped."""
     nodes: list[int]
     """Nodes whose full queues wait for each other, ascending."""
     replications: int
@@ -293,15 +295,15 @@ class Collapse:
 
 @dataclass(frozen=True, slots=True)
 class JobSummary:
-    """A job at one point."""
+    """The state of a job at one point of the sweep."""
 
     name: str
     active: bool
-    """Whether it ran."""
+    """Whether the job ran at this point."""
     io: bool
-    """Whether it moves data to or from the I/O servers."""
+    """Whether the job moves data to or from the I/O servers."""
     nodes: list[int]
-    """Its nodes."""
+    """Numbers of the nodes on which the job runs."""
 
 
 class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
@@ -323,11 +325,11 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     packed: msgspec.Raw
     """The channels as JSON: a run of many points has millions of them."""
     bottleneck: Bottleneck | None
-    """The part of the machine that limits it at this point."""
+    """The part of the machine that limits it at this point, if known."""
     nodes: list[NodeUse]
     """The load of each node; empty for kinds of machine that do not record it."""
     jobs: list[JobSummary]
-    """The jobs, if any."""
+    """The jobs of the scenario, if it has any."""
     servers: list[int]
     """The I/O servers of the jobs."""
     collapse: Collapse | None
@@ -370,7 +372,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
         return ["mean", *(f"p{percent:g}" for percent in percents)]
 
     def only(self, names: Collection[str]) -> PointResult:
-        """Return the point with only some of its measures."""
+        """Return the point with only these measures."""
         measures = [m for m in self.measures if m.name in names]
         histograms = [h for h in self.histograms if h.measure in names]
         return msgspec.structs.replace(self, measures=measures, histograms=histograms)
@@ -398,9 +400,9 @@ class SearchResult:
     undecided: tuple[float, float] | None
     """Lowest and highest undecided load in the bracket, if any."""
     resolution: float
-    """Requested width of the bracket, relative to its middle."""
+    """Requested width of the saturation bracket, relative to its middle."""
     reached: bool
-    """Whether both ends are known and within the requested width."""
+    """Whether both ends of the bracket are known and the bracket has the requested width."""
     trials: list[Trial]
     analytic: float | None
     """The analytic model's saturation load."""
@@ -434,7 +436,7 @@ class RunResult:
 
     @property
     def changed(self) -> str:
-        """Changes by overrides, for use beside the title: ``changed: dimension 7 → 5``."""
+        """Changes by overrides, as text beside the title: ``changed: dimension 7 → 5``."""
         if not self.changes:
             return ""
         words = [change.words for change in self.changes[:CHANGES]]
@@ -566,19 +568,19 @@ def _refuse_other(source: str, data: bytes) -> None:
 
 
 class _Head(msgspec.Struct):
-    """The field that identifies the version."""
+    """The field of a result that identifies the version of its schema."""
 
     schema: Any = None
 
 
 def _place_first(reason: str) -> str:
-    """Return msgspec's message with the place first."""
+    """Return an error message of msgspec in another order: the position first."""
     problem, _, place = reason.partition(" - at `$.")
     return f"{place.rstrip('`')}: {problem}" if place else problem
 
 
 def _malformed(data: bytes, error: Exception) -> tuple[int, str]:
-    """Return the line at which a text stops being JSON, and the reason."""
+    """Return the line at which a text stops being valid JSON, and the reason."""
     reason = str(error)
     _, _, place = reason.rpartition("(byte ")
     at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(data)

@@ -14,7 +14,7 @@ from isthmus.results.settings import Setting, Settings, columns
 from isthmus.scenario_fields import attributes, plain
 
 LISTED = 12
-"""The maximum number of values in an error."""
+"""Maximum number of values that an error lists."""
 NEAR = 1e-9
 """Numbers within this relative distance count as equal."""
 
@@ -40,7 +40,7 @@ def key_of(name: str, settings: Settings) -> str:
 
 
 def known_as(what: str, name: object, known: Iterable[str]) -> str:
-    """Return a name that must be one of the known names.
+    """Refuse a name that is not one of the known names of `what`; return any other name.
 
     Raises:
         IsthmusError: the name is unknown; the message suggests a known one.
@@ -62,7 +62,7 @@ def several(given: object) -> list[Any]:
 
 
 def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) -> list[int]:
-    """Return the positions among `points` with the requested settings.
+    """Return those of the positions `points` that have the requested settings.
 
     Raises:
         IsthmusError: the setting does not exist, or no point has such a value.
@@ -93,6 +93,9 @@ def chosen_searches(run: RunResult, where: Mapping[str, Any]) -> list[SearchResu
 
 
 def _fitting(setting: Setting, name: str, wanted: Any) -> list[int]:
+    """Return the points at which a setting has one of the wanted values; refuse a value that no
+    point has.
+    """
     if isinstance(wanted, slice):
         return _points_within(setting, name, wanted)
     found: list[int] = []
@@ -109,6 +112,7 @@ def _fitting(setting: Setting, name: str, wanted: Any) -> list[int]:
 
 
 def _points_equal_to(setting: Setting, value: Any) -> list[int]:
+    """Return the points at which a setting equals a value, as text or as a number."""
     text = value if isinstance(value, str) else str(value).lower()
     exact = [i for i, each in enumerate(setting.texts) if each == text]
     if exact or isinstance(value, bool):
@@ -122,6 +126,7 @@ def _points_equal_to(setting: Setting, value: Any) -> list[int]:
 
 
 def _points_within(setting: Setting, name: str, wanted: slice) -> list[int]:
+    """Return the points at which a setting lies in a range."""
     numbers, (low, high) = _as_numbers(setting, [wanted.start, wanted.stop])
     missed = [
         end

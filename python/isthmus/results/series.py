@@ -20,15 +20,15 @@ class Series:
     """The points that differ only in the x axis, in its order."""
 
     position: int
-    """Position among the run's series; it decides colour and marker."""
+    """Position of the series in the run; it decides colour and marker."""
     label: str
-    """For example ``b = 2`` or ``no I/O network``."""
+    """Name of the series, for example ``b = 2`` or ``no I/O network``."""
     machine: int
     points: list[PointResult] = field(repr=False)
     search: SearchResult | None = None
     """The saturation search of the series, if it has one."""
     searches: list[SearchResult] = field(default_factory=list, repr=False)
-    """All searches that belong to its points; several if x is not the load."""
+    """All saturation searches that belong to points of the series; several if x is not the load."""
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
         """Return (x, point) for each point that has a mean or a model value of this measure."""
@@ -91,7 +91,7 @@ class View:
 
     @cached_property
     def thinned(self) -> View:
-        """The layout with thinned curves."""
+        """The same layout with fewer points in long curves."""
         return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
@@ -122,15 +122,16 @@ class View:
         return any(point.jobs for point in self.run.points)
 
     def label(self, measure: str) -> str:
-        """Name of a measure for an axis or a heading, without its unit."""
+        """Return the name of a measure for an axis or a heading, without its unit."""
         return measure_label(measure, of_jobs=self.of_jobs)
 
     def subject(self, measure: str) -> str:
-        """Return the measured subject, in the plural."""
+        """Return the things that a measure counts or times, in the plural."""
         return measure_subject(measure, of_jobs=self.of_jobs)
 
     @cached_property
     def _units(self) -> dict[str, str]:
+        """Return the unit of each measure of the run."""
         units: dict[str, str] = {}
         for point in self.run.points:
             for measure in point.measures:
@@ -138,7 +139,7 @@ class View:
         return units
 
     def unit(self, measure: str) -> str:
-        """Unit of a measure."""
+        """Return the unit of a measure."""
         return self._units.get(measure, "")
 
 
@@ -187,6 +188,7 @@ def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
 
 
 def _series(layout: View, constant: set[int]) -> list[Series]:
+    """Return the series of a layout; `constant` are the axes with a single value."""
     run, x_axis = layout.run, layout.x_axis
     groups: dict[tuple[str, ...], list[PointResult]] = {}
     for point in run.points:
@@ -227,14 +229,16 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 
 
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
-    """Format the value of an axis; a label that ends in a letter is shortened to it (``b = 2``)."""
+    """Return the value of an axis as text; a label that ends in a letter is shortened to it
+    (``b = 2``).
+    """
     field_ = run.axes[axis]
     own = run.machines[machine].axis_words(field_.key)
     return value_text(field_.label, value) if own is None else own
 
 
 def value_text(label: str, value: AxisValue) -> str:
-    """Format the value of an axis, for any machine."""
+    """Return the value of an axis as text, for any machine."""
     if value.number is None:
         return value.text
     words = label.split()

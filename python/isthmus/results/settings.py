@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from isthmus.results.schema import RunResult
 
 WORDS = ("version", "name", "title", "description")
-"""Fields that do not affect the results."""
+"""Fields of a scenario that do not affect the results."""
 OF_RUN = ("seed", "quick")
-"""Settings that a run may get from outside its scenario."""
+"""Settings that a run may get from outside its scenario file."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting at every point."""
+    """The values of one setting of the scenario at every point."""
 
     key: str
-    """Its key in the scenario file, such as ``machine.dimension``."""
+    """Key of the setting in the scenario file, such as ``machine.dimension``."""
     texts: list[str | None] = field(repr=False)
-    """Its value at each point, as written in a file; None if it does not apply."""
+    """Value of the setting at each point, as written in a file; None if it does not apply."""
     given: bool = True
-    """Whether a file, an override or an axis sets it."""
+    """Whether a file, an override or an axis sets the value, rather than a default."""
     load: bool = False
-    """Whether it decides the load of the machine."""
+    """Whether the setting decides the load of the machine."""
 
     def at(self, points: Sequence[int]) -> Setting:
         """Return the setting at some of the points."""
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def constant(self) -> bool:
-        """Whether it is the same at all points."""
+        """Whether the setting has the same value at all points."""
         return len(set(self.texts)) < 2
 
 
@@ -56,7 +56,7 @@ class Column:
 
     unit: str | None
     numbers: list[float | None] | None
-    """None unless all present values are numbers of one dimension."""
+    """Values as numbers; None unless all present values are numbers of one dimension."""
 
 
 def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
@@ -75,6 +75,7 @@ def of_result(run: RunResult) -> Settings:
 
 
 def _of_run(name: str, run: RunResult) -> Setting:
+    """Return a setting of the whole run, such as its seed, with its value at each point."""
     return Setting(name, [json.dumps(getattr(run, name))] * len(run.points))
 
 
@@ -113,7 +114,7 @@ class Sweep:
         return [_override(key, [of[at]]) for (key, of), at in axes]
 
     def settings(self) -> Settings:
-        """Ask the core for every setting at every point.
+        """Return every setting at every point, as the core computes it.
 
         Raises:
             IsthmusError: the scenario is not that of the run.
@@ -134,22 +135,25 @@ class Sweep:
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:
-        """Return overrides with all values, those of one point first: the core reports that
-        point.
+        """Return overrides for all values of each axis, with those of one point first, because the
+        core reports the first point.
         """
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]
 
     def _ask_core(self, points: list[list[str]]) -> dict[str, Any]:
+        """Return the core's values of all settings after each list of overrides."""
         question = {"scenario": self.canonical, "file": "scenario.toml", "points": points}
         return ask_json(_core.settings, question)
 
 
 def _override(key: str, values: list[Any]) -> str:
+    """Return the override that sets the values of an axis."""
     return f"sweep.{key}={toml_value(values)}"
 
 
 def _foreign_scenario_error() -> IsthmusError:
+    """Return the error that a scenario file does not belong to the result."""
     return IsthmusError(
         "scenario.toml: not the scenario of this result; give the folder as `isthmus run` wrote "
         "it, or the result without a scenario"

@@ -8,7 +8,7 @@ from isthmus.results.schema import STEADY, Histogram, PointResult
 from isthmus.results.series import Series, View
 
 DISTRIBUTIONS = 3
-"""The maximum number of distributions in a picture."""
+"""Maximum number of measures whose distributions a picture shows."""
 ROWS = 24
 """The maximum number of variants drawn as bars; tables have all."""
 
@@ -27,7 +27,7 @@ def distributions(view: View) -> list[str]:
 
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
-    """Return bin edges, and the share of observations above each."""
+    """Return the edges of bins, and the share of observations above each edge."""
     bins = histogram.bins
     total = left = sum(bins.count)
     shares = [1.0]
@@ -39,7 +39,9 @@ def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
 
 
 def compared_point(view: View, series: Series) -> PointResult | None:
-    """Return the point of a series at which pictures compare; else its last stable point."""
+    """Return the point of a series at which pictures compare variants; else its last
+    stable point.
+    """
     x = answer(view.run).busy_x
     at = [p for p in series.points if view.x(p) == x]
     stable = [p for p in series.points if p.verdict.verdict in STEADY]

@@ -13,6 +13,7 @@ from isthmus.results.settings import Settings, columns
 
 
 def _numeric_axes(run: RunResult) -> list[bool]:
+    """Return for each axis whether all of its values are numbers."""
     columns: list[list[AxisValue]] = [[] for _ in run.axes]
     for point in run.points:
         for column, value in zip(columns, point.values, strict=True):
@@ -32,6 +33,7 @@ def _schema(run: RunResult, before: dict[str, Any], after: dict[str, Any]) -> di
 
 
 def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[Any]:
+    """Return the table cells of axis values: numbers for numeric axes, else texts."""
     return [
         None if v is None else v.number if is_number else v.text
         for v, is_number in zip(values, numeric, strict=True)
@@ -57,7 +59,8 @@ def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
 
 
 def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.DataFrame:
-    """Return one row per point, measure and statistic (mean, p50, ...), or only `wants`.
+    """Return one row per point, measure and statistic (mean, p50, ...); `wants` limits the
+    statistics.
 
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers if the axis has
     them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
@@ -161,7 +164,7 @@ def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
     """Return a table with each row repeated by its count."""
     import numpy as np
 
-    # polars takes this type without conversion.
+    # polars uses 32-bit row numbers without conversion.
     return table[np.repeat(np.arange(table.height, dtype=np.uint32), counts)]
 
 

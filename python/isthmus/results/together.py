@@ -20,7 +20,7 @@ from isthmus.results.schema import (
 from isthmus.results.settings import Setting, Settings, columns
 
 Part = tuple[RunResult, Settings]
-"""A result and its settings."""
+"""A result of the combination and its settings."""
 
 
 def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:

@@ -23,7 +23,7 @@ _STEPS = [
 ]
 
 _SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
-"""Steps for up to four dimensions, which leave room for a rounder picture."""
+"""Steps on paper for up to four dimensions, which leave room for a rounder picture."""
 
 
 def project(node: int, dimension: int) -> tuple[float, float]:
@@ -45,18 +45,18 @@ class Network:
     dimension: int
     nodes: int
     lanes: int
-    """Lanes of a link."""
+    """Number of lanes of a link."""
     mean: float | None
-    """Utilisation of the mean link."""
+    """Mean utilisation of the links; None if unknown."""
     used: Use = field(repr=False)
 
     @property
     def drawn(self) -> bool:
-        """Whether it is small enough to be drawn node by node."""
+        """Whether the network is small enough to be drawn node by node."""
         return self.dimension <= DRAWN_DIMENSION
 
     def places(self) -> list[tuple[float, float]]:
-        """Return the positions of its nodes."""
+        """Return the positions of the network's nodes on paper."""
         return [project(node, self.dimension) for node in range(self.nodes)]
 
     def links(self) -> list[tuple[int, int, float]]:
@@ -72,7 +72,9 @@ class Network:
         return [(a, b, self.used.get((a, b), rest)) for a, b in found]
 
     def by_dimension(self) -> list[tuple[int, float, float | None]]:
-        """Return mean and busiest link of each dimension, for cubes too large to draw."""
+        """Return dimension, mean utilisation and highest utilisation of its links, for cubes too
+        large to draw.
+        """
         values: list[list[float]] = [[] for _ in range(self.dimension)]
         for (a, b), value in self.used.items():
             values[(a ^ b).bit_length() - 1].append(value)
@@ -98,6 +100,7 @@ def io_network(described: HypercubeSummary, point: PointResult) -> Network:
 def _network(
     kind: str, dimension: int, nodes: int, described: HypercubeSummary, point: PointResult
 ) -> Network:
+    """Return a network of a hypercube with the utilisation of its links, which have this kind."""
     channels = [use for use in point.channels if use.kind == kind]
     means = [c.utilisation for c in channels if c.from_ is None or c.to is None]
     mean = means[-1] if means else None

@@ -44,12 +44,14 @@ class Curves:
     zero: bool | None = None
     """Whether the scale begins at zero; None to decide by the values."""
     capped: bool = False
-    """Whether values of saturated points are cut off, since latencies there grow with the run."""
+    """Whether values of saturated points are cut off, since their latencies grow with the length of
+    the run.
+    """
     stable_only: bool = False
     diagonal: bool = False
     """Whether to draw the line on which accepted equals offered load."""
     bound: bool = False
-    """Whether to draw the load that each series can accept by analysis."""
+    """Whether to draw the highest load that each series can accept by analysis."""
     interval: str | None = None
     """Meaning of the ends of intervals, in words; by default the run's confidence."""
 
@@ -152,7 +154,10 @@ def bandwidth(view: View) -> list[Curves]:
 
 
 def _if_at_work(name: str, pick: Pick) -> Pick:
+    """Return a function that picks a value only where the subject of the measure was active."""
+
     def picked(point: PointResult) -> Number:
+        """Return the value of an active subject, else None."""
         return pick(point) if at_work(point, name) else (None, None, None)
 
     return picked
@@ -180,20 +185,23 @@ def tail(rows: Sequence[Row]) -> slice:
 
 
 def is_log(shown: Curves, drawn: Sequence[float]) -> bool:
-    """Return whether the y axis is logarithmic: if values are above zero and have a large range."""
+    """Return whether the y axis is logarithmic, by the panel's setting, or because all values are
+    above zero and have a large range.
+    """
     if shown.log is False or not _above_zero(drawn):
         return False
     return bool(shown.log) or max(drawn) / min(drawn) > LOG_SPAN
 
 
 def from_zero(shown: Curves, drawn: Sequence[float]) -> bool:
-    """Return whether the y axis begins at zero."""
+    """Return whether the y axis begins at zero, by the panel's setting or its values."""
     if shown.zero is not None:
         return shown.zero
     return shown.log is None and _above_zero(drawn) and not is_log(shown, drawn)
 
 
 def _above_zero(drawn: Sequence[float]) -> bool:
+    """Return whether there are values and all are above zero."""
     return bool(drawn) and min(drawn) > 0
 
 

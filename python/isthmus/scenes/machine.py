@@ -20,7 +20,7 @@ Variant = tuple[str, PointResult, MachineSummary]
 
 
 def variants(view: View) -> list[Variant]:
-    """Return the variants that are drawn."""
+    """Return the variants that a picture shows, at most `SHOWN`."""
     drawn = [(s, p) for s in view.series if (p := compared_point(view, s))]
     return [(s.label, p, view.run.machines[p.machine]) for s, p in all_at_work(drawn)[:SHOWN]]
 
@@ -32,7 +32,7 @@ def all_at_work(drawn: Sequence[tuple[Series, PointResult]]) -> list[tuple[Serie
 
 
 def ceiling(shown: Iterable[Variant]) -> float:
-    """Return the utilisation with the strongest colour."""
+    """Return the utilisation that has the strongest colour."""
     used = [
         c.utilisation
         for _, p, m in shown
@@ -53,7 +53,7 @@ def uses(channels: Iterable[ChannelUse]) -> Use:
 
 
 def busiest_last(used: Use) -> list[tuple[int, int]]:
-    """Return links in drawing order, so that busy links lie on top."""
+    """Return the links in the order in which they are drawn: the busiest last, on top."""
     return sorted(used, key=lambda ends: (used[ends], ends))
 
 
@@ -62,7 +62,9 @@ def kinds_of_link(described: MachineSummary, point: PointResult) -> list[Channel
     order = {kind: place for place, kind in enumerate(described.channels)}
 
     def crossed(use: ChannelUse) -> tuple[int, int]:
-        """Return the sort key of a kind of link: up through the levels, then down."""
+        """Return the sort key of a kind of link, in the order in which messages cross links: up
+        through the levels, then down.
+        """
         name, _, level = use.kind.partition(" ")
         number = int(level or 0)
         return order.get(name, len(order)), -number if name == "down" else number

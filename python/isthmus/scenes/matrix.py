@@ -14,12 +14,12 @@ PALE = 0.35
 
 
 def is_clear(felt: Felt) -> bool:
-    """Return whether a change can be distinguished from none."""
+    """Return whether a slowdown or speed-up can be distinguished from no change."""
     return felt.piles_up or felt.mean.less or felt.mean.more
 
 
 def headline(felt: Felt) -> str:
-    """Return the mean, short enough for a cell."""
+    """Return the mean slowdown of a cell, short enough to print in it."""
     if felt.mean.direction == "unknown":
         return "unknown"
     return "piles up" if felt.piles_up else felt_text(felt)

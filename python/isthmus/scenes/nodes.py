@@ -17,19 +17,19 @@ Shown = Sequence[tuple[Series, PointResult]]
 
 
 def shown_of(view: View) -> Shown:
-    """Return the variants that are drawn, each with its point."""
+    """Return the series that the picture shows, each with its point."""
     drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
     return all_at_work(drawn)[:SHOWN]
 
 
 def top(shown: Shown) -> float:
-    """Return the end of the scale, which all panels share."""
+    """Return the upper end of the load scale, which all panels share."""
     most = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
     return 1.08 * most or 1.0
 
 
 def title(view: View, series: Series, point: PointResult) -> str:
-    """Return the variant, if there are several, and the offered load."""
+    """Return the title of a panel: the variant, if there are several, and the offered load."""
     words = [series.label] if len(view.series) > 1 else []
     if point.load is not None and not point.jobs:
         words.append(f"offered {number(point.load)} {unit_label(view.run.load.unit)}")
@@ -37,7 +37,7 @@ def title(view: View, series: Series, point: PointResult) -> str:
 
 
 def span(view: View, point: PointResult) -> str:
-    """Return the smallest and largest accepted load of a node."""
+    """Return the smallest and the largest accepted load of a node in words."""
     accepted = [n.accepted for n in point.nodes]
     unit = unit_label(view.run.load.unit)
     return f"{number(min(accepted))} to {number(max(accepted))} {unit} a node"
@@ -50,11 +50,11 @@ def job_of(point: PointResult, node: int) -> str | None:
 
 
 def jobs_that_ran(shown: Shown) -> list[str]:
-    """Return the jobs that the colours distinguish, in the scenario's order; empty without jobs."""
+    """Return the jobs that ran at any point, in the scenario's order; empty without jobs."""
     names = [job.name for job in shown[0][1].jobs]
     return [job for job in names if any(job in p.active for _, p in shown)]
 
 
 def any_offered(shown: Shown) -> bool:
-    """Return whether the offered load of each node is known."""
+    """Return whether the offered load of any node is known."""
     return any(n.offered is not None for _, p in shown for n in p.nodes)

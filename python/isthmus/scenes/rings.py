@@ -1,4 +1,4 @@
-"""A fabric of rings: courses of links on paper, links out of service, and utilisation."""
+"""A fabric of rings: positions of links on paper, links out of service, and utilisation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isthmus.wording import counted
 DRAWN_NODES = 100
 """The maximum number of nodes of a fabric that is drawn node by node."""
 NAMED_NODES = 64
-"""The maximum number of nodes whose numbers are written."""
+"""Maximum number of nodes of a fabric in which the picture prints node numbers."""
 BEND = 0.13
 """Sideways bend of a link, so that opposite links lie beside each other."""
 STUB = 0.36
@@ -28,7 +28,7 @@ Link = tuple[int, int, int]
 
 def used_links(described: SciSummary, point: PointResult) -> list[float]:
     """Return the utilisation of each link in service, in the order of `SciSummary.links`; empty if
-    the point lacks single links.
+    the point has no data of single links.
     """
     single = [c for c in point.channels if c.kind == "link" and c.from_ is not None]
     links = described.links()
@@ -63,19 +63,21 @@ def dead_links(described: SciSummary) -> list[Link]:
 
 
 def lost_nodes(described: SciSummary) -> list[int]:
-    """Return nodes that have failed or are cut off."""
+    """Return the nodes that have failed or are disconnected."""
     return sorted(set(described.cut_off) | set(failed_nodes(described)))
 
 
 def failed_nodes(described: SciSummary) -> list[int]:
-    """Return nodes that have failed themselves: they have no ring, but are not merely cut off."""
+    """Return the nodes that have failed themselves: they lie on no ring, but are not merely
+    disconnected.
+    """
     alive = {a for _, a, _ in described.links()}
     gone = alive | set(described.cut_off)
     return [node for node in range(described.nodes) if node not in gone]
 
 
 def state(described: SciSummary) -> str:
-    """Describe the rings, those out of service, and nodes that are cut off."""
+    """Return a text on the rings, rings out of service, and nodes that are disconnected."""
     text = rings_text(described.ring_count, sorted({len(r) for r in described.rings}))
     if described.dead_rings:
         text += f", {len(described.dead_rings)} out of service"
@@ -90,7 +92,9 @@ def steps(ring: Sequence[int]) -> list[tuple[int, int]]:
 
 
 class Layout:
-    """The courses of links: whether each wraps around a grid, and the side to which others bend."""
+    """Geometry of the links on paper: which links wrap around a grid, and the side to which others
+    bend.
+    """
 
     def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
         self.places = places
@@ -189,7 +193,7 @@ def head(before: Place, at: Place, step: float) -> list[Place]:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A directed link on paper: its line, or its two stubs, and its head."""
+    """A directed link on paper: its line, or two stubs if it wraps around, and its arrow head."""
 
     lines: list[list[Place]]
     head: list[Place]

@@ -27,7 +27,7 @@ def places(described: FatTreeSummary) -> list[tuple[float, float]]:
 
 
 def row_step(described: FatTreeSummary) -> float:
-    """Return the distance between the rows of jobs."""
+    """Return the vertical distance between the rows of marks for jobs."""
     return described.nodes / 26
 
 

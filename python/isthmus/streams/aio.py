@@ -65,13 +65,14 @@ def ajoin(address: str, ticket: str, **settings: Any) -> _Entering:
 
 
 class _Entering:
-    """A session that has not been opened yet."""
+    """A session that has not been opened yet; ``await`` or ``async with`` opens it."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
         self._make = make
         self._nic: AsyncNic | None = None
 
     async def _made(self) -> AsyncNic:
+        """Open the session on a thread and return it."""
         return AsyncNic(await asyncio.to_thread(self._make))
 
     def __await__(self) -> Any:
@@ -113,7 +114,7 @@ class AsyncNic:
         return self.nic.ticket
 
     def _check_loop(self) -> None:
-        """Refuse calls from another loop, or from a forked process."""
+        """Refuse calls from another event loop, or from a forked process."""
         ask(self._core.check_process)
         if asyncio.get_running_loop() is not self._loop:
             raise StreamsError(
@@ -122,7 +123,9 @@ class AsyncNic:
             )
 
     def _notices(self) -> None:
-        """Handle waiting replies and events; the loop calls this."""
+        """Handle waiting replies and events; the loop calls this when the session's descriptor is
+        readable.
+        """
         answered, events = self._core.notices()
         for number in answered:
             pending, future = self._asked.pop(number, (None, None))
@@ -147,6 +150,7 @@ class AsyncNic:
             self._news.set()
 
     def _unwatch(self) -> None:
+        """Stop the loop from watching the session's descriptor."""
         # A forked process shares the loop's descriptor set with its parent.
         if self._watched and self._process == os.getpid():
             self._watched = False
@@ -215,7 +219,7 @@ class AsyncNic:
         return [AsyncStream(self, stream) for stream in streams]
 
     async def overview(self) -> dict[str, Any]:
-        """Return everything that exists of this application."""
+        """Return the connections, streams and links of this application."""
         answer = await self._ask({"ask": "overview", "all": False})
         found: dict[str, Any] = answer["overview"]["overview"]
         return found
@@ -322,10 +326,12 @@ class AsyncStream:
         future: asyncio.Future[None] = loop.create_future()
 
         def settle() -> None:
+            """Complete the future that waits for the call, in the loop."""
             if not future.done():
                 future.set_result(None)
 
         def on_done() -> None:
+            """Wake the loop from the stream's thread."""
             # A closed loop no longer waits.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle)
@@ -416,6 +422,7 @@ class AsyncStream:
         return await self._wait({"adus": adus}, timeout)
 
     async def _wait(self, more: dict[str, object], timeout: Timeout) -> StreamStatus:
+        """Wait for a state of the stream, and explain a timeout by what the stream waits for."""
         limit = self.stream._seconds(timeout)
         request: dict[str, object] = {"ask": "wait", "stream": self.number, **more}
         try:

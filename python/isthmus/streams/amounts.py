@@ -32,7 +32,7 @@ def size(name: str, value: object, least: int = 1) -> int:
 
 
 def seconds(name: str, value: object) -> float | None:
-    """Parse a time such as ``"10 s"``; None for `math.inf`.
+    """Return a time such as ``"10 s"`` in seconds; None for `math.inf`.
 
     Raises:
         IsthmusError: the value is neither.

@@ -79,6 +79,7 @@ def send_array(
     stream = job.stream("transmit", settings)
 
     def sent(buffer: NDArray[Any]) -> Future[None] | None:
+        """Send a piece on the transfer thread; return its future."""
         return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 
     with job.moving(stream):
@@ -118,6 +119,9 @@ def recv_array(
     pieces = list(job.cut.pieces())
 
     def coming(number: int) -> tuple[Piece, NDArray[Any], Future[None] | None] | None:
+        """Start to receive the piece with this number; return piece, buffer and future, None after
+        the last piece.
+        """
         if number == len(pieces):
             return None
         buffer = job.buffer(number % 2, pieces[number])
@@ -131,14 +135,16 @@ def recv_array(
             part, buffer, got = next_
             job.settle(got)
             number += 1
-            # Receive the next piece while this one is spread.
+            # Receive the next piece while this one is moved to the user's arrays.
             next_ = coming(number)
             job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
     return stream.wait(timeout=timeout)
 
 
 class _Job:
-    """The state of an array transfer: its layout, its cut and its movers."""
+    """The state of an array transfer: its layout, its cut into pieces, and the object that
+    redistributes them.
+    """
 
     def __init__(
         self,
@@ -176,6 +182,7 @@ class _Job:
         self._thread = ThreadPoolExecutor(1, f"{what} of {self.nic!r}")
 
     def stream(self, direction: str, settings: dict[str, Any]) -> Stream:
+        """Register the stream of the transfer; refuse settings that follow from the array."""
         for name in ("adu", "adus", "granule", "su_order", "direction"):
             if name in settings:
                 raise IsthmusError(f"{name}: it follows from the array; leave it out")
@@ -208,6 +215,7 @@ class _Job:
         return [buffer[view] for view in self.cut.views(piece, self.own)]
 
     def plan(self, piece: Piece, *, out: bool) -> Plan:
+        """Return the plan between the user's layout and that of a piece; `out` is for sending."""
         there = self.cut.layout(piece, self.owners)
         return Plan(self.layout, there) if out else Plan(there, self.layout)
 
@@ -226,4 +234,5 @@ class _Job:
         self.movers.agree(problem)
 
     def moving(self, stream: Stream) -> CancelOnError:
+        """Return the context in which an array is moved; an error in it cancels the stream."""
         return CancelOnError(stream, self._thread)

@@ -90,6 +90,7 @@ def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
     """Return a coroutine function that makes a blocking call."""
 
     async def made(argument: Any) -> R:
+        """Make the blocking call and return its result."""
         return call(argument)
 
     return made

@@ -23,6 +23,9 @@ _core.crc32c(np.empty(0, np.uint8))
 
 
 def _as_bytes(name: str, data: object) -> Bytes:
+    """Return the bytes of an object without a copy; refuse an object without a contiguous
+    buffer.
+    """
     if isinstance(data, np.ndarray):
         array = array_of(name, data)
     else:
@@ -73,7 +76,8 @@ class Holds:
         self._frozen: list[tuple[int, int, NDArray[Any]]] = []
 
     def hold(self, flat: Bytes, who: str, *, writes: bool) -> object:
-        """Reserve bytes for a call until `release`; several calls may read the same bytes.
+        """Reserve bytes for a call, described by `who`, until `release`; several calls may read the
+        same bytes.
 
         Returns:
             The key for `release`.
@@ -103,7 +107,7 @@ class Holds:
                 self._frozen.append((begin, begin + len(flat), data))
 
     def forget(self) -> None:
-        """Release everything in a forked process, since the calls belong to its parent."""
+        """Release all reserved bytes in a forked process, since the calls belong to its parent."""
         self._lock = threading.RLock()
         self._held.clear()
         self.release(None)
@@ -129,6 +133,6 @@ class Holds:
 
 
 HOLDS = Holds()
-"""The registry of this process."""
+"""The registry of reserved bytes of this process."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=HOLDS.forget)

@@ -20,11 +20,11 @@ class StreamsError(IsthmusError):
 
 
 class UnreachableError(StreamsError):
-    """No daemon can be reached at the address."""
+    """Error: no daemon can be reached at the address."""
 
 
 class RefusedError(StreamsError):
-    """The daemon refuses the request; nothing was changed."""
+    """Error: the daemon refuses the request; nothing was changed."""
 
     def __init__(self, text: str, kind: str = "") -> None:
         super().__init__(text)
@@ -33,27 +33,29 @@ class RefusedError(StreamsError):
 
 
 class NotKeptError(StreamsError):
-    """A file was not kept when its connection was closed; an earlier version still exists."""
+    """Error: a file was not kept when its connection was closed; an earlier version still
+    exists.
+    """
 
 
 class SessionOverError(StreamsError):
-    """The daemon is gone, or the session was closed."""
+    """Error: the daemon has ended, or the session was closed."""
 
 
 class TimedOutError(StreamsError, TimeoutError):
-    """No progress within the timeout; the message names the awaited resources."""
+    """Error: no progress within the timeout; the message names the awaited resources."""
 
 
 class LinkError(StreamsError):
-    """A link cannot be used."""
+    """Error: a link cannot be used."""
 
 
 class StreamFailedError(StreamsError):
-    """A stream failed, was cancelled, or was left in the middle of an ADU."""
+    """Error: a stream failed, was cancelled, or ended in the middle of an ADU."""
 
 
 class IncompleteError(StreamsError):
-    """An ADU arrived without some of its bytes; later ADUs can be received."""
+    """Error: an ADU arrived without some of its bytes; later ADUs can be received."""
 
     def __init__(self, text: str, adu: int, missing: list[tuple[int, int]], data: Any) -> None:
         super().__init__(text)

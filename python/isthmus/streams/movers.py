@@ -25,7 +25,7 @@ class Threads:
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
-        """Return all links."""
+        """Return the numbers of all links, as this process has them all."""
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
@@ -57,7 +57,7 @@ class Threads:
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise the error, if any."""
+        """Raise the error, if there is one; there are no other ranks to agree with."""
         if problem is not None:
             raise problem
 
@@ -69,25 +69,25 @@ class MpiMovers:
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
-        """Return the links of this rank."""
+        """Return the numbers of the links of this rank."""
         return self.owners(links)[self._ranks.comm.rank]
 
     def owners(self, links: int) -> list[list[int]]:
-        """Assign links to ranks in turn."""
+        """Return the links of each rank, assigned round-robin."""
         size = self._ranks.comm.size
         return [list(range(rank, links, size)) for rank in range(size)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the type of all ranks' arrays."""
+        """Return the common element type of all ranks' arrays."""
         kind, _ = self._ranks.same(held)
         return kind
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Exchange between ranks."""
+        """Move a piece from the arrays of all ranks to the parts for the interface."""
         self._ranks.exchange(plan, held, parts)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Exchange between ranks."""
+        """Move a piece from the parts for the interface to the arrays of all ranks."""
         self._ranks.exchange(plan, parts, held)
 
     def agree(self, problem: BaseException | None) -> None:
@@ -99,11 +99,13 @@ class MpiMovers:
 
 
 Movers = Threads | MpiMovers
-"""Redistributes pieces of an array between the user's arrays and the parts for the interface."""
+"""An object that redistributes pieces of an array between the user's arrays and the parts for the
+interface.
+"""
 
 
 class CancelOnError:
-    """The period in which an array is moved: an error cancels its stream."""
+    """The context in which an array is moved: an error in it cancels the stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
         self._stream = stream

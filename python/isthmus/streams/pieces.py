@@ -35,13 +35,13 @@ class Cut:
     links: int
     element: int
     dim: int
-    """The dimension along which blocks lie."""
+    """The dimension of the array along which blocks lie."""
     block: int
-    """Indices of `dim` in a block, the part of a TU on one link."""
+    """Number of indices of `dim` in a block; a block is the part of a TU on one link."""
     along: int
     """The dimension along which pieces are cut: `dim`, or an earlier one."""
     step: int
-    """Indices of `along` in a piece."""
+    """Number of indices of `along` in a piece."""
 
     @classmethod
     def of(
@@ -101,7 +101,7 @@ class Cut:
 
     @property
     def granule(self) -> int:
-        """Bytes of a block."""
+        """Bytes of a block, at whose multiples SUs are cut."""
         return self.block * self.slab
 
     @property

@@ -56,12 +56,14 @@ def connect_ranks(
     refuse_unless_communicator(comm)
 
     def connect_first() -> Nic:
+        """Create the application on rank 0."""
         return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)
 
     first = _call_on_ranks(comm, connect_first if comm.rank == 0 else None)
     ticket = comm.bcast(first.ticket if first is not None else None, 0)
 
     def join_first() -> Nic:
+        """Join the application on another rank."""
         return join(address, ticket, ca=ca, patience=patience)
 
     other = _call_on_ranks(comm, join_first if comm.rank != 0 else None)
@@ -124,6 +126,7 @@ class RankNic(Nic):
         numbers = self.comm.bcast([one.number for one in made] if made is not None else None, 0)
 
         def adopt() -> list[Stream]:
+            """Take over the streams that rank 0 has registered."""
             return [self.adopt(number, spec) for number, spec in zip(numbers, specs, strict=True)]
 
         adopted = _call_on_ranks(self.comm, adopt if made is None else None)
@@ -132,12 +135,13 @@ class RankNic(Nic):
         return found
 
     def _link(self, specs: Sequence[StreamSpec]) -> None:
+        """Make the missing links of this rank for these streams."""
         for number in sorted({link for spec in specs for link in spec.link_numbers}):
             if number % self.comm.size == self.comm.rank and number not in self.links:
                 self.link(number)
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Return the movers of arrays: the ranks of this session."""
+        """Return the object that redistributes arrays between the ranks of this session."""
         from isthmus.arrays.mpi import Ranks
 
         if threads is not None:

@@ -36,9 +36,11 @@ PROTOCOLS: dict[str, Any] = {
     "repaired": {"confirmed": {"repair": True}},
     "unconfirmed": {"unconfirmed": {}},
 }
-"""When a packet counts as done: at the peer's manager; the same with repair; or when it is sent."""
+"""Protocols by name. They differ in when a packet counts as done: when the peer's manager has it,
+the same with retransmission, or when it is sent.
+"""
 RING = "2 MiB"
-"""Default size of a link's ring, in each direction."""
+"""Default bytes of the ring in shared memory that carries a link, in each direction."""
 NUMBER_MAX = (1 << 32) - 1
 
 
@@ -133,6 +135,7 @@ def trusted(ca: str | os.PathLike[str] | None) -> str | None:
 
 
 def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
+    """End a session that is closed or discarded: end it in the core and close its streams."""
     core.end()
     for stream in list(streams):
         stream.close()
@@ -164,6 +167,7 @@ class Nic:
         """Limit of network memory of its connections, in each direction."""
 
     def _ask(self, request: dict[str, object]) -> dict[str, Any]:
+        """Send a request to the daemon and return the reply."""
         answer = json.loads(ask(self._core.ask, as_json(request), self._patience))
         return answer if isinstance(answer, dict) else {answer: {}}
 
@@ -322,6 +326,7 @@ class Nic:
             raise
 
     def _made(self, core: _core.NicStream, spec: StreamSpec) -> Stream:
+        """Register a new stream of this session and return it."""
         stream = Stream(core, spec, self._patience)
         self._streams.add(stream)
         return stream
@@ -378,6 +383,7 @@ class Nic:
             )
 
     def _events(self) -> Iterator[Event]:
+        """Yield events; check every second whether the session is over."""
         while True:
             try:
                 event = self.event(timeout="1 s")
@@ -420,7 +426,7 @@ class Nic:
         self._ask({"ask": "reset", "screen": screen})
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Return the movers of arrays: threads of this process."""
+        """Return the object that redistributes arrays: threads of this process."""
         return Threads(threads)
 
     @property
@@ -443,6 +449,7 @@ class Nic:
 
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of some words."""
     if not isinstance(value, str) or value not in words:
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")

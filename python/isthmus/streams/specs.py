@@ -27,11 +27,11 @@ class StreamSpec:
     """
 
     connection: Connection
-    """The connection that it sends to, or receives from."""
+    """The connection that the stream sends to, or receives from."""
     adu: int | str
-    """Bytes of an ADU; ``"variable"`` if sizes differ, up to `tu`."""
+    """Bytes of an application data unit (ADU); ``"variable"`` if sizes differ, up to `tu`."""
     tu: int | str | None = None
-    """Bytes of a TU; by default the whole ADU."""
+    """Bytes of a transfer unit (TU); by default the whole ADU."""
     links: int | Sequence[int] = 1
     """Links over which a TU is striped: their count, or their numbers."""
     su_order: Sequence[int] | None = None
@@ -45,9 +45,9 @@ class StreamSpec:
     direction: Literal["transmit", "receive"] = "transmit"
     """Direction of the data, seen from this application."""
     quantum: int = 1
-    """Number of ADUs that it may move before another waiting stream has its turn."""
+    """Number of ADUs that the stream may move before another waiting stream has its turn."""
     permanent: bool = False
-    """Whether it keeps its resources until it ends."""
+    """Whether the stream keeps its resources until it ends."""
     after: Sequence[Stream | StreamSpec] = ()
     """Streams that must be done before this one starts; those of the same call by specification."""
     in_step_with: Sequence[Stream | StreamSpec] = ()
@@ -86,6 +86,7 @@ class StreamSpec:
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:
+        """Check all settings and return those that the daemon needs, in its form."""
         # Sessions in an event loop have another class of connection.
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
@@ -115,7 +116,7 @@ class StreamSpec:
         }
 
     def _sent_only(self) -> None:
-        """Refuse settings that only affect sending."""
+        """Refuse settings that have an effect only on sending, if the stream receives."""
         sends = self.direction == "transmit"
         if self.sums == "ranks" and not sends:
             raise IsthmusError("sums: what is received has them already; leave it out")
@@ -123,6 +124,7 @@ class StreamSpec:
             raise IsthmusError("sums: the connection was opened without a checksum; leave it out")
 
     def _order(self) -> list[int]:
+        """Return the link of each SU of a TU, in order."""
         if isinstance(self.links, int) and not isinstance(self.links, bool):
             whole("links", self.links, 1, LINK_MAX + 1)
             links = list(range(self.links))
@@ -162,6 +164,7 @@ class StreamSpec:
 
 
 def _links(name: str, given: object) -> list[int]:
+    """Check a list of link numbers and return it."""
     one_of(name, given, (list, tuple, range), "numbers of links, such as [0, 1]")
     assert isinstance(given, Sequence)
     for link in given:
@@ -172,6 +175,7 @@ def _links(name: str, given: object) -> list[int]:
 
 
 def _others(name: str, given: Iterable[object], same: Sequence[StreamSpec]) -> list[dict[str, int]]:
+    """Return references to streams for the daemon: by number, or by position in the same call."""
     from isthmus.streams.stream import Stream
 
     one_of(name, given, (list, tuple), "a list of streams")

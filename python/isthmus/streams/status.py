@@ -17,27 +17,27 @@ class StreamStatus(msgspec.Struct, frozen=True):
     connection: int
     """Number of its connection."""
     direction: str
-    """``transmit`` or ``receive``."""
+    """Direction of the data: ``transmit`` or ``receive``."""
     state: str
     """``inactive``, ``pending``, ``active``, ``draining``, ``done``, ``failed``, ``cancelled``."""
     over: bool
     """Whether the stream has ended and nothing of it is in progress."""
     moved: int
-    """ADUs moved: to the manager's network memory, or to the ranks."""
+    """Number of ADUs that were moved: to the manager's network memory, or to the ranks."""
     done: int
-    """ADUs done, as the destination guarantees."""
+    """Number of ADUs that are done, as the destination guarantees."""
     incomplete: int
-    """Done ADUs with missing bytes."""
+    """Number of done ADUs with missing bytes."""
     bytes: int
-    """Bytes moved."""
+    """Number of bytes that the stream has moved."""
     retransmissions: int
-    """Retransmitted packets."""
+    """Number of packets that were sent again."""
     waits: list[str] = []
     """Resources that the stream waits for, in words."""
     adus: int | None = None
     """Number of its ADUs, if known."""
     reason: str | None = None
-    """Reason of the failure."""
+    """Reason why the stream failed; None if it has not failed."""
 
 
 class ConnectionStatus(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     destination: str
     """Destination of the connection."""
     open: bool
-    """Whether it is open."""
+    """Whether the connection is open."""
     streams: int
     """Number of streams that have not ended."""
     transmit_bytes: int
@@ -62,11 +62,11 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     gone: str | None = None
     """Reason why the connection is gone."""
     congestion: str | None = None
-    """Congestion control of its socket."""
+    """Algorithm of congestion control of the connection's socket."""
 
 
 class Event:
-    """An event: `what` is its kind, and its details are attributes."""
+    """An event of the session; `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
         self.what = str(event["what"])

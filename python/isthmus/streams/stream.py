@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COUNT_MAX = (1 << 63) - 1
 
 Timeout = str | float | None
-"""Text with a unit such as ``"10 s"``, `math.inf`, or None for the session's timeout."""
+"""A timeout: text with a unit such as ``"10 s"``, `math.inf`, or None for the session's timeout."""
 
 
 class Stream:
@@ -49,6 +49,7 @@ class Stream:
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
+        """Return a timeout in seconds; None for no limit."""
         return self._patience if timeout is None else seconds("timeout", timeout)
 
     @overload
@@ -93,6 +94,7 @@ class Stream:
         return self._send(own, self._adu_bytes(adu), block, self._seconds(timeout))
 
     def _adu_bytes(self, adu: int | None) -> int:
+        """Return the bytes of an ADU, from the argument or from the specification."""
         of_all = self.spec.adu_bytes
         if adu is None and of_all is None:
             raise StreamsError("adu: it is missing; each ADU of this stream has its own bytes")
@@ -105,6 +107,7 @@ class Stream:
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
+        """Send an ADU, or the part of this process, in this thread or on the stream's thread."""
         flag("block", block)
         if not block or self._worker is not None:
             ask(self._core.check_process)
@@ -154,6 +157,7 @@ class Stream:
 
     @contextmanager
     def _hold_bytes(self, flat: Bytes, what: str, *, writes: bool) -> Iterator[None]:
+        """Reserve bytes of the user during a ``with`` block, so that no other call uses them."""
         held = HOLDS.hold(flat, f"{what} of stream {self.number}", writes=writes)
         try:
             yield
@@ -161,6 +165,7 @@ class Stream:
             HOLDS.release(held)
 
     def _incomplete(self, adu: int, missing: list[tuple[int, int]], data: Any) -> IncompleteError:
+        """Return the error for an ADU that has arrived without some bytes."""
         ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
         more = " and more" if len(missing) > 8 else ""
         return IncompleteError(
@@ -172,11 +177,13 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
+        """Send data in this thread and return the number of the ADU."""
         number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
 
     def _work(self) -> Worker:
+        """Return the thread of non-blocking sends; start it at first use."""
         if self._worker is None:
             self._worker = Worker(f"stream {self.number}")
         return self._worker
@@ -227,6 +234,7 @@ class Stream:
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
+        """Receive an ADU, or the part of this process, into the caller's memory."""
         ask(self._core.check_process)
         flat = to_fill("out", out)
         with self._hold_bytes(flat, "a receive", writes=True):
@@ -275,6 +283,7 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
+        """Wait until ADUs are done (or moved), after all non-blocking sends."""
         ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isthmus.streams.buffers import Bytes
 
 WAITING_MAX = 256
-"""The maximum number of waiting calls of a stream."""
+"""Maximum number of calls of a stream that wait for its thread."""
 
 
 R = TypeVar("R")
@@ -108,7 +108,7 @@ class Handle(Generic[R]):
 
 
 class Worker:
-    """A thread that makes calls in order."""
+    """A thread that makes the calls of one stream in order."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -159,11 +159,13 @@ class Worker:
             self._raise_unseen()
 
     def _raise_unseen(self) -> None:
+        """Raise the error of a failed call that no caller has seen."""
         failed, self._failed = self._failed, None
         if failed is not None and not failed.told:  # codespell:ignore told
             failed.result()
 
     def _run(self) -> None:
+        """Make queued calls until the end; the thread's main function."""
         while True:
             with self._change:
                 while not self._jobs and not self._over:
@@ -178,6 +180,7 @@ class Worker:
             handle.finish(None, SessionOverError(f"{self._name}: the session was closed"))
 
     def _one(self, handle: Handle[Any], call: Callable[[], Any]) -> None:
+        """Make one call and record its outcome."""
         value: Any = None
         error: BaseException | None = None
         try:

@@ -13,7 +13,7 @@ SEARCH_POINTS = 20
 RECENT = 200
 """The maximum number of finished points, and of searches, in the mean."""
 LATE_S = 60.0
-"""Seconds of history from which the number of busy threads is taken."""
+"""Length in seconds of the recent past whose mean number of busy threads is used."""
 
 
 def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
@@ -46,7 +46,8 @@ def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now
 
 
 def remaining_alone_s(missing: Selection, ended: Mapping[str, float], began: float) -> float | None:
-    """Return the same for a process that is alone in a folder and records no times.
+    """Return the seconds until points and searches are done, for a process that is alone in a
+    folder and records no times.
 
     Args:
         missing: units that are in progress or still to do.
@@ -65,10 +66,12 @@ def remaining_alone_s(missing: Selection, ended: Mapping[str, float], began: flo
 
 
 def _is_search(entry: str) -> bool:
+    """Return whether a journal entry belongs to a search."""
     return entry.startswith("search")
 
 
 def _mean_s(timings: Sequence[Timing]) -> float | None:
+    """Return the mean duration of recent entries; None if there are none."""
     return mean(each.seconds for each in timings[-RECENT:]) if timings else None
 
 

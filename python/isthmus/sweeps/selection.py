@@ -15,11 +15,11 @@ RANGES_MAX, OPTIONS_MAX = 8, 80
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
 _SHARE = re.compile("([0-9]{1,99})/([0-9]{1,99})")
-"""K/N; if N exceeds the number of points, some parts are empty."""
+"""Pattern of K/N, part K of N; if N exceeds the number of points, some parts are empty."""
 
 
 Unit = tuple[str, int]
-"""``point`` or ``search``, and its position."""
+"""A unit of work: ``point`` or ``search``, and its position."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Selection:
 
     @classmethod
     def share(cls, word: str, points: int, searches: int) -> Selection:
-        """Return the part K/N of a run: every N-th unit, beginning with the K-th.
+        """Return part K of N of a run, from ``K/N``: every N-th unit, beginning with the K-th.
 
         Neighbours take about as long as each other, so they go to different parts.
 
@@ -145,7 +145,7 @@ def shortened(positions: Sequence[int]) -> str:
 
 
 def ranges(positions: Iterable[int]) -> str:
-    """Format positions as a list that `listed` can parse."""
+    """Return positions as a list that `listed` can parse."""
     words: list[str] = []
     first = last = -2
     for at in [*sorted(positions), -1]:

@@ -29,7 +29,7 @@ class Done:
     """The outcome of a part."""
 
     units: int
-    """Points and searches that are in the journal."""
+    """Number of points and searches of the part that are in the journal."""
     failed: tuple[Failure, ...]
 
 
@@ -82,6 +82,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
+        """Refuse a run with missing points or searches."""
         points, searches = experiment.missing()
         if points or searches:
             raise missing_error(folder, Selection(tuple(points), tuple(searches)))

@@ -1,4 +1,6 @@
-"""The source of a folder's run, stored so that all processes that do parts of it do the same."""
+"""The source of a folder's run, stored so that all processes which do parts of it do the
+same run.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,14 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 SOURCE = "run.json"
-"""Name of the source file in the folder."""
+"""Name of the file in the folder that stores the source."""
 VALUE_MAX = 60
 """The maximum width of a line or of overrides in an error, in columns."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a scenario, and the options of its run."""
+    """The source of a run: the text of a scenario, and the options of its run."""
 
     file: str = field(compare=False)
     text: str
@@ -83,7 +85,7 @@ class Source:
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     def difference(self, kept: Source) -> str:
-        """Describe how this source differs from the one in the folder."""
+        """Return a text on how this source differs from the one in the folder."""
         if self.text != kept.text:
             lines = zip_longest(kept.text.splitlines(), self.text.splitlines())
             for number, (there, here) in enumerate(lines, start=1):
@@ -98,6 +100,7 @@ class Source:
 
 
 def _shown(text: str | None) -> str:
+    """Return a value cut to `VALUE_MAX` columns, or ``none``."""
     return f"`{cut(text, VALUE_MAX)}`" if text else "none"
 
 
@@ -112,7 +115,9 @@ def _command(mark: Mark, folder: Path) -> str:
 
 
 def keep_source(own: OwnedFolder, job: Job) -> None:
-    """Write the source of a run, so that users may name the folder in place of the scenario."""
+    """Write the source of a run to its folder, so that users may name the folder in place of the
+    scenario.
+    """
     own.keep(SOURCE, Source.of(job).as_text(), KEY)
 
 
@@ -166,6 +171,7 @@ def _files(job: Job) -> dict[str, str]:
 
 @contextmanager
 def _explaining_mismatch(job: Job, folder: Path) -> Iterator[None]:
+    """Convert an error on differing files to one that describes the difference of the sources."""
     try:
         yield
     except MismatchError:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from isthmus.sweeps.slurm.queued import Queued
 
 LOOKS, LOOK_S = 5, 0.02
-"""Number of reads of the leases to find a busy process, and seconds between two reads."""
+"""Number of reads of the leases until a busy process is found, and seconds between two reads."""
 HEADER = "journal"
-"""The entry that identifies the journal's run."""
+"""Name of the journal entry that identifies the run of the journal."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Failure:
     """A point or search that failed."""
 
     entry: str
-    """As in the journal: ``point-00012``."""
+    """Name of the journal entry: ``point-00012``."""
     reason: str
     at_s: float = 0.0
     """Time of the failure, in seconds since 1970 by the folder's clock; 0 for the present."""
@@ -52,10 +52,10 @@ class Failure:
 
 @dataclass(frozen=True)
 class Flaw:
-    """A file of the journal whose content is not what this run wrote."""
+    """A file of the journal whose content differs from the content that this run wrote."""
 
     entry: str
-    """As in the journal: ``point-00012``, ``point-00012.kept``, ``journal``."""
+    """Name of the journal entry: ``point-00012``, ``point-00012.kept``, ``journal``."""
     reason: str
 
 
@@ -78,27 +78,31 @@ class State:
     unread: list[Flaw] = field(default_factory=list)
     """Unreadable files of the journal; their units do not count as done either."""
     short_of_memory: str = ""
-    """Units that ran out of memory, which the results contain and the journal does not."""
+    """Text on the units that ran out of memory, which the results contain and the journal
+    does not.
+    """
     collected: bool = False
-    """Whether the results have been written, and are unchanged."""
+    """Whether the results have been written and are unchanged since."""
     lost: list[str] = field(default_factory=list)
-    """Listed files that no longer exist."""
+    """Files that the mark lists and that no longer exist."""
     changed: list[str] = field(default_factory=list)
-    """Listed files that have changed."""
+    """Files that the mark lists and that have changed."""
     known: bool = False
-    """Whether users may name the folder in place of the scenario."""
+    """Whether the folder contains the source of its run, so that users may name it in place of the
+    scenario.
+    """
     alone: Holder | None = None
-    """The process that does the whole run, or writes its results."""
+    """The process that does the whole run, or writes its results; None if there is none."""
     job: Queued | None = None
-    """The job of Slurm that works on the run; None unless `with_job` has looked for it."""
+    """The job of Slurm that works on the run; None unless `with_job` has found it."""
     version: str = ""
     """Version of isthmus that started the run; only this version can continue it."""
     remaining_s: float | None = None
-    """Estimated seconds left at the recent pace; None if unknown."""
+    """Estimated seconds until the run is done, at the recent pace; None if unknown."""
 
     @property
     def total(self) -> int:
-        """Return the number of points and searches."""
+        """Return the number of points and searches of the run."""
         return self.points + self.searches
 
     @property
@@ -155,7 +159,7 @@ def state_of(folder: Path) -> State:
 
 
 def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
-    """Check results and report for missing and changed files."""
+    """Check the results and the report in the folder for missing and changed files."""
     state.lost, state.changed = _missing_and_changed(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
@@ -190,7 +194,7 @@ def _look_at_work(
 
 
 def with_job(state: State, folder: Path) -> State:
-    """Ask Slurm for the job that does the missing units, and add it to the state."""
+    """Query Slurm for the job that does the missing units, and add it to the state."""
     submitted = (folder / SUBMITTED).is_dir()
     if submitted and state.done < state.total and not (state.collected or state.alone):
         from isthmus.sweeps.slurm.queued import queued
@@ -250,6 +254,7 @@ def _missing_and_changed(folder: Path, mark: Mark) -> tuple[list[str], list[str]
 
 
 def _short_of_memory(result: Path) -> str:
+    """Return a text on the units of a result that ran out of memory; empty if there are none."""
     from isthmus.results.schema import RunResult
 
     with suppress(OSError, IsthmusError):
@@ -272,13 +277,16 @@ def missing_units(folder: Path, points: int, searches: int) -> Selection:
         names = {each.name for each in d if each.is_file(follow_symlinks=False)}
 
     def without(kind: str, count: int) -> tuple[int, ...]:
+        """Return the positions of points or searches without a file in the journal."""
         return tuple(at for at in range(count) if f"{entry_of(kind, at)}.json" not in names)
 
     return Selection(without("point", points), without("search", searches))
 
 
 def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
-    """Return the current leases. Processes that do short points are often between two of them."""
+    """Return the current leases; read them several times, as processes that do short points are
+    often between two of them.
+    """
     leases: list[Lease] = []
     for look in range(LOOKS):
         if look:
@@ -294,7 +302,7 @@ def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
 def _estimate(
     state: State, folder: Path, to_do: Selection, good: set[str], workers: Workers, now: float
 ) -> float | None:
-    """Estimate the seconds left for units that have neither failed nor been damaged."""
+    """Estimate the remaining seconds for units that have neither failed nor been damaged."""
     if state.alone:
         with suppress(OSError):
             journal = folder / JOURNAL

@@ -13,11 +13,13 @@ from isthmus.sweeps.state import State
 from isthmus.wording import counted
 
 NAMED = 3
-"""The maximum number of failures with reasons in an error."""
+"""Maximum number of failures whose reasons an error gives."""
 
 
 def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
-    """Format the progress of a run; running and failed units have `most` lines each."""
+    """Yield lines on the progress of a run; at most `most` lines each for running and
+    failed units.
+    """
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
     line = f"{state.name}: {state.whole.with_done(state.done)} done"
@@ -53,7 +55,7 @@ def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
 
 
 def _result_lines(state: State, folder: Path, most: int) -> Iterator[str]:
-    """Format the state of the results, and the command that completes them."""
+    """Yield lines on the state of the results, and on the command that completes them."""
     yield from _cut([f"  {name}: {_gone(name)}" for name in state.lost], most, "lost")
     rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
     yield from _cut(rows, most, "changed")
@@ -107,13 +109,14 @@ def _submitted(folder: Path) -> bool:
 
 
 def _gone(name: str) -> str:
+    """Return the text on a file that no longer exists."""
     # Provenance describes the original run, so it is not written again.
     return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
 
 
 def of_memory(short: str, folder: Path) -> str:
     """Return a line about points and searches that ran out of memory."""
-    # Results with unknown memory limit are not replaced.
+    # Results with an unknown memory limit are not replaced by a run with more memory.
     first = "" if memory_of(folder) is not None else f"move {folder / RESULT} away, and "
     return (
         f"{short} used up the memory of the run and went only so far; {first}`isthmus run "
@@ -136,7 +139,7 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
         line += f"; {len(state.damaged) - NAMED:,} more are damaged"
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
     advice = _advice(state, quoted, lacks, submitted=submitted)
-    # Damaged files block a run, but no other advice.
+    # Damaged files block a run, so the condition precedes advice to start one, but no other advice.
     first = _repair_condition(len(state.damaged)) if advice.startswith("`") else ""
     return f"{line}; {first}{advice}"
 
@@ -162,7 +165,7 @@ def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> 
 
 
 def span(seconds: float) -> str:
-    """Format a remaining time, rounded."""
+    """Return a remaining time as text, rounded."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 1.5 * size:
             return (
@@ -174,6 +177,7 @@ def span(seconds: float) -> str:
 
 
 def _cut(rows: list[str], most: int, what: str) -> Iterator[str]:
+    """Yield the first `most` rows, and a line with the number of the others."""
     yield from rows[:most]
     if len(rows) > most:
         yield f"  and {len(rows) - most:,} more {what}"

@@ -19,7 +19,7 @@ from isthmus.files import telling_of
 from isthmus.owned.mark import is_worker
 
 WORKER_MAX = 100_000_000
-"""The maximum number of bytes read from a worker's file: a million lines."""
+"""Maximum number of bytes that are read from a worker's file: a million lines."""
 BEAT_LATE_S, TICK_S = 1.0, 0.1
 """Seconds by which a heartbeat may be late on a busy machine, and seconds between two checks."""
 
@@ -32,7 +32,7 @@ class Running:
     host: str
     process: int
     lost: bool
-    """Whether the heartbeat is so old that another process may take over."""
+    """Whether the heartbeat is so old that another process may take over the unit."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,11 @@ class Timing:
     entry: str
     seconds: float
     ended_s: float
-    """Time of the end, in seconds since 1970 by the folder's clock."""
+    """Time at which the unit was finished, in seconds since 1970 by the folder's clock."""
     process: str = ""
-    """Name of the process."""
+    """Name of the process that did the unit."""
     threads: int = 1
-    """Threads of the process, shared by all its units."""
+    """Number of threads of the process, which all its units share."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ def read_workers(journal: Path) -> Workers:
         threads = 1
         with suppress(OSError):
             for line in _lines(journal / f"{worker}.jsonl"):
-                # Lines of another form are ignored as well.
+                # Lines without the expected fields are ignored as well.
                 with suppress(KeyError, TypeError, ValueError, OverflowError):
                     threads = max(threads, int(line.get("threads", 1)))
                     _record(line, found, worker, threads)
@@ -87,11 +87,14 @@ def is_worker_file(name: str) -> bool:
 
 
 def _workers(names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of workers whose files are among these."""
     return (name.removesuffix(".jsonl") for name in names if is_worker_file(name))
 
 
 def _opened(path: Path) -> BinaryIO:
-    """Open an ordinary file without following a link or blocking: the path may be anything."""
+    """Open an ordinary file without following a link or blocking, as a foreign file may have this
+    path.
+    """
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -100,6 +103,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in the lines of a worker's file."""
     with _opened(path) as file:
         text = file.read(WORKER_MAX).decode(errors="replace")
     # Split at "\n" only: a reason may contain other line ends of Python's.
@@ -111,6 +115,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _record(line: dict[str, Any], found: Workers, worker: str, threads: int) -> None:
+    """Add a line of a worker's file to the records: a finished or a failed unit."""
     if "done" in line:
         took_s, at_s = _seconds(line["took_s"]), _seconds(line["at_s"])
         found.timings.append(Timing(str(line["done"]), took_s, at_s, worker, threads))
@@ -120,6 +125,7 @@ def _record(line: dict[str, Any], found: Workers, worker: str, threads: int) -> 
 
 
 def _seconds(value: Any) -> float:
+    """Return a time in seconds; refuse negative and infinite ones."""
     seconds = float(value)
     if not 0 <= seconds < math.inf:
         raise ValueError(f"no time: {value}")
@@ -134,13 +140,13 @@ class Lease:
     host: str
     process: int
     gone: bool
-    """Whether the holder is a dead process of this machine."""
+    """Whether the holder of the lease is a dead process of this machine."""
     touched: float
     """Time of the last heartbeat, by the folder's clock."""
     expiry_s: float
 
     def running(self, now: float) -> Running:
-        """Return the unit under this lease, as of a time of the folder's clock."""
+        """Return the unit under this lease, with its state at a time of the folder's clock."""
         lost = self.gone or now - self.touched > self.expiry_s
         return Running(self.entry, self.host, self.process, lost)
 

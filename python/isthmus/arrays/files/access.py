@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class Access:
-    """A file, the ranks that open it, and their settings."""
+    """An open file: its path, the ranks that open it, and the settings on which they agreed."""
 
     path: Path
     team: Team
@@ -34,7 +34,7 @@ class Access:
     """Approximate bytes of a block with a checksum; 0 for no checksums."""
     sync: bool
     keep: bool
-    """Whether an existing file stays unchanged until all data are written."""
+    """Whether an existing file stays unchanged until all data of its replacement are written."""
     verify: bool
     progress: Callable[[int, int], None] | None
 
@@ -113,4 +113,5 @@ class Access:
 
     @property
     def _rules(self) -> Rules:
+        """Return the parameters of the file domains."""
         return Rules(len(self.aggregators), self.stripe, self.buffer)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BLOCK = "1 MiB"
 """Default block size of checksums."""
 BYTES_MAX = 1 << 30
-"""Largest stripe, buffer and block."""
+"""Maximum bytes of a stripe, of a buffer and of a block with a checksum."""
 OFFSET_MAX = 1 << 62
 
 
@@ -58,12 +58,12 @@ class ArrayFile:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extent of each dimension."""
+        """Extent of each dimension of the array in the file."""
         return self._described.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the elements."""
+        """Type of the elements in the file."""
         return self._described.dtype
 
     @property
@@ -158,6 +158,7 @@ class ArrayFile:
             self._access.team.close()
 
     def _close_source(self) -> None:
+        """Close the file that is open for reading, if there is one."""
         self._closed = True
         if self._source is not None:
             self._source.close()
@@ -179,17 +180,20 @@ class ArrayFile:
 
     @property
     def _described(self) -> Described:
+        """Return the array in the file; refuse a file that nothing has been written to."""
         if self._array is None:
             raise IsthmusError(f"{self.path}: nothing has been written yet")
         return self._array
 
     def _readable(self) -> Source:
+        """Return the file to read from; refuse a file that is closed or open for writing."""
         self._refuse_closed()
         if self._source is None:
             raise IsthmusError(f'{self.path}: opened to be written; open it with mode "r" to read')
         return self._source
 
     def _refuse_closed(self) -> None:
+        """Refuse a closed file."""
         if self._closed:
             raise IsthmusError(f"{self.path}: closed")
 
@@ -263,6 +267,7 @@ def open_array(
     team = team_of(comm)
 
     def check() -> Access:
+        """Check the arguments of `open_array` on this rank and return them as settings."""
         arguments.path("path", path, "field.npy")
         arguments.choice("mode", mode, ("r", "w"))
         form = format_of(Path(path), format)
@@ -328,11 +333,13 @@ def open_array(
 
 
 def _refuse_unless_layout(layout: Any) -> None:
+    """Refuse an argument `layout` that is not a `Layout`."""
     if not isinstance(layout, Layout):
         raise arguments.refuse("layout", layout, "a Layout: who holds what")
 
 
 def _dataset(name: Any) -> str | None:
+    """Check the name of an HDF5 dataset and return it."""
     if name is not None and not (isinstance(name, str) and name.strip("/")):
         raise arguments.refuse("dataset", name, "the name of a dataset, such as 'fields/density'")
     found: str | None = name
@@ -340,6 +347,7 @@ def _dataset(name: Any) -> str | None:
 
 
 def _shape(name: str, shape: Any, least: int = 0) -> tuple[int, ...] | None:
+    """Check an argument with one extent for each dimension and return it as a tuple."""
     if shape is None:
         return None
     if isinstance(shape, str) or not isinstance(shape, Sequence):
@@ -350,6 +358,7 @@ def _shape(name: str, shape: Any, least: int = 0) -> tuple[int, ...] | None:
 
 
 def _block(checksums: bool | str) -> int:
+    """Return the bytes of a block with a checksum; 0 for no checksums."""
     if isinstance(checksums, bool):
         return bytes_of("checksums", BLOCK, 1, BYTES_MAX) if checksums else 0
     return bytes_of("checksums", checksums, 1, BYTES_MAX)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 BUFFERS = 2
-"""Number of buffers: a thread reads or writes one while the other is filled or emptied."""
+"""Number of buffers of an aggregator: a thread reads or writes one while the other is filled or
+emptied.
+"""
 
 
 class Buffers(ABC):
@@ -86,35 +88,41 @@ class _OwnBuffers(Buffers):
         self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        """Return buffer number `turn` of this rank, the only one that it can access."""
         return self._buffers[turn]
 
 
 class InOneProcess(_OwnBuffers):
-    """A single process holds the data of all ranks; threads move them."""
+    """Buffers of a single process that holds the data of all ranks; threads move the data."""
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy the elements of all ranks to the buffer, with threads."""
         plan = Plan(layout, self.aggregated(boxes))
         plan.redistribute(held, [self.views(turn, boxes, 0)])
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy the elements of all ranks from the buffer, with threads."""
         plan = Plan(self.aggregated(boxes), layout)
         plan.redistribute([self.views(turn, boxes, 0)], out)
 
 
 class ByMessages(_OwnBuffers):
-    """Ranks on several nodes exchange messages."""
+    """Buffers of ranks on several nodes, which exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
         super().__init__(array, aggregators, ranks.comm.rank, room)
         self._ranks = ranks
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Send this rank's elements to the aggregators by messages."""
         self._move(Plan(layout, self.aggregated(boxes)), held, self.views(turn, boxes, self.mine))
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Receive this rank's elements from the aggregators by messages."""
         self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
 
     def _move(self, plan: Plan, held: Any, out: Any) -> None:
+        """Move elements between the arrays of ranks and the buffers by messages."""
         from isthmus.arrays.mpi import Exchange
 
         order: Any = self.array.order
@@ -123,7 +131,7 @@ class ByMessages(_OwnBuffers):
 
 
 class InSharedMemory(Buffers):
-    """Ranks on one node share the buffers; each copies its elements directly."""
+    """Buffers that ranks on one node share; each rank copies its elements directly."""
 
     def __init__(
         self, array: Described, aggregators: list[int], rank: int, shared: Shared, room: int
@@ -131,11 +139,13 @@ class InSharedMemory(Buffers):
         super().__init__(array, aggregators, rank)
         self._shared, self._room = shared, room
 
-    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:  # noqa: D102
+    def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
+        """Return the shared buffer of any aggregator."""
         own = self._shared.of[self.aggregators[aggregator]]
         return own[turn * self._room : (turn + 1) * self._room]
 
-    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy this rank's elements directly to the shared buffers of the aggregators."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
@@ -149,7 +159,8 @@ class InSharedMemory(Buffers):
             piece = (0, 0, message.elements)
             _call(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
-    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
+    def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
+        """Copy this rank's elements directly from the shared buffers of the aggregators."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(self.aggregated(boxes), layout)

@@ -33,7 +33,7 @@ class Domains(ABC):
     rounds: int
     """Number of rounds of the longest domain."""
     room: int
-    """Maximum bytes of a round."""
+    """Maximum bytes of the file that an aggregator processes in a round."""
 
     @abstractmethod
     def boxes(self, aggregator: int, number: int) -> list[Box]:
@@ -52,7 +52,7 @@ class Rules:
 
 
 class Stretches(Domains):
-    """Domains of a file with contiguous elements.
+    """File domains of a file with contiguous elements.
 
     They start at multiples of the stripe, or at the next element or block.
     """
@@ -104,7 +104,8 @@ class Stretches(Domains):
         at = begin + number * self._step
         return self._edge(min(at, end)), self._edge(min(at + self._step, end))
 
-    def boxes(self, aggregator: int, number: int) -> list[Box]:  # noqa: D102
+    def boxes(self, aggregator: int, number: int) -> list[Box]:
+        """Return the boxes whose elements are contiguous in the file range of a round."""
         first, end = self.span(aggregator, number)
         found = _core.stretch(self._shape, first, end, self._columns)
         return [(tuple(starts), tuple(ends)) for starts, ends in found]
@@ -117,7 +118,7 @@ class Stretches(Domains):
 
 
 class Chunks(Domains):
-    """Domains of whole chunks, row by row of the chunk grid."""
+    """File domains of whole chunks, row by row of the chunk grid."""
 
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
@@ -132,12 +133,14 @@ class Chunks(Domains):
         self.rounds = -(-most // self._step)
         self.room = size * min(self._step, most)
 
-    def boxes(self, aggregator: int, number: int) -> list[Box]:  # noqa: D102
+    def boxes(self, aggregator: int, number: int) -> list[Box]:
+        """Return the boxes of the chunks of a round."""
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]
 
     def _box(self, number: int) -> Box:
+        """Return the box of a chunk by its number, row by row of the chunk grid."""
         at = []
         for count in reversed(self._grid):
             number, place = divmod(number, count)

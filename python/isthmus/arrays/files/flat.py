@@ -15,16 +15,19 @@ from isthmus.errors import IsthmusError
 HEADER_MAX = 1 << 18
 """Maximum header size of a ``.npy`` file, which numpy parses in seconds."""
 PIECE = 1 << 20
-"""Bytes that are copied at once."""
+"""Bytes that are copied at once from the head of an existing file."""
 
 
 class Raw(Format):
-    """Elements without a header; the user gives shape and type."""
+    """The format of files that contain only elements, without a header; the user passes shape and
+    type.
+    """
 
     name = "raw"
     takes = frozenset({"offset"})
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array from the properties that the user has passed."""
         missing = [what for what in ("shape", "dtype") if getattr(given, what) is None]
         if missing or given.shape is None or given.dtype is None:
             raise IsthmusError(
@@ -33,7 +36,8 @@ class Raw(Format):
         with path.open("rb"):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type unchanged, as the reader passes it."""
         # The reader passes the type.
         return dtype
 
@@ -47,7 +51,9 @@ class Raw(Format):
 
 
 def _copy_head(path: Path, place: Path, size: int) -> None:
-    """Keep the bytes before the elements of an existing file, as MPI-IO does."""
+    """Copy the bytes before the elements of an existing file to its replacement, as MPI-IO keeps
+    them.
+    """
     with suppress(FileNotFoundError), path.open("rb") as before, place.open("r+b") as file:
         while size > 0 and (piece := before.read(min(size, PIECE))):
             file.write(piece)
@@ -55,17 +61,19 @@ def _copy_head(path: Path, place: Path, size: int) -> None:
 
 
 class Npy(Format):
-    """The ``.npy`` files of numpy, byte for byte as `numpy.save` writes them."""
+    """The format of numpy's ``.npy`` files, byte for byte as `numpy.save` writes them."""
 
     name = "npy"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array from the header of the file."""
         with path.open("rb") as file:
             with library_errors(path, "not the header of a .npy file: "):
                 shape, columns, dtype = _read_header(file)
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets from the header."""
         file = BytesIO()
         _write_header(file, Described((1,), dtype, "C"))
         file.seek(0)
@@ -102,6 +110,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
 
 
 def _write_header(file: BinaryIO, array: Described) -> None:
+    """Write the header of a ``.npy`` file."""
     # Like numpy, write an array of both orders as C order.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {

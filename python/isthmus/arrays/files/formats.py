@@ -1,4 +1,4 @@
-"""The formats of files, and what each does alone: headers, regions, chunks."""
+"""The interface of file formats: how each describes, creates, reads and writes an array."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ class Format(ABC):
 
     name: str
     folder = False
-    """Whether an array is a folder rather than a file."""
+    """Whether an array of this format is a folder rather than a file."""
     sums = False
     """Whether the format has built-in checksums."""
     takes: frozenset[str] = frozenset()
-    """Names of the supported properties besides shape, type and order."""
+    """Names of the properties besides shape, type and order that the format supports."""
     module = ""
     """Name of the required library, or an empty text."""
 

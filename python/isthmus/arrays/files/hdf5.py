@@ -34,13 +34,14 @@ LISTED_MAX = 5
 
 
 class Hdf5(LibraryFormat):
-    """One dataset of a file."""
+    """The format of HDF5 files: one dataset of a file."""
 
     name = "hdf5"
     takes = frozenset({"dataset"})
     module = "h5py"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of a dataset in a file."""
         import h5py
 
         with _opened(path) as file, library_errors(path):
@@ -53,19 +54,22 @@ class Hdf5(LibraryFormat):
                 )
             array = Described(found.shape, dtype, "C", chunks=found.chunks)
             offset = found.id.get_offset()
-            # Only if the file has the same byte representation as numpy.
+            # Elements are contiguous for numpy only if the file stores them in numpy's
+            # representation.
             alike = h5py.h5t.py_create(dtype, logical=True) == found.id.get_type()
             if offset is not None and alike and not found.external and not found.is_virtual:
                 return Described(found.shape, dtype, "C", int(offset))
             return array
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets, from HDF5's description of a type."""
         import h5py
 
         found: np.dtype[Any] = h5py.h5t.py_create(dtype, logical=True).dtype
         return found
 
-    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+    def refuse(self, array: Described, given: Given, path: Path) -> None:
+        """Refuse an array that HDF5 cannot store."""
         import h5py
 
         super().refuse(array, given, path)
@@ -103,11 +107,14 @@ class Hdf5(LibraryFormat):
         end = place.stat().st_size
         return Described(array.shape, array.dtype, "C", end if offset is None else int(offset))
 
-    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
+        """Open a dataset for reading."""
         return _Pieces(path, given)
 
 
 class _Pieces(Pieces):
+    """An HDF5 dataset that is open for reading."""
+
     def __init__(self, path: Path, given: Given) -> None:
         self._path = path
         self._opened = _opened(path)
@@ -115,15 +122,18 @@ class _Pieces(Pieces):
             self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        """Read a selection of the dataset."""
         with telling_of(self._path, "cannot be read"), library_errors(self._path):
             self._dataset.read_direct(into, where)
 
     def close(self) -> None:
+        """Close the HDF5 file."""
         self._opened.__exit__(None, None, None)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
+    """Open an HDF5 file for reading during a ``with`` block."""
     import h5py
 
     # Let the system report its own errors, which the library would wrap.
@@ -143,6 +153,7 @@ def _name(given: Given) -> str:
 
 
 def _names(file: Any) -> list[str]:
+    """Return the names of all datasets in an HDF5 file."""
     import h5py
 
     names: list[str] = []
@@ -153,6 +164,9 @@ def _names(file: Any) -> list[str]:
 
 
 def _dataset(path: Path, file: Any, name: str | None) -> Any:
+    """Return the dataset with this name, or the only dataset if `name` is None; refuse any other
+    case.
+    """
     import h5py
 
     names = _names(file)

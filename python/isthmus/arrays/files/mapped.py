@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.files.formats import Described
 
 PIECE = 4 << 20
-"""Bytes of a rank that are moved at a time."""
+"""Bytes of a rank's elements that are moved at a time."""
 FAULT_AROUND = 1 << 16
 """Bytes that Linux maps around a page for one page fault."""
 SPARSE = 64
@@ -144,6 +144,7 @@ class Mapped:
         return share, sum(elements for _, elements in share.receives())
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
+        """Yield the first element and the end (exclusive) of each piece that is moved at a time."""
         most = max(1, PIECE // self._array.dtype.itemsize)
         step = self._share.piece(False, 0, most) if self._elements else most
         for low in range(0, self._elements, step):
@@ -173,7 +174,8 @@ class Mapped:
         """Raise the reason why pages cannot be mapped."""
         check_length(self._path, self._array, self.status.st_size)
         if self._writes:
-            # Raises the cause; if it is gone by now, the pages exist afterwards.
+            # posix_fallocate raises the cause; if the cause is gone by now, the pages exist
+            # afterwards.
             os.posix_fallocate(self._file.fileno(), begin, end - begin)
         self._map.madvise(POPULATE_READ, begin, end - begin)
 

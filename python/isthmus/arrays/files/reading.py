@@ -69,7 +69,7 @@ class Source:
         return outputs
 
     def part(self, key: Any) -> Any:
-        """Read a selection on this rank alone."""
+        """Read a selection of the array on this rank alone."""
         array = self.array
         selection = selected(key, array.shape)
         counts = [
@@ -99,6 +99,7 @@ class Source:
         self._reader = self._pieces = None
 
     def _inspect(self) -> _Contents:
+        """Read the description of the array and its checksums on rank 0."""
         access = self._access
         path, form, given = access.path, access.form, access.given
         with telling_of(path, "cannot be read"):
@@ -144,6 +145,7 @@ class Source:
         return _Contents(array, kept, here)
 
     def _outputs(self, layout: Layout, out: Any, order: Any) -> list[Any]:
+        """Return the arrays to read into: new arrays, or `out` after a check."""
         access, array = self._access, self.array
         same_shape(access.path, "the layout", layout.shape, array.shape)
         alone = access.team.alone
@@ -184,6 +186,7 @@ class Source:
             return False
 
         def move() -> None:
+            """Copy the elements of this rank from the mapped file."""
             try:
                 if identity(mapped.status) != self._contents.identity:
                     raise self._replaced()
@@ -207,6 +210,7 @@ class Source:
         domains = access.stretches(array, block)
 
         def get(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+            """Read a round of a contiguous file."""
             assert access.aggregator is not None
             first, _ = domains.span(access.aggregator, number)
             self._open_reader().get(first, data)
@@ -216,10 +220,12 @@ class Source:
     def _get_chunks(
         self, number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]
     ) -> None:
+        """Read the boxes of a round through the library of the format."""
         for box, part in zip(boxes, parts, strict=True):
             self._open_library().get(slices(box), part)
 
     def _open_library(self) -> Pieces:
+        """Return the array opened by the library of its format; refuse a file that was replaced."""
         if self._pieces is None:
             access, form = self._access, self._access.form
             assert isinstance(form, LibraryFormat), "elements of all others have an offset"
@@ -234,6 +240,7 @@ class Source:
         return self._pieces
 
     def _open_reader(self) -> Reader:
+        """Return the open contiguous file; refuse a file that was replaced."""
         if self._reader is None:
             access = self._access
             reader = Reader(access.path, self.array, self._contents.sums, access.team.rank)
@@ -244,6 +251,7 @@ class Source:
         return self._reader
 
     def _replaced(self) -> IsthmusError:
+        """Return the error that the file has been replaced since it was opened."""
         return IsthmusError(
             f"{self._access.path}: another file has taken its place since it was opened; open it "
             "again"

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Round:
+    """One step in which each aggregator moves at most one buffer of data."""
+
     number: int
     turn: int
-    """Number of the buffer."""
+    """Number of the buffer that the round uses."""
     boxes: list[list[Box]]
     """Boxes of each aggregator."""
 
@@ -136,6 +138,7 @@ class Rounds:
         """
 
         def check() -> None:
+            """Wait for the thread and raise its error, or the error of this rank's last move."""
             thread.wait(turn)
             if self._failed is not None:
                 raise self._failed
@@ -156,13 +159,15 @@ class _Thread:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Wait, so that no buffer is used after it is freed.
+        # Wait for the thread, so that no buffer is used after it is freed.
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def start(self, turn: int, work: Work, *given: Any) -> None:
+        """Start to read or write buffer number `turn` on the thread."""
         self._under_way[turn] = self._pool.submit(work, *given)
 
     def wait(self, turn: int) -> None:
+        """Wait until the thread has finished with buffer number `turn`; raise its error."""
         found = self._under_way.pop(turn, None)
         if found is not None:
             found.result()

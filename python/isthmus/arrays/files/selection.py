@@ -16,7 +16,7 @@ from isthmus.errors import IsthmusError
 
 
 class OutOfRangeError(IsthmusError, IndexError):
-    """An index outside the array; a loop over the array ends with it."""
+    """Error: an index outside the array; an iteration over the array ends with it."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class Selection:
     ascending: tuple[slice, ...]
     """Slices with steps of at least 1."""
     after: tuple[Any, ...]
-    """Index to apply to the selected array: it reverses dimensions and drops single indices."""
+    """Index to apply to the selected array; it reverses dimensions and drops those with a single
+    index.
+    """
 
     def blocks(self, shape: Sequence[int], order: str, element: int, block: int) -> list[int]:
         """Return the blocks of a file that contain the selection, ascending.

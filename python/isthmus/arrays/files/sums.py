@@ -61,7 +61,7 @@ class Sums:
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]
     writers: tuple[tuple[int, int], ...]
-    """Pairs of first block and rank that wrote from it on."""
+    """Pairs of a block and the rank that wrote from this block on."""
 
     def writer(self, block: int) -> int:
         """Return the rank that has written a block."""
@@ -179,6 +179,7 @@ def read_consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | 
 
 
 def _identity(place: Path) -> tuple[int, int] | None:
+    """Return inode and modification time of a file; None if it does not exist."""
     try:
         status = place.lstat()
     except OSError:
@@ -187,5 +188,6 @@ def _identity(place: Path) -> tuple[int, int] | None:
 
 
 def _digest(document: dict[str, Any]) -> str:
+    """Return the checksum of the content of a checksum file."""
     words = json.dumps(document, sort_keys=True).encode()
     return f"{crc32c(np.frombuffer(words, np.uint8)):08x}"

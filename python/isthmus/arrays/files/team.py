@@ -88,7 +88,8 @@ class RankTeam(Team):
         self.size = ranks.comm.size
         self.is_one_node = ranks.is_one_node
 
-    def on_all(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_all(self, function: Callable[[], T]) -> T:
+        """Call a function on each rank; raise an error of any rank on all ranks."""
         try:
             done = function()
         except Exception as error:
@@ -100,7 +101,8 @@ class RankTeam(Team):
         self._agree("")
         return done
 
-    def on_first(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_first(self, function: Callable[[], T]) -> T:
+        """Call a function on rank 0 and broadcast its result."""
         found: Any = None
         cause: Exception | None = None
         if self.rank == 0:
@@ -115,21 +117,25 @@ class RankTeam(Team):
         answer: T = value
         return answer
 
-    def all_ready(self, ready: bool) -> bool:  # noqa: D102
+    def all_ready(self, ready: bool) -> bool:
+        """Return whether all ranks are ready, by a collective operation."""
         with self._ranks.watch:
             return not self._ranks.agree(not ready)
 
-    def allgather(self, value: T) -> list[T]:  # noqa: D102
+    def allgather(self, value: T) -> list[T]:
+        """Return the values of all ranks, by a collective operation."""
         with self._ranks.watch:
             answers: list[T] = self._ranks.comm.allgather(value)
         return answers
 
-    def gather(self, value: T) -> list[T]:  # noqa: D102
+    def gather(self, value: T) -> list[T]:
+        """Return the values of all ranks on rank 0, by a collective operation."""
         with self._ranks.watch:
             answers: list[T] | None = self._ranks.comm.gather(value, 0)
         return answers or []
 
-    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
+    def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:
+        """Allocate buffers in shared memory on a single node, else in private memory."""
         if not self.is_one_node:
             return ByMessages(array, aggregators, self._ranks, room)
         from isthmus.arrays.mpi.shared import Shared
@@ -140,10 +146,12 @@ class RankTeam(Team):
             self._shared, self._room = Shared(self._ranks.node, size), room
         return InSharedMemory(array, aggregators, self.rank, self._shared, self._room)
 
-    def nodes(self) -> list[tuple[list[int], int]]:  # noqa: D102
+    def nodes(self) -> list[tuple[list[int], int]]:
+        """Return the ranks of each node and the number of usable processors."""
         return self._ranks.nodes()
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
+        """Release the shared buffers."""
         self._shared = None
         if self._owned:
             self._ranks.close()

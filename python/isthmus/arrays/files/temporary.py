@@ -20,7 +20,7 @@ from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unw
 TEMPORARY = "isthmus-part"
 """Suffix of the temporary name."""
 FORMER = "isthmus-former"
-"""Suffix of the name of a former folder while it is replaced."""
+"""Suffix of the temporary name of an existing folder while a new folder replaces it."""
 
 
 def hidden(path: Path, end: str) -> Path:
@@ -36,7 +36,8 @@ class Temporary:
     """A locked file or folder under its temporary name."""
 
     def __init__(self, path: Path, *, folder: bool = False, keep: bool = True) -> None:
-        """Create it; without `keep`, rename the existing file to the temporary name.
+        """Create the temporary file or folder; without `keep`, rename the existing file to the
+        temporary name.
 
         Raises:
             IsthmusError: another program is writing it, the path is occupied, or the folder is not
@@ -62,7 +63,7 @@ class Temporary:
             raise unwritable(path.parent, error) from error
 
     def finish(self) -> None:
-        """Rename it to its final name.
+        """Rename the temporary file or folder to its final name.
 
         Raises:
             IsthmusError: the rename failed; the former file is unchanged.
@@ -79,14 +80,16 @@ class Temporary:
         self._unlock()
 
     def discard(self) -> None:
-        """Remove it, unless it has been renamed."""
+        """Remove the temporary file or folder, unless it has been renamed."""
         if self.handle >= 0:
             with suppress(OSError):
                 _remove(self.place)
             self._unlock()
 
     def restore(self) -> bool:
-        """Restore the name of an adopted file; return whether it was one."""
+        """Restore the final name of an existing file that was renamed; return whether there was
+        one.
+        """
         if not self._is_adopted:
             return False
         with suppress(OSError):
@@ -96,12 +99,14 @@ class Temporary:
         return True
 
     def _unlock(self) -> None:
-        """Close it, which releases its lock."""
+        """Close the temporary file, which releases its lock."""
         os.close(self.handle)
         self.handle = -1
 
     def _adopt_existing(self) -> int | None:
-        """Return the existing file under the temporary name; None if missing or with more links."""
+        """Rename the existing file to the temporary name and return its descriptor; return None if
+        it is missing or has further hard links.
+        """
         while True:
             handle = _open_locked(self.path, self.path) if os.path.lexists(self.path) else None
             if handle is None:
@@ -128,6 +133,7 @@ class Temporary:
                 os.close(stale)
 
     def _create(self) -> int:
+        """Create and lock the temporary file or folder; return its descriptor."""
         while True:
             try:
                 if self._folder:
@@ -140,7 +146,7 @@ class Temporary:
                 new = False
             handle = _open_locked(self.place, self.path)
             if handle is None:
-                # It was renamed or removed since.
+                # The file was renamed or removed before it was locked.
                 continue
             if new:
                 return handle
@@ -150,6 +156,7 @@ class Temporary:
             os.close(handle)
 
     def _exchange_folders(self) -> None:
+        """Replace the existing folder by the temporary one."""
         former = hidden(self.path, FORMER)
         _refuse_unless_folder(self.path)
         if not self.path.exists():
@@ -249,6 +256,7 @@ def _open_locked(place: Path, path: Path) -> int | None:
 
 
 def _refuse_unless_folder(path: Path) -> None:
+    """Refuse a path that exists and is not a folder with an array of zarr."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -267,6 +275,7 @@ def _refuse_unless_folder(path: Path) -> None:
 
 
 def _remove(place: Path) -> None:
+    """Remove a file, or a folder with its content."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:

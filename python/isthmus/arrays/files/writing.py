@@ -52,6 +52,7 @@ def write(access: Access, held: Any, layout: Layout) -> Described:
     pending: list[_PendingFile] = []
 
     def begin() -> Described:
+        """Create the file without its elements on rank 0."""
         pending.append(_PendingFile(access, array))
         return pending[0].array
 
@@ -76,6 +77,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
     team, given = access.team, access.given
 
     def check() -> tuple[list[list[Part]], np.dtype[Any] | None]:
+        """Check the arguments on this rank; return its parts and their element type."""
         same_shape(access.path, "shape=", given.shape, layout.shape)
         layout.refuse_missing("layout")
         ranks = access.ranks(layout)
@@ -123,6 +125,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
 
 
 def _with_positive_strides(part: Part) -> Part:
+    """Return an array without negative strides, copied if necessary."""
     return part.copy() if any(stride < 0 for stride in part.strides) else part
 
 
@@ -138,6 +141,7 @@ def _write_elements(
     if mapped is not None:
 
         def move() -> None:
+            """Copy the elements of this rank to the mapped file."""
             try:
                 mapped.move(held, access.progress)
             finally:
@@ -154,6 +158,7 @@ def _write_elements(
     )
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+        """Write a round of a contiguous file."""
         assert writer is not None
         writer.put(number, data, block)
 
@@ -170,12 +175,14 @@ def _write_elements(
 
 
 def _write_chunks(access: Access, array: Described, place: Path, held: Any, layout: Layout) -> None:
+    """Write all elements through a library that writes whole chunks."""
     team, aggregator = access.team, access.aggregator
     form = access.form
     assert isinstance(form, ChunkedFormat), "elements of all others have an offset"
     chunks = team.on_all(lambda: None if aggregator is None else form.chunks(place))
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
+        """Write the chunks of a round."""
         assert chunks is not None
         with telling_of(access.path, "cannot be written"):
             for box, part in zip(boxes, parts, strict=True):
@@ -189,7 +196,7 @@ def _write_chunks(access: Access, array: Described, place: Path, held: Any, layo
 
 
 class _PendingFile:
-    """The file without its elements, which rank 0 creates and renames."""
+    """The file without its elements; rank 0 creates it and renames it when it is complete."""
 
     def __init__(self, access: Access, array: Described) -> None:
         self._access = access
@@ -273,7 +280,7 @@ class _PendingFile:
 
 
 def _refuse_other_sums(place: Path) -> None:
-    """Refuse to replace a file of the user that has the name of the checksum file."""
+    """Refuse to replace a user's file that happens to have the name of the checksum file."""
     if not os.path.lexists(place):
         return
     with telling_of(place, "cannot be read"), place.open("rb") as file:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Zarr(ChunkedFormat):
-    """A folder with a file for each chunk, or for each shard of several."""
+    """The format of zarr arrays: a folder with a file for each chunk, or for each shard of several
+    chunks.
+    """
 
     name = "zarr"
     folder = True
@@ -34,11 +36,13 @@ class Zarr(ChunkedFormat):
     takes = frozenset({"chunks", "shards"})
     module = "zarr"
 
-    def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
+    def describe(self, path: Path, given: Given) -> Described:
+        """Return the description of the array in a folder."""
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
-    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the element type that a reader gets, from zarr's description of a type."""
         import zarr
 
         store: dict[str, Any] = {}
@@ -47,7 +51,8 @@ class Zarr(ChunkedFormat):
             found: np.dtype[Any] = zarr.open_array(store=store, mode="r").dtype
         return found
 
-    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+    def refuse(self, array: Described, given: Given, path: Path) -> None:
+        """Refuse an array that zarr cannot store."""
         super().refuse(array, given, path)
         refuse_order(self.name, array.order)
 
@@ -74,19 +79,24 @@ class Zarr(ChunkedFormat):
             )
         return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
 
-    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
+    def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
+        """Open the array in a folder for reading."""
         return _Pieces(path, rank)
 
-    def chunks(self, place: Path) -> Chunks:  # noqa: D102
+    def chunks(self, place: Path) -> Chunks:
+        """Open a created array for writing."""
         return _Chunks(place)
 
 
 class _Pieces(Pieces):
+    """An array of zarr that is open for reading."""
+
     def __init__(self, path: Path, rank: int) -> None:
         self._path, self._rank = path, rank
         self._array = _opened(path, "r")
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
+        """Read a selection of the array."""
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
         with library_errors(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
@@ -96,16 +106,20 @@ class _Pieces(Pieces):
 
 
 class _Chunks(Chunks):
+    """An array of zarr that is open for writing."""
+
     def __init__(self, place: Path) -> None:
         self._place = place
         self._array = _opened(place, "r+")
 
     def put(self, box: Box, part: NDArray[Any]) -> None:
+        """Write a box of whole chunks."""
         with library_errors(self._place):
             self._array[slices(box)] = part
 
 
 def _opened(path: Path, mode: Any) -> Any:
+    """Open the array in a folder."""
     import zarr
 
     if not path.is_dir():
@@ -117,7 +131,9 @@ def _opened(path: Path, mode: Any) -> Any:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Suppress warnings about element types that only this library supports so far."""
+    """Suppress the zarr library's warnings about element types that no other library
+    supports yet.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")
         yield

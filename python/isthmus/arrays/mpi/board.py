@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MET, FLAGS, BEGUN, PROCESS, STARTED, COLUMNS = 0, 1, 3, 4, 5, 8
-"""Columns of a rank's row; flags have two columns, which alternate."""
+"""Columns of a rank's row: barriers reached, flags (two columns, which alternate), exchanges
+started, process number, start time of the process. Then the number of columns.
+"""
 POLLS = 64
 """Polls after which a waiting rank lets MPI make progress."""
 SPIN_S = 5e-3
 """Seconds after which a waiting rank sleeps between polls, to leave the cores to late ranks."""
 ALIVE_CHECK_S = 0.25
-"""Seconds between checks that the ranks waited for are alive."""
+"""Seconds between checks whether the ranks that this rank waits for still run."""
 
 
 class RankEndedError(IsthmusError):
@@ -34,7 +36,9 @@ class RankEndedError(IsthmusError):
 
 
 class Board:
-    """A row of numbers for each rank of a node: the rank writes its row, all ranks read it."""
+    """A table in shared memory with a row of numbers for each rank of a node: the rank writes its
+    row, all ranks read it.
+    """
 
     def __init__(self, comm: Any, node: Any) -> None:
         self._comm = comm
@@ -81,6 +85,7 @@ class Board:
         return int(np.bitwise_or.reduce(self._flags[number % 2]))
 
     def _wait(self, number: int) -> None:
+        """Wait until all ranks have reached this barrier; raise an error if one has ended."""
         begin = time.monotonic()
         checked, polls, sleeps = begin, 0, False
         while self._met.min() < number:
@@ -106,10 +111,11 @@ class Board:
             raise RankEndedError(f"rank {self._comm.rank} {text}")
 
     def _rows(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Return each rank with its row."""
         return zip(self.ranks, self.rows, strict=True)
 
     def late(self, number: int) -> list[int]:
-        """Return the ranks that have not started this exchange."""
+        """Return the ranks that have not started the exchange with this number."""
         return [rank for rank, row in self._rows() if row[BEGUN] < number]
 
     def ended(self) -> list[int]:
@@ -125,6 +131,7 @@ def named(ranks: list[int]) -> str:
 
 
 def _has_ended(row: NDArray[np.int64]) -> bool:
+    """Return whether the process that wrote a row has ended."""
     return _started(int(row[PROCESS])) != int(row[STARTED])
 
 

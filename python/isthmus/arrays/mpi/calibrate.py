@@ -51,6 +51,9 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
             with Exchange(ranks, plan, calibration.DTYPE, order="F", form=form) as exchange:
 
                 def move(exchange: Exchange = exchange, held: Any = held, out: Any = out) -> None:
+                    """Execute the exchange once, after a barrier; default arguments bind the
+                    variables of this loop pass.
+                    """
                     comm.Barrier()
                     exchange(held, out)
 

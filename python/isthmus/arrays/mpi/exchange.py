@@ -111,6 +111,7 @@ class Exchange(ClosedTogether):
                 self._ranks.close()
 
     def _refuse_closed(self) -> None:
+        """Refuse a closed exchange."""
         if self._closed:
             raise IsthmusError("exchange: it is closed; make another")
 
@@ -157,7 +158,7 @@ class Exchange(ClosedTogether):
         return operands.parts
 
     def _is_shared(self, held: Any) -> bool:
-        """Return whether these are the arrays of `allocate`."""
+        """Return whether these are the arrays in shared memory that `allocate` returned."""
         if self._shared is None:
             return False
         given = [] if held is None else memory.parts_of(held, "held")

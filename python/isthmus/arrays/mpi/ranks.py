@@ -49,7 +49,9 @@ predictions is one eighth, so smaller differences are noise.
 
 
 class ClosedTogether(ABC):
-    """An object with a collective close, called at the end of a ``with`` block without errors."""
+    """Base of objects that all ranks close collectively, at the end of a ``with`` block without
+    errors.
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +161,7 @@ class Ranks(ClosedTogether):
             return one(held, out)
 
     def admit(self, plan: Plan) -> None:
-        """Refuse a plan with more ranks than the communicator.
+        """Refuse a plan whose layouts have more ranks than the communicator.
 
         Raises:
             IsthmusError: a layout has a rank that does not exist.
@@ -173,7 +175,8 @@ class Ranks(ClosedTogether):
                 )
 
     def way(self, form: Form | None, share: Share) -> Transport:
-        """Return the transport for a share, with its memory allocated.
+        """Return the object that transfers data in this form, with its memory allocated for the
+        share.
 
         Raises:
             IsthmusError: the form does not exist, or does not fit these ranks.
@@ -274,7 +277,9 @@ class Ranks(ClosedTogether):
     def same(
         self, held: Any, out: Any = None, dtype: Any = None, order: Any = None, plan: Any = None
     ) -> tuple[np.dtype[Any], Literal["C", "F"]]:
-        """Return element type and order, with defaults from the arrays of all ranks."""
+        """Return element type and memory order of an exchange, with defaults from the arrays of all
+        ranks.
+        """
         problem, kind, columns = "", None, False
         try:
             refuse_order("order", order)

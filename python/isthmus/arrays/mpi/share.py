@@ -32,7 +32,7 @@ class Operands:
     problem: str = ""
     """Reason why the exchange must fail, or an empty text."""
     parts: list[Part] = field(default_factory=list)
-    """Target arrays."""
+    """Target arrays of the exchange."""
     read: list[memory.Given] = field(default_factory=list)
     write: list[memory.Given] = field(default_factory=list)
     overlaps: bool = False
@@ -78,6 +78,7 @@ class Share:
         return self._checked is not None and operands is self._operands
 
     def _prepare(self, held: Any, out: Any) -> Operands:
+        """Check the arrays of this rank; raise an error if they do not fit."""
         # Repeated exchanges usually move the same arrays; their check is reused.
         if out is not None and self._checked is not None and self._checked.match(held, out):
             return self._operands
@@ -157,6 +158,7 @@ class Pieces:
     def _of(
         self, messages: list[tuple[int, int, int, int]], step: int
     ) -> list[tuple[int, int, PieceOf]]:
+        """Return peer, bytes and piece of each message that has data in this step."""
         found = []
         for peer, number, piece, size in messages:
             low = step * piece

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 NAME = "isthmus-"
-"""Prefix of the name of a memory file; a random mark follows."""
+"""Prefix of the name of a memory file; a random text follows that identifies the file."""
 
 
 class Shared:

@@ -71,6 +71,9 @@ class Watch:
         self._thread.join()
 
     def _watch(self) -> None:
+        """Report, until closed, ranks that this rank waits for too long, and ranks that
+        have ended.
+        """
         reported = 0
         while not self._ended.wait(min(self._patience_s / 4, LOOK_S)):
             since, number = self._since, int(self._board.mine[BEGUN])
@@ -97,7 +100,7 @@ class Watch:
 
 @contextmanager
 def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) -> Iterator[None]:
-    """Report a rank that waits for others to start, before they share memory."""
+    """Report this rank if it waits too long for others to start, before they share memory."""
     words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not started yet"
     timer = threading.Timer(patience_s, tell or _write_to_stderr, [words])
     timer.daemon = True
@@ -110,4 +113,5 @@ def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) ->
 
 
 def _write_to_stderr(words: str) -> None:
+    """Print a report on standard error."""
     print(f"isthmus: {words}", file=sys.stderr, flush=True)

@@ -55,7 +55,7 @@ WORDS = {
     "TIMEOUT": "its time limit passed",
     CANCELLED: "it was cancelled",
 }
-"""Descriptions of states."""
+"""Descriptions of states of tasks, for messages."""
 SIGNALLED = 128
 """Exit statuses above this value mean that a signal ended the process."""
 TERMINATED = SIGNALLED + 15
@@ -70,15 +70,15 @@ _WHO = re.compile(r"^(?:sbatch: |squeue: )?(?:error: )?(?:slurm_load_jobs error:
 
 
 class SlurmError(IsthmusError):
-    """A command of Slurm failed; the error contains its message."""
+    """Error: a command of Slurm failed; the message contains that of the command."""
 
 
 class NoCommandError(SlurmError):
-    """A command of Slurm is not installed, so there is no use in asking again."""
+    """Error: a command of Slurm is not installed, so it is futile to repeat the request."""
 
 
 class UnansweredError(SlurmError):
-    """`sbatch` has not reported whether it submitted a job, and may have done so."""
+    """Error: `sbatch` has not reported whether it submitted a job, and may have done so."""
 
 
 @dataclass(frozen=True)
@@ -121,22 +121,22 @@ class Array:
 
 @dataclass(frozen=True)
 class Queue:
-    """The tasks of an array that are still in the queue."""
+    """The tasks of an array that have not ended."""
 
     running: int = 0
-    """Running tasks, including those that are ending."""
+    """Number of running tasks, including those that are ending."""
     waiting: int = 0
     reasons: tuple[str, ...] = ()
-    """Reasons why tasks wait, each once."""
+    """Reasons why tasks wait in the queue, each once."""
     ending: int = 0
-    """Tasks that are ending: their processes have ended, or are being ended."""
+    """Number of tasks that are ending: their processes have ended, or are being ended."""
 
     def __bool__(self) -> bool:
         return bool(self.running or self.waiting)
 
     @property
     def at_work(self) -> bool:
-        """Whether any task does points now or will do so."""
+        """Whether any task is doing points, or waits to do so."""
         return bool(self.running > self.ending or self.waiting)
 
 
@@ -202,7 +202,7 @@ class Slurm:
     def test(
         self, script: str, options: Sequence[str] = (), tick: Callable[[], None] = lambda: None
     ) -> None:
-        """Ask whether Slurm would accept a job, without submitting it.
+        """Check that Slurm would accept a job, without submitting it.
 
         Args:
             script: the job script.
@@ -283,7 +283,8 @@ class Slurm:
         found, cluster = set(), ""
         for line in done.stdout.splitlines():
             if line.startswith(CLUSTER):
-                # If the option names clusters, a line with its name precedes the jobs of each.
+                # If the user's option names clusters, a line with the name of a cluster precedes
+                # its jobs.
                 cluster = line.removeprefix(CLUSTER).strip()
                 continue
             number, _, state = line.strip().partition("|")
@@ -307,7 +308,9 @@ class Slurm:
         return [known[task] for task in sorted(known)]
 
     def _accounted(self, array: Array) -> list[Ended]:
-        """Return the same from Slurm's accounting, if a site has it."""
+        """Return how the tasks of an array ended, from Slurm's accounting; empty if a site has
+        none.
+        """
         words = [
             "--noheader",
             "--parsable2",
@@ -336,6 +339,7 @@ class Slurm:
         return int(match[1]) - 1 if match else None
 
     def _found(self, name: str) -> str:
+        """Return the path of a command of Slurm."""
         program = shutil.which(name, path=self.environment.get("PATH"))
         if program is None:
             raise NoCommandError(
@@ -345,6 +349,7 @@ class Slurm:
         return program
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run a command that only queries Slurm."""
         program = self._found(words[0])
         try:
             return subprocess.run(
@@ -409,15 +414,18 @@ class Slurm:
         return subprocess.CompletedProcess([*words], process.returncode, out, err)
 
     def _timeout_error(self, words: Sequence[str]) -> SlurmError:
+        """Return the error that a command did not answer in time."""
         return SlurmError(f"{words[0]}: no answer within {self.timeout_s:.0f} s")
 
 
 def _read(file: IO[bytes]) -> str:
+    """Return the content of a file as text, from its start."""
     file.seek(0)
     return file.read().decode(errors="replace")
 
 
 def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
+    """Return the error for a failed `sbatch`."""
     said = _error_message(done)
     plain = UNREACHABLE in said or done.returncode < 0
     return SlurmError(f"sbatch: {said}" if plain else f"sbatch refused the job: {said}")
@@ -433,6 +441,7 @@ of `sbatch` supply values for options that are not given.
 
 
 def _without_overrides(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the variables that would change the output of commands."""
     return {name: value for name, value in environment.items() if not OWN.fullmatch(name)}
 
 
@@ -445,6 +454,7 @@ def _error_message(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _line(text: str) -> str:
+    """Return the output of a command in one line, without the prefixes of messages."""
     lines = text.strip().splitlines()
     return "; ".join(_WHO.sub("", line) for line in lines)
 
@@ -460,6 +470,7 @@ def _ended(line: str) -> Ended | None:
 
 
 def _task(task: str, state: str, code: str, node: str, at: str) -> Ended:
+    """Return an ended task, from the columns of a command's output."""
     status, _, signal = code.partition(":")
     numbers = [int(each) if each.isdigit() else 0 for each in (status, signal)]
     return Ended(int(task), state, numbers[0], numbers[1], node, at)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 TRIED_S = 10.0
-"""The maximum number of seconds for which sample units run."""
+"""Maximum number of seconds for which the sample of units runs."""
 SHARE = 0.02
 """The maximum share of the whole run's time that the sample may take."""
 SAMPLE = 64
@@ -41,7 +41,7 @@ _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _Enough(Exception):  # noqa: N818 - nothing went wrong
-    """The sample is large enough."""
+    """Signal that ends the sample: enough durations are known."""
 
 
 def predicted(
@@ -129,6 +129,7 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
     began = None
 
     def watch(progress: Progress) -> None:
+        """Show the progress, and end the sample when it is large enough."""
         nonlocal began
         now, done = time.monotonic(), progress.points_done
         if began is None and progress.phase == "simulating":

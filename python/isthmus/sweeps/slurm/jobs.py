@@ -15,7 +15,7 @@ from isthmus.sweeps.slurm.control import Array, Slurm
 SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
 """Files below the folder: the latest script, and the jobs of all submissions."""
 SEAL = "# As isthmus wrote it, with the SHA-256 of all above: "
-"""Prefix of the last line of the script."""
+"""Start of the script's last line, which holds a digest of the other lines."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Submission:
     submitted_s: float = 0.0
     """Time of submission, in seconds since 1970 by the folder's clock."""
     array: Array | None = None
-    """None until `sbatch` has answered, and if its answer was lost."""
+    """The array job; None until `sbatch` has answered, and if its answer was lost."""
 
 
 def name_of(run: str, folder: Path, identity: Identity) -> str:
@@ -49,6 +49,7 @@ def name_of(run: str, folder: Path, identity: Identity) -> str:
 
 
 def _place_hash(folder: Path, identity: Identity) -> str:
+    """Return a short hash of the folder and the run, for the name of jobs."""
     return sha256(f"{folder.resolve()}\n{identity}".encode())[:8]
 
 
@@ -117,6 +118,7 @@ def keep_script(own: OwnedFolder, text: str) -> str:
 
 
 def _is_unchanged(script: bytes) -> bool:
+    """Return whether a script is as isthmus wrote it."""
     text, _, seal = script.rpartition(SEAL.encode())
     return seal.decode(errors="replace") == f"{sha256(text)}\n"
 
@@ -129,11 +131,13 @@ def keep_jobs(own: OwnedFolder, jobs: Sequence[Submission]) -> float:
 
 
 def _as_json(job: Submission) -> dict[str, Any]:
+    """Return a job as JSON values for the record."""
     fields = asdict(job)
     array = fields.pop("array")
     return {**(array or {"number": None, "cluster": ""}), **fields}
 
 
 def _parse_submission(fields: dict[str, Any]) -> Submission:
+    """Read a job from the JSON values of the record."""
     number, cluster = fields.pop("number"), fields.pop("cluster")
     return Submission(**fields, array=Array(str(number), str(cluster)) if number else None)

@@ -21,10 +21,11 @@ TICK_S = 0.2
 COUNT_S = 1.0
 """The minimum number of seconds between two counts of finished points."""
 COUNT_SHARE = 20
-"""Pause between two counts, as a multiple of the duration of a count; it spares slow file systems.
+"""Minimum pause between two counts, as a multiple of the duration of a count; it spares slow file
+systems.
 """
 UNSEEN_S = 1800.0
-"""Seconds after which an unreadable folder is an error."""
+"""Seconds for which the folder may be unreadable before that is an error."""
 
 
 @dataclass
@@ -87,5 +88,5 @@ class Monitor:
             self.tick(state)
 
     def stopped(self) -> Stopped:
-        """Return the error for Ctrl-C if no job continues."""
+        """Return the interruption to raise after Ctrl-C if no job continues."""
         return Stopped((self.done, self.total))

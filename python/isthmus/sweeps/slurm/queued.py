@@ -10,7 +10,7 @@ from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.jobs import jobs_of, named_in, under_way
 
 LOOK_S = 10.0
-"""Seconds that Slurm has to answer a command that only shows the state."""
+"""Seconds within which Slurm must answer a command that only shows the state."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Queued:
     """A Slurm job that is in the queue, or may be."""
 
     array: Array | None
-    """None if its number is unknown."""
+    """The array job; None if its number is unknown."""
     queue: Queue
     trouble: str = ""
     """The reason why the state is unknown; empty if it is known."""

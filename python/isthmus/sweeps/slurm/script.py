@@ -21,8 +21,8 @@ from isthmus.wording import counted
 NOTICE_S = 60
 """Seconds before the time limit at which Slurm sends SIGTERM to a task."""
 NOTICED_S = 600
-"""The shortest time limit with this early signal, as Slurm may be a minute early. With a shorter
-limit a task receives SIGTERM at the limit, some seconds before SIGKILL.
+"""Shortest time limit in seconds with this early signal, as Slurm may send it a minute too early.
+With a shorter limit a task receives SIGTERM at the limit, some seconds before SIGKILL.
 """
 OWN = (
     "array",
@@ -69,7 +69,7 @@ class Wanted:
     """The user's requests to Slurm."""
 
     time_s: float | None = None
-    """The time limit of a task; None for that of the partition."""
+    """Time limit of a task in seconds; None for that of the partition."""
     partition: str | None = None
     account: str | None = None
     tasks: int | None = None
@@ -201,6 +201,7 @@ class Script:
 
 
 def _words(task: Selection) -> list[str]:
+    """Return the options that select the points and searches of a task."""
     words = ["--points", _position_list(task.points)] if task.points else []
     return words + (["--searches", _position_list(task.searches)] if task.searches else [])
 
@@ -245,13 +246,14 @@ def _limit(seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
+    """Return a time in words."""
     from isthmus.sweeps.words import span
 
     return span(seconds)
 
 
 def _refuse_special(name: str, value: str) -> None:
-    """Refuse a value that cannot be part of a script line."""
+    """Refuse a value with characters that cannot be part of a script line."""
     if not value or not value.isprintable():
         raise arguments.refuse(name, value, "a word in one line")
 

@@ -15,10 +15,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class Deferred:
-    """The signal that has arrived during the block."""
+    """The state of a block in which a signal is deferred."""
 
     received: signal.Signals | None = None
-    """The first signal; it is handled at the end of the block."""
+    """The first signal that arrived; it is handled at the end of the block."""
 
 
 @contextmanager
@@ -32,6 +32,7 @@ def deferred() -> Iterator[Deferred]:
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}
 
     def on_signal(number: int, frame: FrameType | None) -> None:
+        """Record the first signal; handle any further one at once."""
         if state.received is not None:
             before[number](number, frame)
         state.received = state.received or signal.Signals(number)

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 RESUBMITTED = 5
-"""The maximum number of times that lost tasks are submitted again."""
+"""Maximum number of times that the units of lost tasks are submitted again."""
 LATE_S = 60.0
-"""Seconds for which completed points of other nodes may take to appear in the folder."""
+"""Seconds within which points that other nodes have completed must appear in the folder."""
 BUSY_S = 60.0
 """Seconds for which another process, or an ending task, may hold the folder."""
 
@@ -71,7 +71,7 @@ class Sweep:
     folder: Path
     wanted: Wanted
     note: Callable[[str], None] = print
-    """Called with notes for the user."""
+    """Function that is called with notes for the user."""
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
@@ -191,7 +191,7 @@ class Sweep:
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
-        """Return the script for missing units; None if the sample did all of them."""
+        """Return the script for missing units; None if the sample has done all of them."""
         largest = answer_of(
             self.slurm.largest_array, self.monitor, "Slurm: asked how many tasks it takes"
         )
@@ -226,6 +226,7 @@ class Sweep:
         return self._script(chosen, longest)
 
     def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
+        """Return the script for these tasks."""
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
@@ -239,6 +240,7 @@ class Sweep:
             pass
 
     def _emptied(self) -> AbstractContextManager[OwnedFolder]:
+        """Open the folder and remove the files of an earlier run."""
         return OwnedFolder.opened(
             self.folder,
             self.job.identity,
@@ -258,8 +260,8 @@ class Sweep:
         )
 
     def _found(self) -> Array | None:
-        """Return the same, and ask again while Slurm does not answer, if a job was submitted
-        before.
+        """Return the array of this run as `_under_way`; while Slurm does not answer, repeat the
+        query if a job was submitted before.
         """
         began, look_s, said = time.monotonic(), LOOK_S, False
         while True:
@@ -304,6 +306,7 @@ class Sweep:
         return self._submit_script(script) if script else None
 
     def _submit_script(self, script: Script) -> Array | None:
+        """Submit a script, unless an array is at work by now; return the array."""
         with self._submitting():
             # Another process may have been faster.
             if found := self._under_way():
@@ -371,6 +374,7 @@ class Sweep:
         said = False
 
         def tick() -> None:
+            """Show the progress while `sbatch` runs, and report a first Ctrl-C once."""
             nonlocal said
             if interrupted.received and not said:
                 said = True
@@ -501,9 +505,11 @@ class Sweep:
             )
 
     def _failed(self, end: EndedArray, why: str) -> RunFailedError:
+        """Return the error for a run whose units could not all be done."""
         return RunFailedError(f"{why}; {missing_error(self.folder, end.missing)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:
+        """Collect the results; wait a while for tasks that are about to end."""
         give_up = time.monotonic() + BUSY_S
         while True:
             try:
@@ -518,5 +524,5 @@ class Sweep:
 
 
 def _waiting_text(busy: BusyError) -> str:
-    """Return a text about the process that is waited for."""
+    """Return a text about the process for which this one waits."""
     return f"waits for {busy.holder or 'another process'}"

@@ -12,7 +12,7 @@ from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended
 
 SAID = 400
-"""The maximum length of a task's last line of output, in characters."""
+"""Maximum length, in characters, of the last line of a task's output in a message."""
 COMPLETED = "COMPLETED"
 FAILED_POINTS = 1
 """The exit status of a task with failed points."""
@@ -20,16 +20,16 @@ FAILED_POINTS = 1
 
 @dataclass(frozen=True)
 class EndedArray:
-    """An array that has ended, and the units that are missing in its folder."""
+    """An array job that has ended, and the units that are missing in its folder."""
 
     array: Array
     ended: Sequence[Ended]
-    """Tasks whose end is still known."""
+    """Tasks of which Slurm still knows how they ended."""
     tasks: int | None
     """Number of tasks of the array; None if unknown."""
     missing: Selection
     failed: Collection[str] = field(default_factory=frozenset)
-    """Entries that failed since the array was submitted."""
+    """Journal entries that failed since the array was submitted."""
 
     @property
     def bad(self) -> list[Ended]:
@@ -45,7 +45,7 @@ class EndedArray:
 
     @property
     def explained(self) -> bool:
-        """Whether every missing unit has failed."""
+        """Whether every missing unit has a recorded failure, which explains why it is missing."""
         return all(name in self.failed for name in names(self.missing))
 
     @property
@@ -60,12 +60,12 @@ class EndedArray:
 
     @property
     def ended_well(self) -> bool:
-        """Whether all tasks completed all of their points."""
+        """Whether all tasks of the array completed all of their points."""
         return self.all_known and not self.bad
 
     @property
     def ended_themselves(self) -> bool:
-        """Whether no task was lost, so that a new submission would end in the same way."""
+        """Whether no task was lost, so that another submission would end in the same way."""
         return self.all_known and bool(self.bad) and not any(task.lost for task in self.bad)
 
     @property
@@ -80,7 +80,9 @@ class EndedArray:
         return "its tasks ended well, and not all is in the folder"
 
     def last_words(self, folder: Path) -> str:
-        """Return the last output of the first failed task, and prefer tasks that were not lost."""
+        """Return the last line of output of the first failed task; tasks that were not lost come
+        first.
+        """
         if not self.bad:
             return ""
         first = min(self.bad, key=lambda task: (task.lost, task.task))
@@ -113,7 +115,7 @@ def was_cancelled(ended: Sequence[Ended]) -> bool:
 
 
 def summary(tasks: Sequence[Ended]) -> str:
-    """Return the reasons why tasks did not complete, each reason once."""
+    """Return a text with the reasons why tasks did not complete, each reason once."""
     of = Counter(task.reason for task in tasks)
     named = {reason: next(t.task for t in tasks if t.reason == reason) for reason in of}
     words = [

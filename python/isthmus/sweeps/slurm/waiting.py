@@ -14,7 +14,7 @@ from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.monitor import TICK_S, Monitor
 
 LOOK_S, LOOK_MAX_S = 1.0, 15.0
-"""Seconds between two queries of the queue: at first, and at most."""
+"""Seconds between two queries of Slurm's queue: at first, and at most."""
 SLOWER = 1.1
 """Factor by which the time between two queries grows."""
 SLOW_S = 2.0
@@ -22,7 +22,7 @@ SLOW_S = 2.0
 a controller is silent.
 """
 ANSWER_S = 0.05
-"""Seconds between two checks for an answer."""
+"""Seconds between two checks whether Slurm has answered."""
 SILENT_S = 1800.0
 """Seconds after which waiting ends with an error, if the controller does not answer or does not
 accept lost tasks again.
@@ -41,16 +41,17 @@ T = TypeVar("T")
 
 
 class _Question(Generic[T]):
-    """A question to Slurm, asked in the background."""
+    """A query to Slurm that runs in the background."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
         self.began = time.monotonic()
         self._answer: Future[T] = Future()
         self._question = ask
-        # A daemon thread: the process does not wait for it when it ends.
+        # A daemon thread, so that the process can end before Slurm has answered.
         threading.Thread(target=self._ask, name="isthmus-slurm", daemon=True).start()
 
     def _ask(self) -> None:
+        """Run the query and record its answer or error."""
         try:
             self._answer.set_result(self._question())
         except BaseException as error:
@@ -58,6 +59,7 @@ class _Question(Generic[T]):
 
     @property
     def done(self) -> bool:
+        """Return whether Slurm has answered."""
         return self._answer.done()
 
     @property
@@ -142,7 +144,7 @@ def wait_until_ended(
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
                 asked, next_look = None, now + look_s
             if monitor.done == monitor.total:
-                # The array is about to end.
+                # The array is about to end, so query the queue soon.
                 next_look = min(next_look, now + LOOK_S)
             slow = asked is not None and asked.slow
             monitor.show(no_answer(trouble) if trouble or slow else queue_text(array, queue))
@@ -156,8 +158,8 @@ def wait_until_ended(
 
 
 def queue_text(array: Array, queue: Queue) -> str:
-    """Format the state of an array; the most important part comes first, as narrow terminals cut
-    the rest.
+    """Return a text on the state of an array; the most important part comes first, as narrow
+    terminals cut the rest.
     """
     words = [f"{queue.running} running"] if queue.running else []
     if queue.waiting:
@@ -167,11 +169,12 @@ def queue_text(array: Array, queue: Queue) -> str:
 
 
 def no_answer(trouble: str) -> str:
-    """Format the state if Slurm does not answer or reports an error."""
+    """Return a text on the state if Slurm does not answer or reports an error."""
     return "Slurm: no answer" + (f" ({trouble})" if trouble else " yet")
 
 
 def _no_answer_error(array: Array, trouble: str) -> RunFailedError:
+    """Return the error that Slurm has not answered for too long."""
     return RunFailedError(
         f"Slurm has not answered for {SILENT_S / 60:.0f} min ({trouble}); job {array} may go "
         "on: run the same command again to wait for it"

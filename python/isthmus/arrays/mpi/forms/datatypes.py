@@ -39,6 +39,8 @@ class Datatypes(Transport):
 
 
 class _DatatypeTransfer(Transfer):
+    """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
+
     def __init__(self, transport: Datatypes, share: Share) -> None:
         super().__init__(transport, share)
         # An exchange in place must pack: all data are read before any are written.
@@ -48,6 +50,7 @@ class _DatatypeTransfer(Transfer):
         self.arguments: list[list[Any]] = []
 
     def move(self, operands: Operands) -> None:
+        """Move all messages; pack them if target arrays overlap source arrays."""
         if self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem) & OVERLAPS:
             return self.packed.move(operands)
         if operands is not self.types_for:
@@ -59,9 +62,11 @@ class _DatatypeTransfer(Transfer):
         return None
 
     def forget(self) -> None:
+        """Free the datatypes that were built for the last arrays."""
         self.close()
 
     def close(self) -> None:
+        """Free the datatypes."""
         self.types_for = None
         for datatype in self.types:
             datatype.Free()
@@ -76,6 +81,7 @@ class _DatatypeTransfer(Transfer):
         return [MPI.BOTTOM, counts, [0] * size, types]
 
     def _message(self, number: int, parts: list[memory.Given], *, sent: bool) -> Any:
+        """Return the datatype of the elements of one message."""
         item, columns = self.share.dtype.itemsize, self.share.order == "F"
         sections = []
         for part, dims in self.share.core.places(sent, number):

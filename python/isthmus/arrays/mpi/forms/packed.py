@@ -30,7 +30,7 @@ class _Packed(Transport):
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
-    """Number of alternating send buffers."""
+    """Number of send buffers that alternate."""
 
     def __init__(self, ranks: Ranks) -> None:
         super().__init__(ranks)
@@ -46,10 +46,13 @@ class _Packed(Transport):
             self.back = np.empty(back, np.uint8)
 
     def transfer(self, share: Share) -> Transfer:
+        """Prepare the transfer of a share."""
         return self.kind(self, share)
 
 
 class _PackedTransfer(Transfer):
+    """A transfer that packs messages piece by piece into private buffers."""
+
     transport: _Packed
 
     def __init__(self, transport: _Packed, share: Share) -> None:
@@ -65,6 +68,7 @@ class _PackedTransfer(Transfer):
         (self.steps,) = self.ranks.most(self.pieces.count)
 
     def move(self, operands: Operands) -> None:
+        """Move all messages; pack everything first if target arrays overlap source arrays."""
         agreed = self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem)
         if agreed & OVERLAPS:
             self._move_in_place(operands)
@@ -121,7 +125,7 @@ class _PackedTransfer(Transfer):
 
 
 _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
-"""Peer, piece, and its memory."""
+"""Messages of a step: rank of the peer, piece, and the memory of the piece."""
 
 
 def _assign_memory(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
@@ -135,6 +139,7 @@ def _assign_memory(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf
 
 
 def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
+    """Yield consecutive parts of memory that fit into one MPI message."""
     for begin in range(0, len(memory), SLICE_BYTES):
         yield memory[begin : begin + SLICE_BYTES]
 
@@ -143,6 +148,7 @@ class _CollectiveTransfer(_PackedTransfer):
     """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+        """Move one piece of each message with one collective call."""
         share, transport, comm = self.share, self.transport, self.ranks.comm
         share.pack([(piece, memory) for _, piece, memory in sends], operands)
         comm.Alltoallv(
@@ -169,6 +175,7 @@ class _PairwiseTransfer(_PackedTransfer):
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+        """Move one piece of each message with pairwise messages."""
         share, comm = self.share, self.ranks.comm
         requests = [comm.Irecv(memory, peer) for peer, _, memory in recvs]
         # The send buffer is free once its previous sends have completed.
@@ -185,20 +192,21 @@ class _PairwiseTransfer(_PackedTransfer):
             share.unpack([(piece, memory)], operands)
 
     def _wait_sends(self) -> None:
+        """Wait for the outstanding sends of all buffers."""
         for posted in self.posted_by_turn:
             MPI.Request.Waitall(posted)
             posted.clear()
 
 
 class Collective(_Packed):
-    """One collective for each piece of all messages."""
+    """The form that calls one MPI collective for each piece of all messages."""
 
     form: ClassVar[Form] = "alltoall"
     kind = _CollectiveTransfer
 
 
 class Pairwise(_Packed):
-    """Pairwise messages; the next is packed while earlier ones are in flight."""
+    """The form that sends pairwise messages; it packs the next while earlier ones are in flight."""
 
     form: ClassVar[Form] = "pairwise"
     kind = _PairwiseTransfer

@@ -51,6 +51,8 @@ class Window(Transport):
 
 
 class _WindowTransfer(Transfer):
+    """A transfer through the outboxes, or directly from source arrays in shared memory."""
+
     transport: Window
 
     def __init__(self, transport: Window, share: Share) -> None:
@@ -74,6 +76,7 @@ class _WindowTransfer(Transfer):
         self.views_for: tuple[Operands, Shared] | None = None
 
     def allocate(self) -> list[Part]:
+        """Allocate source arrays of this rank in shared memory."""
         if self.shared is not None:
             raise IsthmusError("an exchange allocates once; close it and make another")
         share = self.share
@@ -101,6 +104,7 @@ class _WindowTransfer(Transfer):
         ]
 
     def move(self, operands: Operands) -> None:
+        """Move all messages: through the outboxes, directly from shared arrays, or in place."""
         transport, steps = self.transport, self.steps
         flags = OVERLAPS * operands.overlaps | (SHARED if operands.shared else PACKED)
         if not (operands.problem or operands.shared):
@@ -125,10 +129,12 @@ class _WindowTransfer(Transfer):
         return None
 
     def _slot(self, rank: int, place: int, size: int) -> Bytes:
+        """Return the bytes of a message in the current outbox of a rank."""
         begin = self.transport.turn * self.transport.half + self.slot * place
         return self.transport.memory.of[rank][begin : begin + size]
 
     def _pack(self, step: int, operands: Operands) -> None:
+        """Pack the outgoing pieces of a step into the outbox of this rank."""
         key = ("pack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -140,6 +146,7 @@ class _WindowTransfer(Transfer):
         self.share.pack(self.views[key], operands)
 
     def _unpack(self, step: int, operands: Operands) -> None:
+        """Unpack the incoming pieces of a step from the outboxes of their senders."""
         key = ("unpack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -198,8 +205,10 @@ class _WindowTransfer(Transfer):
         share.unpack(recvs, operands)
 
     def forget(self) -> None:
+        """Drop the cached slots of the last arrays."""
         self.views, self.views_for = {}, None
 
     def close(self) -> None:
+        """Release the shared source arrays."""
         self.forget()
         self.shared = None
