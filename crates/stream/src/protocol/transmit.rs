@@ -49,7 +49,7 @@ pub(crate) struct Transmit {
     pub transmissions: u64,
     /// Number of the newest transmission that is known to have arrived.
     pub newest: u64,
-    /// Number of timeouts since the last header from the peer, and in `idle` since the last
+    /// Number of timeouts since the last header from the peer, and in `backoff` since the last
     /// progress.
     pub silent: u32,
     pub backoff: u32,
