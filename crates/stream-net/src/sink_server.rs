@@ -1,7 +1,6 @@
 //! A sink that listens: it serves one sender after another, each on its own thread, with counters
 //! that can be read meanwhile. A connection that sends no packet does not count as a sender and
 //! does not delay a sender.
-//! does not delay one.
 
 use crate::error::{Error, Result};
 use crate::sink::{Action, Counts, Sink};
