@@ -1,4 +1,4 @@
-//! The web page, and a WebSocket per viewer.
+//! The web page that shows screens, with a WebSocket per viewer.
 
 use crate::error::Error;
 use crate::http::{self, Refused, Request};
@@ -17,7 +17,7 @@ use std::time::Duration;
 const MAX_CONNECTIONS: usize = 48;
 /// Maximum number of viewers.
 const MAX_VIEWERS: usize = 16;
-/// How long a write to a connection may block.
+/// Maximum time for which a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 const FILES: &[(&str, &str, &str)] = &[
@@ -26,7 +26,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/page.css", "text/css", include_str!("page/page.css")),
 ];
 
-/// A page that shows screens, until it is dropped.
+/// The web page that shows screens. It is served until this is dropped.
 #[derive(Debug)]
 pub struct Page {
     address: SocketAddr,
@@ -35,6 +35,7 @@ pub struct Page {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The state that the threads of the page share.
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
@@ -69,13 +70,13 @@ impl Page {
         })
     }
 
-    /// Return the screens that it shows.
+    /// Return the screens that the page shows.
     #[must_use]
     pub fn screens(&self) -> &Screens {
         &self.screens
     }
 
-    /// Return its address.
+    /// Return the address of the page.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -87,10 +88,10 @@ impl Drop for Page {
         self.shared.over.store(true, Ordering::Release);
         self.screens.close();
         for stream in self.shared.connections().values() {
-            // It may be closed already.
+            // The connection may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Connect once, so that the accepting thread wakes and sees the end.
+        // This connection wakes the accepting thread, which then detects the end.
         let woken = TcpStream::connect_timeout(&self.address, WRITE_TIMEOUT);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
             // A panic of the thread is printed already.
@@ -105,11 +106,13 @@ impl Shared {
         locked.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Return whether the page is being dropped.
     fn over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Keep a connection so that it can be closed. Returns false if there are too many.
+    /// Store a connection so that it can be closed with the page. Returns false if there are too
+    /// many connections.
     fn keep(&self, id: u64, stream: &TcpStream) -> bool {
         let mut all = self.connections();
         let Ok(copy) = stream.try_clone() else {
@@ -123,6 +126,7 @@ impl Shared {
     }
 }
 
+/// Accept connections until the page is dropped.
 fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for (id, stream) in (0..).zip(listener.incoming()) {
@@ -131,7 +135,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
         threads.retain(|thread| !thread.is_finished());
         let Ok(mut stream) = stream else {
-            // There may be no free descriptor for a moment.
+            // The process may have no free descriptor for a moment.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -146,7 +150,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         let spawned = thread.spawn(move || {
             answer(&mut stream, &looked);
             with.connections().remove(&id);
-            // The other end may be gone.
+            // The other end may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         });
         match spawned {
@@ -160,6 +164,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     }
 }
 
+/// Read and answer a request: a file of the page, or a WebSocket.
 fn answer(stream: &mut TcpStream, screens: &Screens) {
     match http::read(stream) {
         Err(refused) => refuse(stream, &refused),

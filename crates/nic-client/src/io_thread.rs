@@ -61,7 +61,6 @@ struct IoThread<'c> {
 impl IoThread<'_> {
     /// Read and write as much as possible, then sleep until more is possible. Returns false once
     /// the session is over.
-    /// session is over.
     fn step(&mut self) -> Result<bool, String> {
         // Clear the signal first, so that every later request sets it again.
         self.core.wake.clear();

@@ -41,7 +41,6 @@ struct AttachGuard<'a> {
 impl AttachGuard<'_> {
     /// Drop the guard without a release: attaching the link has ended the reservation, and a new
     /// reservation may exist.
-    /// one may exist.
     fn disarm(self) {
         std::mem::forget(self);
     }

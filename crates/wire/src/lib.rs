@@ -1,4 +1,4 @@
-//! What daemons and their clients move bytes over.
+//! Sockets, TLS and addresses for daemons and their clients.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`address`], `listen`, `connect` | addresses in words; where a server listens; where a client connects |
 //! | `deadline`, `signal`, `random` | waiting for a descriptor, and the timeout of a call; waking a thread; random keys |
 //!
-//! Nothing here knows a protocol. Linux only: this crate is empty elsewhere.
+//! No module depends on a protocol. Linux only: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
 
