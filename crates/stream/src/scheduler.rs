@@ -6,11 +6,11 @@
 //!   fit, no other stream starts.
 //! - Otherwise the first ready stream of the queue is next. While it does not fit, no other stream
 //!   starts, so that small streams do not starve a large one. A stream whose application has
-//!   reached its limit of staging memory is skipped, so that it blocks no other. An active stream
-//!   that is not permanent leaves for the tail of the queue at the end of an ADU if another ready
-//!   stream waits and one of these holds: its quantum is used, its own next ADU cannot begin, or
-//!   the waiting stream is permanent. If no stream waits, it continues with a new quantum. A
-//!   skipped stream waits only for the active streams of its own application.
+//!   reached its limit of staging memory is skipped, so that it blocks no other.
+//! - An active stream that is not permanent leaves for the tail of the queue at the end of an ADU
+//!   if another ready stream waits and one of these holds: its quantum is used, its own next ADU
+//!   cannot begin, or the waiting stream is permanent. If no stream waits, it continues with a new
+//!   quantum. A skipped stream waits only for the active streams of its own application.
 
 use crate::ids::{AppId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
