@@ -43,6 +43,7 @@ impl Config {
         }
     }
 
+    /// Check that the settings are consistent.
     pub(crate) fn check(&self) -> Result<()> {
         if self.listen.is_empty() {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";

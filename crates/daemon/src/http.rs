@@ -177,6 +177,7 @@ fn answer(service: &impl Service, mut socket: TcpStream) -> io::Result<()> {
     respond(&mut socket, status, kind, &body, has_body)
 }
 
+/// Write a response to a request.
 fn respond(
     socket: &mut TcpStream,
     status: &str,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of connections at a time from all origins; `LIMIT_OF_ONE` is that of one origin.
 const LIMIT: usize = 128;
+/// Maximum number of connections at a time from one origin.
 const LIMIT_OF_ONE: usize = 64;
 
 /// Time for which a connection keeps its slot after its first bytes have arrived.

@@ -20,6 +20,7 @@ const MAX_VIEWERS: usize = 16;
 /// Maximum time for which a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The files of the page: path, media type and contents.
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html", include_str!("page/index.html")),
     ("/page.js", "text/javascript", include_str!("page/page.js")),
@@ -101,6 +102,7 @@ impl Drop for Page {
 }
 
 impl Shared {
+    /// Return the open connections by number, locked.
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, TcpStream>> {
         let locked = self.connections.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
@@ -187,6 +189,7 @@ fn answer(stream: &mut TcpStream, screens: &Screens) {
     }
 }
 
+/// Write a refusal of a request.
 fn refuse(stream: &mut TcpStream, Refused(status, why): &Refused) {
     write(stream, status, "text/plain", &format!("{why}\n"));
 }

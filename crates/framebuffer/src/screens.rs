@@ -121,6 +121,7 @@ impl Screens {
         Self::default()
     }
 
+    /// Return the state, locked.
     fn state(&self) -> MutexGuard<'_, State> {
         // A thread that panics with the lock leaves the state consistent.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -348,6 +349,8 @@ impl Screens {
         });
     }
 
+    /// Change a viewer with `what` and wake the writing threads. Returns the result of `what`, or
+    /// false if the viewer has left.
     fn update_viewer(&self, viewer: u64, what: impl FnOnce(&mut Viewer) -> bool) -> bool {
         let mut state = self.state();
         let done = state.viewers.get_mut(&viewer).is_some_and(what);
@@ -379,6 +382,7 @@ impl Screens {
 }
 
 impl State {
+    /// Return the error for a name that no screen has.
     fn no_screen(&self, name: &str) -> Error {
         Error::NoScreen(name.into(), self.screens.keys().cloned().collect())
     }

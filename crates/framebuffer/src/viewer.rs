@@ -31,6 +31,7 @@ impl Write for ReadHalf {
     }
 }
 
+/// Return the limits of the WebSocket.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
@@ -53,6 +54,7 @@ pub(crate) fn serve(
     screens.exit(viewer);
 }
 
+/// Complete the handshake, run both threads of the viewer, and wait for their end.
 fn talk(
     stream: &mut TcpStream,
     screens: &Screens,
@@ -83,6 +85,7 @@ fn talk(
     })
 }
 
+/// Send messages to the viewer until it leaves.
 fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,

@@ -15,6 +15,7 @@ impl<'a> Draw<'a> {
         !self.0.is_empty()
     }
 
+    /// Draws a byte.
     pub fn byte(&mut self) -> u8 {
         self.0.arbitrary().unwrap_or_default()
     }

@@ -11,9 +11,13 @@ use isthmus_stream_net::unconfirmed::Unconfirmed;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+/// Number of ADUs of the stream.
 const ADUS: u64 = 6;
+/// Size of an ADU in bytes.
 const ADU: u64 = 5000;
+/// Size of a TU in bytes.
 const TU: u64 = 2000;
+/// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
 /// The links of the rank that sends, and of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];

@@ -12,8 +12,11 @@ use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::{Driver, Ends};
 use std::time::Duration;
 
+/// Number of links.
 const LINKS: usize = 2;
+/// Number of streams.
 const STREAMS: usize = 4;
+/// Number of ADUs of a stream.
 const ADUS: u64 = 3;
 
 /// Returns the SUs of a stream on a link, in the order in which a rank writes them.

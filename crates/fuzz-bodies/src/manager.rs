@@ -9,7 +9,9 @@ use isthmus_stream::{
     StreamSpec, Work,
 };
 
+/// Staging memory of the manager in bytes.
 const STAGING: u64 = 200;
+/// Network memory of the manager in bytes.
 const NETWORK: u64 = 1200;
 /// The limits of one of the two applications.
 const LIMITS: Limits = Limits {

@@ -9,7 +9,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
+/// Staging memory of the driver in bytes.
 pub const STAGING: u64 = 16 << 10;
+/// Network memory of the driver in bytes.
 pub const NETWORK: u64 = 32 << 10;
 
 /// Creates a driver with little memory, whose timeouts do not expire during a fuzzer's run.

@@ -12,9 +12,13 @@ use isthmus_stream_net::frame::Kind;
 use isthmus_stream_net::{Driver, Ends};
 use std::net::UdpSocket;
 
+/// Number of links.
 const LINKS: usize = 2;
+/// Number of streams.
 const STREAMS: usize = 4;
+/// Size of an ADU in bytes.
 const ADU: u64 = 3000;
+/// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
 
 /// The peer's end of the connection.

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
+/// Capacity of the ring in bytes.
 const CAPACITY: u64 = 4096;
 /// Positions of the words of both sides in the memory of a ring.
 const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];

@@ -27,9 +27,11 @@ const MAX_RING_BYTES: u64 = 1 << 30;
 /// Time within which the daemon must detect a closed socket. `PAUSE` is the pause between two
 /// attempts.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
+/// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The start of a TLS alert: a record of type 21, major version 3 (RFC 8446, section 5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
+/// The reason in the error of a socket that the daemon closed.
 const CLOSED: &str = "it closed the socket";
 /// Time within which the descriptors of rings must follow the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);

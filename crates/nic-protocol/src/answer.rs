@@ -246,6 +246,7 @@ pub struct Overview {
     pub left_out: u64,
 }
 
+/// Return whether a count is 0, so that it is left out of the JSON.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -77,6 +77,7 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
 /// Return the number in an invalid request, if there is one, so that the refusal can repeat it.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
+    /// The part of a request that contains its number.
     #[derive(serde::Deserialize)]
     struct Numbered {
         id: u64,

@@ -281,10 +281,12 @@ pub struct Spec {
     pub rank_sums: Checksum,
 }
 
+/// Return the default of `rank_sums`.
 fn no_sums() -> Checksum {
     Checksum::None
 }
 
+/// Return the default of `quantum`.
 fn one() -> u32 {
     1
 }

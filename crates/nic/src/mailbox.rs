@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of queued events. `MAX_EVENT_BYTES` is the maximum of their bytes.
 const MAX_EVENTS: usize = 4096;
+/// Maximum size of all queued events in bytes.
 const MAX_EVENT_BYTES: usize = LINE_BYTES;
 /// Number of bytes of queued answers above which the session reads no further request.
 const MAX_ANSWER_BYTES: usize = LINE_BYTES;

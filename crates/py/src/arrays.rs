@@ -160,6 +160,7 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
 
 /// The bytes of an array from its first element on, and its strides in bytes.
 pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
+/// The bytes of a writable array from its first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
 /// View arrays from Python for reading.

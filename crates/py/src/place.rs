@@ -171,6 +171,7 @@ impl Choice {
         self.placed(placement, None)
     }
 
+    /// Return the placement, or an error that names the field that causes it.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,

@@ -120,6 +120,7 @@ fn split(text: &str) -> (&str, &str) {
     (number.trim(), unit.trim())
 }
 
+/// Return the number in a text, converted to this unit.
 fn number_in(text: &str, unit: &str) -> Option<f64> {
     let (number, own) = split(text);
     let number: f64 = number.parse().ok()?;

@@ -95,6 +95,7 @@ struct IoNetwork {
 }
 
 impl IoNetwork {
+    /// The network of a machine without one among its I/O nodes.
     const NONE: Self = Self {
         edges: Vec::new(),
         distances: Vec::new(),

@@ -61,6 +61,7 @@ impl Consumer {
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
+    /// Returns the parts, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()

@@ -85,6 +85,7 @@ pub enum Wanted {
 }
 
 impl Error {
+    /// Creates an error of the system; `what` names the operation.
     pub(crate) fn system(what: &'static str, error: impl Into<io::Error>) -> Self {
         let error = error.into();
         Self::System { what, error }

@@ -75,6 +75,7 @@ impl Link {
         }
     }
 
+    /// Returns the other side's handle of the ring.
     fn other(&self) -> Self {
         Self {
             memory: self.memory.clone(),

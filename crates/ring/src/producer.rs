@@ -62,6 +62,7 @@ impl Producer {
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
+    /// Returns the parts, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()

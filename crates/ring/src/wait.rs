@@ -16,6 +16,7 @@ const OFFERS: u32 = 8;
 /// Returns whether there is only one processor. The answer is stored without a lock: a process that
 /// is forked while another thread holds a lock would find it locked forever.
 fn alone() -> bool {
+    /// The stored answer: 0 before it is known.
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {

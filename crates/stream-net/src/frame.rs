@@ -66,8 +66,11 @@ pub struct Frame {
     pub bytes: u32,
 }
 
+/// The first bytes of every frame.
 const MAGIC: [u8; 2] = *b"IL";
+/// The version of the format of frames.
 const VERSION: u8 = 1;
+/// Position of the header's checksum in the header.
 const SUM_AT: usize = Frame::BYTES - 4;
 
 impl Frame {

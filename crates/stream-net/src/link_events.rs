@@ -123,7 +123,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 LinkEvent::Offered(stream, bytes) => {
-                    // The stream may have ended meanwhile.
+                    // The stream may have ended since.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }

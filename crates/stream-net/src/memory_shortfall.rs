@@ -1,5 +1,6 @@
 //! A check of a request for memory against the memory of the machine.
 
+/// Number of bytes of a GiB.
 const GIB: f64 = (1 << 30) as f64;
 
 /// Returns a message if `times` times `bytes` exceeds the memory of this machine.

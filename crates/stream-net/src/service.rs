@@ -70,6 +70,7 @@ impl Service {
         self.end()
     }
 
+    /// Ends the thread, and returns the error with which it ended.
     fn end(&mut self) -> Result<()> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -114,6 +115,7 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// Runs the driver's thread: calls, moves data, reports events.
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,

@@ -93,10 +93,15 @@ pub enum Malformed {
     Field(&'static str),
 }
 
+/// The first bytes of every header.
 const MAGIC: [u8; 2] = *b"IS";
+/// The version of the format of headers.
 const VERSION: u8 = 1;
+/// The flag of the last packet of a complete stream.
 const END: u8 = 1;
+/// The flag of the last packet of a stream that was cut short.
 const CUT: u8 = 2;
+/// Position of the header's checksum in the header.
 const SUM_AT: usize = Header::BYTES - 4;
 
 impl Header {

@@ -110,6 +110,7 @@ fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
     Err(Error::Unreachable(why))
 }
 
+/// Connect to the Unix socket at a path or with an abstract name.
 fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     match path.to_str().and_then(|path| path.strip_prefix('@')) {
         Some(name) => UnixStream::connect_addr(&UnixAddr::from_abstract_name(name)?),

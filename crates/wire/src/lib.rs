@@ -1,6 +1,6 @@
 //! Sockets, TLS and addresses for daemons and their clients.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `socket`, `unacknowledged` | a stream socket that never blocks; bytes that its peer has not acknowledged |
 //! | `transport`, `tls` | such a socket with or without TLS, in either role |

@@ -74,6 +74,7 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub struct Listener(Kind);
 
+/// The kinds of listening sockets.
 #[derive(Debug)]
 enum Kind {
     Unix(

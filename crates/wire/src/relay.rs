@@ -40,6 +40,7 @@ impl Direction {
         }
     }
 
+    /// Return whether no bytes wait to be written.
     fn is_empty(&self) -> bool {
         self.from == self.to
     }

@@ -239,6 +239,7 @@ impl Socket {
         self.shutdown(Shutdown::Both);
     }
 
+    /// Close the socket in these directions.
     fn shutdown(&self, how: Shutdown) {
         // This fails only on a socket that is closed already.
         let _ = rustix::net::shutdown(&self.fd, how);

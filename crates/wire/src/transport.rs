@@ -95,6 +95,7 @@ impl Transport {
         Ok(self.with_tls(tls.accept()?))
     }
 
+    /// Return the connection with this TLS state.
     pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
@@ -279,6 +280,7 @@ impl Transport {
         }
     }
 
+    /// Read and decrypt the first line of a TLS connection.
     fn decrypt_first_line(
         &mut self,
         limit: usize,

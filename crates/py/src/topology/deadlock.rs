@@ -6,9 +6,11 @@ use serde::Serialize;
 
 /// Maximum number of nodes of a cube without faults for which all dependencies are checked.
 const WALKED_MAX: u32 = 1 << 16;
-/// Maximum number of nodes of a cube with faults for which all pairs are checked. It also applies
-/// to up*/down* routing, which searches for every route.
+/// Maximum number of nodes of a cube with faults for which all pairs are checked, under the other
+/// routings.
 const ROUTED_MAX: u32 = 1 << 12;
+/// Maximum number of nodes of a cube for which all pairs are checked under up*/down* routing, which
+/// searches for every route.
 const SEARCHED_MAX: u32 = 1 << 10;
 
 /// The verdict on deadlock of a machine's networks, in JSON.

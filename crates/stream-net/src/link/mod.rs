@@ -1,6 +1,6 @@
 //! Links between ranks and the interface: a ring in shared memory each way, a Unix socket, or TCP.
 //!
-//! A link is first in, first out: a stream whose data is behind that of another stream waits as
+//! A link is first in, first out: a stream whose data follows that of another stream waits as
 //! long as that stream. The first unread frame shows which stream has data. A stream gets resources
 //! only when its data has arrived (paper, 5.3.2).
 

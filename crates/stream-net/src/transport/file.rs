@@ -9,7 +9,7 @@
 //! system has accepted it. A completed file survives a power cut: it is synced, renamed, and its
 //! directory is synced.
 //!
-//! All operations on the file go through the descriptor of its directory, so that nobody can
+//! All operations on the file go through the descriptor of its directory, so that no process can
 //! redirect them by replacing the directory.
 //!
 //! A disk may hang permanently. No other thread waits for the writing thread then: it is abandoned,
