@@ -9,26 +9,26 @@ use std::time::Duration;
 /// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The addresses at which it listens; at least one.
+    /// The addresses at which the server listens; at least one.
     pub listen: Vec<Address>,
-    /// The mode of the files of Unix sockets: 0o600 admits the user of the daemon, 0o660 its group.
+    /// The file mode of Unix sockets: 0o600 admits the user of the daemon, 0o660 also its group.
     pub socket_mode: u32,
-    /// The secrets that clients show.
+    /// The secrets with which clients authenticate.
     pub tokens: Tokens,
-    /// The certificate that it shows at `tls:` addresses.
+    /// The certificate that the server presents at `tls:` addresses.
     pub certificate: Option<Certificate>,
-    /// The most sessions at a time.
+    /// Maximum number of sessions at a time.
     pub sessions: u32,
-    /// The time in which a client must say who it is.
+    /// Time within which a client must authenticate.
     pub hello: Duration,
-    /// Where requests are logged.
+    /// The destination of the audit log.
     pub log: Logs,
-    /// The address of the metrics over HTTP; every client that can connect may read them.
+    /// The address of the metrics over HTTP; every client that can connect to it may read them.
     pub metrics: Option<SocketAddr>,
 }
 
 impl Config {
-    /// Listen at these addresses, with the usual limits.
+    /// Create the settings of a server that listens at these addresses, with default limits.
     #[must_use]
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
@@ -43,6 +43,7 @@ impl Config {
         }
     }
 
+    /// Check that the settings are consistent.
     pub(crate) fn check(&self) -> Result<()> {
         if self.listen.is_empty() {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";

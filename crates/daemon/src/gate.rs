@@ -1,4 +1,4 @@
-//! The gate: whom the server admits, and how many.
+//! The gate: admits clients to the server, and limits their number.
 
 use crate::config::Config;
 use crate::log::{Log, Refusals};
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The state that the threads of a server share.
+/// The state that the threads of a server share to admit clients.
 #[derive(Debug)]
 pub struct Gate {
     pub(crate) log: Log,
-    /// Connections that have not said who they are.
+    /// Connections whose clients have not authenticated.
     pub(crate) unauthenticated: Arc<Unauthenticated>,
     refusals: Refusals,
     tokens: Mutex<Tokens>,
@@ -24,11 +24,11 @@ pub struct Gate {
     sessions_limit: u32,
     sessions: AtomicU32,
     next_session: AtomicU32,
-    /// Readable once the server stops.
+    /// The signal that is set once the server stops.
     stop: Signal,
 }
 
-/// The right to be one of the sessions; it is free again when this is dropped.
+/// A slot for one of the sessions, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct SessionSlot(Arc<Gate>);
 
@@ -61,36 +61,40 @@ impl Gate {
         &self.log
     }
 
-    /// Return the time in which a client must say who it is.
+    /// Return the time within which a client must authenticate.
     #[must_use]
     pub fn hello(&self) -> Duration {
         self.hello
     }
 
-    /// Log the refusal of a client without a session. Of many in a second, only the first are logged.
+    /// Log the refusal of a client without a session. Of many refusals in a second, only the first
+    /// are logged.
     pub fn log_refusal(&self, who: &str, what: &str, why: &str) {
         self.refusals
             .record(&self.log, who, what, &format!("refused: {why}"));
     }
 
-    /// Log how many refusals were left out.
+    /// Log the number of refusals that were not logged.
     pub(crate) fn finish_refusals(&self) {
         self.refusals.finish(&self.log);
     }
 
+    /// Return the tokens, locked.
     fn tokens(&self) -> MutexGuard<'_, Tokens> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Return the TLS configuration, locked.
     fn tls(&self) -> MutexGuard<'_, Option<ServerTls>> {
         self.tls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Open the log again, and read the tokens and the certificate again. What cannot be read is
-    /// logged, and the old value stays in use.
+    /// Open the log again, and read the tokens and the certificate again. If that fails, the error
+    /// is logged, and the old value stays in use.
     pub(crate) fn reload(&self) {
         self.log.reopen();
-        // The lock is not held while files are read: clients that come meanwhile show the old token.
+        // The lock is not held while files are read: clients that connect in this time use the old
+        // token.
         let tokens = self.tokens().clone();
         let read = tokens.reread().map(|read| *self.tokens() = read);
         self.log_reload("tokens", read);
@@ -100,16 +104,17 @@ impl Gate {
         }
     }
 
+    /// Log the result of reading a file again.
     fn log_reload(&self, what: &str, read: Result<()>) {
         let result = read.err().map(|error| error.to_string());
         self.log
             .record("daemon", what, result.as_deref().unwrap_or("ok"));
     }
 
-    /// Decide whether a client may be an application, or an operator.
+    /// Decide whether to admit a client as an application or as an operator.
     ///
     /// # Errors
-    /// It may not: the message for the client.
+    /// The message for a client that is not admitted.
     pub fn admit(
         &self,
         peer: &Peer,
@@ -139,10 +144,10 @@ impl Gate {
         Ok(())
     }
 
-    /// Take a session slot.
+    /// Allocate a slot for a session.
     ///
     /// # Errors
-    /// All are taken: the message for the client.
+    /// The message for a client, if no slot is free.
     pub fn take_session(self: &Arc<Self>) -> std::result::Result<SessionSlot, String> {
         let limit = self.sessions_limit;
         let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
@@ -160,19 +165,20 @@ impl Gate {
         self.next_session.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Return the number of sessions.
+    /// Return the number of sessions that exist.
     #[must_use]
     pub fn sessions(&self) -> u32 {
         self.sessions.load(Ordering::Relaxed)
     }
 
-    /// Return the number of connections that have not said who they are, and of those that were closed
-    /// to make room for others.
+    /// Return the number of connections whose clients have not authenticated, and the number of
+    /// those that were closed to make room for others.
     #[must_use]
     pub fn unauthenticated(&self) -> (usize, u64) {
         (self.unauthenticated.count(), self.unauthenticated.dropped())
     }
 
+    /// Start TLS on a connection to a `tls:` address.
     pub(crate) fn encrypted(&self, transport: Transport) -> Result<Transport> {
         let tls = self.tls().clone();
         let missing = || Error::Config("no certificate to show".into());
@@ -185,7 +191,7 @@ impl Gate {
         self.unauthenticated.dismiss();
     }
 
-    /// Return a descriptor that is readable once the server stops.
+    /// Return the descriptor that is readable once the server stops.
     pub(crate) fn stop(&self) -> BorrowedFd<'_> {
         self.stop.as_fd()
     }

@@ -9,16 +9,16 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time that a request may take.
+/// Time within which a request must arrive and be answered.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 
-/// Requests that are answered at a time.
+/// Maximum number of requests that are answered at a time.
 const REQUESTS_MOST: usize = 16;
 
-/// Bytes of a request, at most.
+/// Maximum size of a request in bytes.
 const REQUEST_BYTES: usize = 8 << 10;
 
-/// Metrics in the text format of Prometheus 0.0.4.
+/// The text of metrics, in the text format of Prometheus 0.0.4.
 #[derive(Debug)]
 pub struct Text {
     prefix: &'static str,
@@ -26,7 +26,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// Begin with the version and the age of a daemon. All names of metrics get the prefix.
+    /// Start the text with the version and the age of a daemon. The prefix is added to all names of
+    /// metrics.
     #[must_use]
     pub fn new(prefix: &'static str, started: Instant) -> Self {
         let mut text = Self {
@@ -41,6 +42,7 @@ impl Text {
         text
     }
 
+    /// Append the head of a metric.
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         let prefix = self.prefix;
         // Writing to a string does not fail.
@@ -48,17 +50,19 @@ impl Text {
         let _ = writeln!(self.text, "# TYPE {prefix}_{name} {kind}");
     }
 
+    /// Append a value of a metric.
     fn value(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = writeln!(self.text, "{}_{name}{labels} {value}", self.prefix);
     }
 
+    /// Append a value of a metric for each value of a label.
     fn labelled(&mut self, name: &str, label: &str, values: &[(&str, u64)]) {
         for (what, value) in values {
             self.value(name, &format!("{{{label}=\"{what}\"}}"), value);
         }
     }
 
-    /// Append a gauge.
+    /// Append a metric of type gauge.
     pub fn gauge(&mut self, name: &str, help: &str, value: impl Display) {
         self.head(name, "gauge", help);
         self.value(name, "", value);
@@ -70,7 +74,7 @@ impl Text {
         self.labelled(name, label, values);
     }
 
-    /// Append a counter; its name ends with `_total`.
+    /// Append a metric of type counter; its name ends with `_total`.
     pub fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.head(name, "counter", help);
         self.value(name, "", value);
@@ -89,8 +93,8 @@ impl Text {
     }
 }
 
-/// Answer requests until the server stops, each on a thread of its own, so that a silent client delays
-/// no other one.
+/// Answer requests until the server stops, each on its own thread, so that a silent client does not
+/// delay other clients.
 pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpListener) {
     let requests = Arc::new(());
     while let Some(()) = wait(gate, listener) {
@@ -101,11 +105,12 @@ pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpList
     }
 }
 
+/// Start a thread that answers a request, unless too many requests are being answered.
 fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream) {
     // The listener holds one reference.
     if Arc::strong_count(requests) > REQUESTS_MOST {
         let text = format!("{REQUESTS_MOST} are being answered, which are the most: ask again\n");
-        // A new socket has room for this; a client that is gone needs no answer.
+        // A new socket has room for this reply; a client that is gone needs none.
         let _ = socket.set_write_timeout(Some(Duration::from_millis(100)));
         let _ = respond(
             &mut socket,
@@ -119,7 +124,7 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     }
     let (service, request) = (Arc::clone(service), Arc::clone(requests));
     let thread = std::thread::Builder::new().name("metrics".into());
-    // Without a thread the socket is closed, and the client tries again.
+    // If no thread can be started, the socket is closed, and the client can try again.
     let _ = thread.spawn(move || {
         // An incomplete request gets no answer.
         let _ = answer(&*service, socket);
@@ -127,6 +132,7 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     });
 }
 
+/// Read and answer a request.
 fn answer(service: &impl Service, mut socket: TcpStream) -> io::Result<()> {
     let deadline = Instant::now() + REQUEST_TIME;
     socket.set_write_timeout(Some(REQUEST_TIME))?;
@@ -171,6 +177,7 @@ fn answer(service: &impl Service, mut socket: TcpStream) -> io::Result<()> {
     respond(&mut socket, status, kind, &body, has_body)
 }
 
+/// Write a response to a request.
 fn respond(
     socket: &mut TcpStream,
     status: &str,
@@ -187,13 +194,14 @@ fn respond(
     socket.write_all(text.as_bytes())
 }
 
+/// The head of a request.
 struct Request {
     method: String,
     path: String,
     host: Option<String>,
 }
 
-/// Parse a request; `None` if its head is not complete.
+/// Parse the head of a request; `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<Request>, String> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);

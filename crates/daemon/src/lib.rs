@@ -1,7 +1,7 @@
-//! What every daemon does, whatever it serves: it listens, admits clients, logs what they do, shows
-//! metrics, reloads and stops. A daemon itself is a [`Service`]: it brings the requests and the state.
+//! The part that all daemons share: it listens, admits clients, logs requests, shows metrics,
+//! reloads and stops. Each daemon implements [`Service`], which has the requests and the state.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `config`, `network` | the settings of a server; networks of addresses |
 //! | `server` | [`Listeners`] bind addresses, a [`Server`] accepts connections until it stops |

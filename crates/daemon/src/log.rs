@@ -1,7 +1,7 @@
-//! The audit log: a line for each request, with the time, the client, the request and the result.
+//! The audit log: one line for each request, with the time, the client, the request and the result.
 //!
-//! A thread writes it, because a disk may block. A caller never waits: when too many lines wait, further
-//! ones are counted, and the count is logged in their place.
+//! A thread writes the log, because a disk may block. A caller never waits: when too many lines
+//! wait to be written, further ones are only counted, and the count is logged in their place.
 
 use isthmus_wire::{Error, Result};
 use rustix::fs::OFlags;
@@ -15,41 +15,42 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Lines that wait to be written, at most.
+/// Maximum number of lines that wait to be written.
 const LINES: usize = 4096;
 
-/// Refusals that are logged in a second, at most.
+/// Maximum number of refusals that are logged in a second.
 const REFUSALS: u32 = 10;
 
-/// The time that the last lines may take.
+/// Time within which the last lines must be written.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Where the log goes.
+/// The destination of the log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Logs {
-    /// Nowhere.
+    /// No log.
     #[default]
     None,
-    /// To standard error.
+    /// Standard error.
     Stderr,
-    /// To the end of a file that only the user of the daemon can read.
+    /// The end of a file that only the user of the daemon can read.
     File(PathBuf),
 }
 
+/// A message to the writing thread.
 enum Message {
     Line(String),
-    /// See [`Flags`].
+    /// Check the [`Flags`].
     Check,
 }
 
-/// Requests to the thread, which also reach it when the queue is full.
+/// Requests to the writing thread, which also reach it when the queue is full.
 #[derive(Debug, Default)]
 struct Flags {
     reopen: AtomicBool,
     stop: AtomicBool,
 }
 
-/// The audit log.
+/// The audit log of a daemon.
 #[derive(Debug)]
 pub struct Log {
     queue: Option<SyncSender<Message>>,
@@ -94,7 +95,7 @@ impl Log {
         })
     }
 
-    /// Append a line: the client, its request and the result.
+    /// Append a line: the client `who`, its request `what`, and the result.
     pub fn record(&self, who: &str, what: &str, result: &str) {
         let Some(queue) = &self.queue else {
             return;
@@ -111,7 +112,7 @@ impl Log {
         }
     }
 
-    /// Open the file again, after it was moved away.
+    /// Open the log file again, after it was moved away.
     pub fn reopen(&self) {
         self.flags.reopen.store(true, Ordering::Release);
         self.nudge();
@@ -130,11 +131,12 @@ impl Log {
             std::thread::sleep(Duration::from_millis(2));
         }
         if thread.is_finished() {
-            // A panic of the thread is on standard error.
+            // A panic of the thread is already printed to standard error.
             let _ = thread.join();
         }
     }
 
+    /// Make the writing thread check the flags.
     fn nudge(&self) {
         if let Some(queue) = &self.queue {
             // When the queue is full, the thread checks the flags after the current line.
@@ -143,10 +145,11 @@ impl Log {
     }
 }
 
-/// Log only the first refusals of each second, and the number of the others.
+/// A limit that logs only the first refusals of each second, and the number of the others.
 #[derive(Debug)]
 pub struct Refusals(Mutex<Second>);
 
+/// The refusals of the current second.
 #[derive(Debug)]
 struct Second {
     started: Instant,
@@ -180,7 +183,7 @@ impl Refusals {
         }
     }
 
-    /// Log how many were left out.
+    /// Log the number of refusals that were not logged.
     pub fn finish(&self, log: &Log) {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         second.log_left_out(log);
@@ -188,6 +191,7 @@ impl Refusals {
 }
 
 impl Second {
+    /// Log the number of refusals of the second that were not logged.
     fn log_left_out(&mut self, log: &Log) {
         let more = std::mem::take(&mut self.left_out);
         if more > 0 {
@@ -196,19 +200,22 @@ impl Second {
     }
 }
 
+/// The open destination of the log.
 enum Out {
     Stderr,
     File(PathBuf, File),
 }
 
+/// Open the log file for appending.
 fn open(path: &PathBuf) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    // Opening a FIFO without a reader would block.
+    // Without `NONBLOCK`, opening a FIFO without a reader would block.
     let flags = OFlags::NONBLOCK.bits() as i32;
     options.append(true).create(true).mode(0o600);
     options.custom_flags(flags).open(path)
 }
 
+/// Write messages until the log is stopped.
 fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &Flags) {
     let mut is_cut_short = false;
     loop {
@@ -236,7 +243,7 @@ fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &F
             0 => String::new(),
             lines => format!("{now} the log | is behind | {lines} lines are left out here\n"),
         };
-        // After a line that was cut short.
+        // Start a new line after a line that was cut short.
         let begin = if is_cut_short { "\n" } else { "" };
         let all = format!("{begin}{words}{line}");
         let written = match &mut out {
@@ -244,14 +251,14 @@ fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &F
             Out::File(_, file) => file.write_all(all.as_bytes()),
         };
         if written.is_err() {
-            // Logged when there is room again.
+            // The count is logged when there is room again.
             lost.fetch_add(missing + 1, Ordering::Relaxed);
         }
         is_cut_short = written.is_err();
     }
 }
 
-/// Replace characters that would end a line or a field: a client chooses its name.
+/// Replace characters that would end a line or a field, as clients choose the text.
 fn one_field(text: &str) -> String {
     // Some programs end a line at line and paragraph separators.
     let breaks = |c: char| c.is_control() || "|\u{2028}\u{2029}".contains(c);
@@ -285,7 +292,7 @@ mod tests {
                 std::thread::yield_now();
             }
             flags.reopen.store(true, Ordering::Release);
-            // It arrives before the next line, however fast the thread is.
+            // The message arrives before the next line, at any speed of the thread.
             queue.send(Message::Check).unwrap();
             queue.send(Message::Line("kept\n".into())).unwrap();
             drop(queue);
@@ -313,7 +320,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let lines: Vec<_> = text.lines().collect();
-        // On a slow machine they may take more than a second.
+        // On a slow machine these refusals may take more than a second.
         assert!(lines.len() < 100, "{text}");
         let left_out = lines.iter().filter_map(|line| {
             let (_, rest) = line.split_once("the log | leaves out | ")?;

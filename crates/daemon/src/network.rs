@@ -1,4 +1,4 @@
-//! Networks of addresses.
+//! Networks: sets of addresses with a common prefix.
 
 use ipnet::IpNet;
 use isthmus_wire::{Error, Result};
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub struct Network(IpNet);
 
 impl Network {
-    /// Parse `10.0.0.0/8`, `fd00::/8`, or one address.
+    /// Parse a network such as `10.0.0.0/8` or `fd00::/8`, or a single address.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -34,7 +34,7 @@ impl Network {
         Ok(Self(network))
     }
 
-    /// Return the networks of this machine.
+    /// Return the loopback networks, whose addresses belong to this machine only.
     #[must_use]
     pub fn loopback() -> Vec<Self> {
         let four = IpNet::new_assert(Ipv4Addr::new(127, 0, 0, 0).into(), 8);
@@ -42,7 +42,7 @@ impl Network {
         vec![Self(four), Self(six)]
     }
 
-    /// Return whether it contains the address. An IPv4-mapped address of IPv6 counts as one of IPv4.
+    /// Return whether the network contains the address. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())

@@ -1,7 +1,8 @@
 //! Export roots: directories below which clients may name files.
 //!
-//! Each root is opened once. A path below it is resolved beneath the opened directory and without
-//! symbolic links, so that the result lies below the root even if links change meanwhile.
+//! Each root is opened once. A path below a root is resolved beneath the opened directory and
+//! without symbolic links, so that the result is below the root even if links change during the
+//! resolution.
 
 use isthmus_wire::{Error, Result};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -9,7 +10,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// The flags that suffice to find names in a directory.
+/// The flags that open a directory only to find names in it.
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -20,7 +21,7 @@ const DIRECTORY: OFlags = OFlags::PATH
 pub struct Roots(Vec<(PathBuf, OwnedFd)>);
 
 impl Roots {
-    /// Open directories, whose paths have no symbolic links.
+    /// Open the directories, whose paths must not contain symbolic links.
     ///
     /// # Errors
     /// A directory that cannot be opened.
@@ -34,18 +35,19 @@ impl Roots {
         Ok(Self(each.collect::<Result<_>>()?))
     }
 
-    /// Return their paths.
+    /// Return the paths of the roots.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
-    /// Return the first of them.
+    /// Return the first root.
     #[must_use]
     pub fn first(&self) -> Option<&OwnedFd> {
         self.0.first().map(|(_, opened)| opened)
     }
 
-    /// Open a directory by its path without symbolic links; `None` if no root contains it.
+    /// Open a directory by its path, which must not contain symbolic links; `None` if no root
+    /// contains it.
     #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();
@@ -53,7 +55,8 @@ impl Roots {
     }
 }
 
-/// The directory at `path` from `root` on, by parts that are none but names of directories.
+/// Open the directory at `path` below `root`. Every part of the path must be the name of a
+/// directory.
 fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
     for part in path.components() {
@@ -107,7 +110,7 @@ mod tests {
         }
         assert!(roots.directory(&out).is_none());
         assert!(roots.directory(&folder.join("data2")).is_none());
-        // The directory is what was opened, not what is in its place.
+        // The root is the directory that was opened, not the directory that has its path now.
         let (moved, first) = (folder.join("moved"), of(&data));
         std::fs::rename(&data, moved).unwrap();
         symlink(&out, &data).unwrap();

@@ -1,4 +1,4 @@
-//! A server: it accepts connections for a service until it stops.
+//! The server: accepts connections for a service until it stops.
 
 use crate::config::Config;
 use crate::gate::Gate;
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The pause after a failed attempt: descriptors or threads may be free again then.
+/// The pause after a failed attempt to accept: descriptors or threads may be free again afterwards.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// What a daemon serves.
+/// The service of a daemon: its requests and its state.
 pub trait Service: Send + Sync + 'static {
-    /// Serve a connection until it ends, on a thread of its own. The client has not said who it is: it
-    /// has [`Gate::hello`] for that, and its slot until then.
+    /// Serve a connection until it ends, on its own thread. The client has not authenticated: it
+    /// must do so within [`Gate::hello`], and has `slot` until then.
     fn serve(&self, slot: Slot, transport: Transport);
 
     /// Return the metrics in the text format of Prometheus; `None` if the service has failed.
     fn metrics(&self) -> Option<String>;
 
-    /// Return whether new requests are accepted.
+    /// Return whether the service accepts new requests.
     fn is_accepting(&self) -> bool;
 }
 
-/// Addresses that are bound, before the service is there.
+/// Bound addresses of a server whose service does not exist yet.
 #[derive(Debug)]
 pub struct Listeners {
     gate: Arc<Gate>,
@@ -40,7 +40,8 @@ impl Listeners {
     /// Bind all addresses, load the certificate and open the log.
     ///
     /// # Errors
-    /// An invalid configuration; an address that is taken; a system without descriptors or threads.
+    /// An invalid configuration; an address that is in use; a system without descriptors or
+    /// threads.
     pub fn bind(mut config: Config) -> Result<Self> {
         config.check()?;
         let tls = config.certificate.as_ref().map(Certificate::load);
@@ -63,7 +64,7 @@ impl Listeners {
         })
     }
 
-    /// Return the gate, which the service asks.
+    /// Return the gate, with which the service admits clients.
     #[must_use]
     pub fn gate(&self) -> &Arc<Gate> {
         &self.gate
@@ -96,7 +97,7 @@ impl Listeners {
     }
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 pub struct Server {
     gate: Arc<Gate>,
@@ -106,6 +107,7 @@ pub struct Server {
 }
 
 impl Server {
+    /// Start a thread that runs until the server stops.
     fn spawn(&mut self, name: &str, work: impl FnOnce(&Arc<Gate>) + Send + 'static) -> Result<()> {
         let gate = Arc::clone(&self.gate);
         let thread = std::thread::Builder::new().name(name.into());
@@ -115,25 +117,25 @@ impl Server {
         Ok(())
     }
 
-    /// Return the addresses at which it listens, with the ports in use.
+    /// Return the addresses at which the server listens, with the actual ports.
     #[must_use]
     pub fn addresses(&self) -> &[Address] {
         &self.addresses
     }
 
-    /// Return the address of the metrics.
+    /// Return the address of the metrics, if there is one.
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.metrics
     }
 
-    /// Open the log again, after it was moved away, and read the tokens and the certificate again. What
-    /// cannot be read is logged, and the old value stays in use. Sessions continue.
+    /// Open the log again, after it was moved away, and read the tokens and the certificate again.
+    /// If that fails, the error is logged, and the old value stays in use. Sessions continue.
     pub fn reload(&self) {
         self.gate.reload();
     }
 
-    /// Accept no further connection.
+    /// Stop accepting connections.
     pub fn stop_listening(&mut self) {
         self.gate.stop_listening();
         for thread in self.threads.drain(..) {
@@ -158,7 +160,7 @@ pub(crate) fn wait(gate: &Gate, listener: impl AsFd) -> Option<()> {
             PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(gate.stop(), PollFlags::IN),
         ];
-        // After an interruption nothing is ready, and the wait continues.
+        // After an interruption no descriptor is ready, and the loop waits again.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
             return None;
@@ -169,6 +171,7 @@ pub(crate) fn wait(gate: &Gate, listener: impl AsFd) -> Option<()> {
     }
 }
 
+/// Accept connections at one address until the server stops.
 fn listen(gate: &Arc<Gate>, service: &Arc<impl Service>, listener: &Listener) {
     while let Some(()) = wait(gate, listener) {
         let transport = listener
@@ -184,7 +187,8 @@ fn listen(gate: &Arc<Gate>, service: &Arc<impl Service>, listener: &Listener) {
     }
 }
 
-/// Serve a connection on a thread of its own. Without a thread it is closed, and its client tries again.
+/// Serve a connection on its own thread. If no thread can be started, the connection is closed, and
+/// its client can try again.
 fn start(gate: &Gate, service: &Arc<impl Service>, transport: Transport) -> Result<()> {
     let slot = gate.unauthenticated.enter(&transport)?;
     let service = Arc::clone(service);

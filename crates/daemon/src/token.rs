@@ -1,4 +1,4 @@
-//! The secrets that clients show.
+//! The secrets with which clients authenticate.
 
 use isthmus_wire::{Error, Result};
 use rustix::fs::OFlags;
@@ -9,10 +9,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
-/// Characters of a secret at least, and at most.
+/// Minimum and maximum number of bytes of a secret.
 const LENGTH: (usize, usize) = (16, 4096);
 
-/// A secret, and the file from which it was read. It is never displayed.
+/// A secret, and the file from which it was read. The secret is never displayed.
 #[derive(Clone)]
 pub struct Secret {
     token: Vec<u8>,
@@ -20,14 +20,14 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// Read the line of a file that only its owner can read: the user of the daemon, or root.
+    /// Read the only line of a file that only its owner can read: the user of the daemon, or root.
     ///
     /// # Errors
-    /// A file that is missing, readable by others, or without exactly one line.
+    /// A file that is missing, readable by other users, or does not have exactly one line.
     pub fn read(path: &Path) -> Result<Self> {
         let what = || format!("token file {}", path.display());
         let refuse = |why: &str| Err(Error::Config(format!("{}: {why}", what())));
-        // Opening a FIFO would block.
+        // Without `NONBLOCK`, opening a FIFO would block.
         let flags = OFlags::NONBLOCK.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
         let file = opened.map_err(|error| Error::system(what(), error))?;
@@ -70,10 +70,10 @@ impl Secret {
         })
     }
 
-    /// Take this text as a secret.
+    /// Create a secret from this text.
     ///
     /// # Errors
-    /// It has fewer than 16 or more than 4,096 bytes.
+    /// The text has fewer than 16 or more than 4,096 bytes.
     pub fn new(token: &str) -> Result<Self> {
         let (least, most) = LENGTH;
         if !(least..=most).contains(&token.len()) {
@@ -86,7 +86,7 @@ impl Secret {
         })
     }
 
-    /// Read its file again, if it has one.
+    /// Read the file of the secret again, if it has one.
     ///
     /// # Errors
     /// As [`Secret::read`].
@@ -96,12 +96,12 @@ impl Secret {
             .map_or_else(|| Ok(self.clone()), Self::read)
     }
 
-    /// Return whether both are the same.
+    /// Return whether both secrets are the same.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         is_same(&self.token, &other.token)
     }
 
-    /// Return whether this is the secret.
+    /// Return whether `token` is this secret.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
         is_same(&self.token, token.as_bytes())
@@ -111,14 +111,15 @@ impl Secret {
 /// The secrets of a daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
-    /// The secret of all clients; `None` admits everybody who can connect.
+    /// The secret of all clients; `None` admits every client that can connect.
     pub clients: Option<Secret>,
-    /// The secret of operators; without it, an operator is the own user, through the Unix socket.
+    /// The secret of operators; with `None`, clients of the daemon's own user are operators over
+    /// the Unix socket.
     pub operators: Option<Secret>,
 }
 
 impl Tokens {
-    /// Refuse one secret for both: each program would be an operator.
+    /// Refuse the same secret for clients and operators: each client would be an operator.
     pub(crate) fn check(&self) -> Result<()> {
         if let (Some(clients), Some(operators)) = (&self.clients, &self.operators)
             && clients.equals(operators)
@@ -130,10 +131,10 @@ impl Tokens {
         Ok(())
     }
 
-    /// Read the files again.
+    /// Read the files of the secrets again.
     ///
     /// # Errors
-    /// As [`Secret::read`]; one secret for both.
+    /// As [`Secret::read`]; the same secret for clients and operators.
     pub(crate) fn reread(&self) -> Result<Self> {
         let reread = |token: &Option<Secret>| token.as_ref().map(Secret::reread).transpose();
         let tokens = Self {
@@ -151,7 +152,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Compare two secrets in a time that does not depend on where they differ.
+/// Compare two secrets in a time that does not depend on the position of the first difference.
 #[must_use]
 pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()

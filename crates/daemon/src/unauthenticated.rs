@@ -1,7 +1,7 @@
-//! Connections whose clients have not said who they are.
+//! Connections whose clients have not authenticated.
 //!
-//! They have slots of their own, apart from sessions, so that silent connections cannot keep out clients:
-//! when all slots are taken, a new connection takes the slot of another one.
+//! These connections have slots separate from those of sessions, so that silent connections cannot
+//! keep out clients: when all slots are in use, a new connection replaces another one.
 
 use isthmus_wire::{Error, Moved, Peer, Result, Socket, Transport};
 use std::collections::BTreeMap;
@@ -10,26 +10,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections at a time: of all origins, and of one.
+/// Maximum number of connections at a time from all origins; `LIMIT_OF_ONE` is that of one origin.
 const LIMIT: usize = 128;
+/// Maximum number of connections at a time from one origin.
 const LIMIT_OF_ONE: usize = 64;
 
-/// The time for which a connection keeps its slot once its first bytes have arrived.
+/// Time for which a connection keeps its slot after its first bytes have arrived.
 const ACTIVE: Duration = Duration::from_secs(1);
 
-/// The interval at which a new connection tries again to get a slot.
+/// Interval at which a new connection tries again to get a slot.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The origin of a connection.
+/// The origin of a connection, for limits per origin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Origin {
     /// A user of this machine.
     User(u32),
-    /// An address; of IPv6 the first 64 bits, which one network has.
+    /// An address; of an IPv6 address only the first 64 bits, which are the same within a network.
     Address(IpAddr),
 }
 
 impl Origin {
+    /// Return the origin of a peer.
     fn of(peer: &Peer) -> Self {
         match peer {
             Peer::Unix { uid, .. } => Self::User(*uid),
@@ -41,6 +43,7 @@ impl Origin {
     }
 }
 
+/// A connection that has a slot.
 #[derive(Debug)]
 struct Connection {
     origin: Origin,
@@ -50,13 +53,13 @@ struct Connection {
 }
 
 impl Connection {
-    /// Return whether no bytes have arrived, read or not.
+    /// Return whether no bytes of the connection have arrived, read or unread.
     fn is_silent(&self) -> bool {
         !self.has_spoken && matches!(self.socket.peek(&mut [0]), Ok(Moved::None))
     }
 }
 
-/// All such connections, in the order in which they came.
+/// All connections whose clients have not authenticated, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Unauthenticated {
     slots: Mutex<BTreeMap<u64, Connection>>,
@@ -65,21 +68,23 @@ pub(crate) struct Unauthenticated {
 }
 
 impl Unauthenticated {
+    /// Return the connections by slot number, locked.
     fn slots(&self) -> MutexGuard<'_, BTreeMap<u64, Connection>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Return their number.
+    /// Return the number of connections.
     pub fn count(&self) -> usize {
         self.slots().len()
     }
 
-    /// Return how many were closed to make room for others.
+    /// Return the number of connections that were closed to make room for others.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Take a slot for a new connection. While all others are active this waits, at most [`ACTIVE`].
+    /// Allocate a slot for a new connection. While all others are active this waits, at most
+    /// [`ACTIVE`].
     ///
     /// # Errors
     /// A system without descriptors.
@@ -113,26 +118,27 @@ impl Unauthenticated {
         }
     }
 
-    /// Close all.
+    /// Close all connections.
     pub fn dismiss(&self) {
         let all = std::mem::take(&mut *self.slots());
         all.values().for_each(dismiss);
     }
 }
 
-/// Close a connection for reading: its thread sees the end, and can still send the reason.
+/// Close a connection for reading: its thread gets the end, and can still send the reason.
 fn dismiss(connection: &Connection) {
     connection.socket.close_reading();
 }
 
+/// Return whether all slots, or all slots of one origin, are in use.
 fn is_full(slots: &BTreeMap<u64, Connection>, origin: Origin) -> bool {
     let own = slots.values().filter(|one| one.origin == origin).count();
     slots.len() >= LIMIT || own >= LIMIT_OF_ONE
 }
 
-/// Choose the connection that makes room for a new one. It is of the same origin if that has reached its
-/// limit, else of the origin with the most connections: the first silent one, or else the first one if
-/// it was active for long enough.
+/// Choose the connection that is closed for a new one. It has the same origin if that has reached
+/// its limit, otherwise the origin with the most connections. Of these it is the first silent
+/// connection, or if none is silent, the first one if it was active for long enough.
 fn choose(slots: &BTreeMap<u64, Connection>, newcomer: Origin) -> Option<u64> {
     let mut counts = BTreeMap::<Origin, usize>::new();
     for one in slots.values() {
@@ -155,7 +161,7 @@ fn choose(slots: &BTreeMap<u64, Connection>, newcomer: Origin) -> Option<u64> {
     silent.or_else(long).map(|(number, _)| *number)
 }
 
-/// The slot of a connection; it is free again when this is dropped.
+/// The slot of a connection, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct Slot {
     all: Arc<Unauthenticated>,
@@ -163,15 +169,15 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Note that the first bytes have arrived.
+    /// Record that the first bytes of the connection have arrived.
     pub fn mark_active(&self) {
         if let Some(connection) = self.all.slots().get_mut(&self.number) {
             connection.has_spoken = true;
         }
     }
 
-    /// Leave: the client has said who it is, or has gone. Return `false` if it was closed before, to make
-    /// room for another one.
+    /// Release the slot, because the client has authenticated or is gone. Return `false` if the
+    /// connection was closed before, to make room for another one.
     #[must_use]
     pub fn leave(self) -> bool {
         self.all.slots().remove(&self.number).is_some()
@@ -190,7 +196,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{SocketAddr, TcpListener, TcpStream};
 
-    /// Return a connection that seems to come from an address, and its other end.
+    /// Return a connection whose peer address is `address`, and its other end.
     fn from(address: &str) -> (Transport, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let remote = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -199,7 +205,7 @@ mod tests {
         (Transport::tcp(local, address), remote)
     }
 
-    /// Return connections of one address, with their slots.
+    /// Return several connections of one address, with their slots.
     fn crowd(
         shared: &Arc<Unauthenticated>,
         address: &str,
@@ -213,7 +219,7 @@ mod tests {
         (0..many).map(enter).collect()
     }
 
-    /// Return whether the thread of a connection would see its end.
+    /// Return whether the thread of a connection would get its end.
     fn is_dropped(transport: &Transport) -> bool {
         matches!(transport.peek(&mut [0]), Ok(Moved::End))
     }
@@ -223,23 +229,23 @@ mod tests {
         let shared = Arc::new(Unauthenticated::default());
         let few = crowd(&shared, "10.0.0.1", 1);
         let mut many = crowd(&shared, "10.0.0.2", LIMIT_OF_ONE);
-        // Bytes of the first one wait to be read; those of the second one were read.
+        // Bytes of the first connection wait to be read; those of the second were read.
         many[0].1.write_all(b"{").unwrap();
         many[1].2.mark_active();
         while matches!(many[0].0.peek(&mut [0]), Ok(Moved::None)) {
             std::thread::yield_now();
         }
-        // One address has too many: one of them is closed.
+        // One address has too many connections: one of them is closed.
         let more = crowd(&shared, "10.0.0.2", 1);
         let left: Vec<_> = (0..4).map(|at| is_dropped(&many[at].0)).collect();
         assert_eq!(left, [false, false, true, false]);
-        // There are too many in total: one of the address with the most is closed.
+        // There are too many connections in total: one of the address with the most is closed.
         let others = crowd(&shared, "2001:db8::1", LIMIT - LIMIT_OF_ONE - 1);
         assert_eq!(shared.count(), LIMIT);
         let last = crowd(&shared, "10.0.0.3", 1);
         assert!(is_dropped(&many[3].0) && !is_dropped(&few[0].0));
         assert_eq!((shared.count(), shared.dropped()), (LIMIT, 2));
-        // One network of IPv6 is one origin.
+        // One IPv6 network is one origin.
         drop(crowd(&shared, "2001:db8::2", 1));
         assert_eq!(shared.dropped(), 3);
         // A connection that was closed is not admitted; the others are.
@@ -250,7 +256,7 @@ mod tests {
         assert_eq!(shared.count(), 0);
     }
 
-    /// When all are active, a new connection waits until the time of the first one is over.
+    /// When all connections are active, a new one waits until the time of the first one is over.
     #[test]
     fn an_active_connection_keeps_its_slot_for_a_time() {
         let (shared, started) = (Arc::new(Unauthenticated::default()), Instant::now());

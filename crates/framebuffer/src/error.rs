@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 /// An error of a screen or the page.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An invalid name of a screen.
+    /// The name of the screen is invalid.
     #[error("screen {0:?}: a name has 1 to 64 letters, digits, dots, dashes, underscores")]
     Name(String),
     /// An invalid geometry: the problem, and the remedy.
@@ -15,13 +15,13 @@ pub enum Error {
     /// No screen has this name; the existing names.
     #[error("screen {}: its geometry is set first{}", .0, known(.1))]
     NoScreen(String, Vec<String>),
-    /// The screen has a painter already.
+    /// The screen already has a painter.
     #[error("screen {0}: another connection draws on it")]
     Drawn(String),
     /// The maximum number of screens is reached.
     #[error("{0} screens are the most")]
     Screens(usize),
-    /// Bytes out of order: the screen, and the problem.
+    /// Bytes arrived out of order: the screen, and the problem.
     #[error("screen {0}: {1}")]
     Bytes(String, String),
     /// The geometry of the screen changed during drawing.
@@ -33,11 +33,12 @@ pub enum Error {
          127.0.0.1:0, and reach it from elsewhere by `ssh -L`"
     )]
     Address(SocketAddr),
-    /// The system refuses: the operation, and its error.
+    /// The system refused an operation: the operation, and its error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
 }
 
+/// Format the names of the existing screens for a message.
 fn known(names: &[String]) -> String {
     match names {
         [] => ", and none is".to_owned(),

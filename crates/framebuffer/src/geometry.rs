@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 
-/// Maximum number of pixels in a line, and of lines.
+/// Maximum number of pixels in a line, and of lines in a frame.
 const SIDE_MOST: u32 = 1 << 14;
-/// Maximum size of a frame.
+/// Maximum size of a frame in bytes.
 const FRAME_MOST: u64 = 64 << 20;
 
 /// The format of a pixel.
@@ -17,7 +17,7 @@ pub enum Pixel {
 }
 
 impl Pixel {
-    /// Bytes of one.
+    /// Return the number of bytes of a pixel.
     #[must_use]
     pub fn bytes(self) -> u32 {
         match self {
@@ -30,19 +30,19 @@ impl Pixel {
 /// The geometry of a screen: lines from the top, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// Pixels in a line.
+    /// Number of pixels in a line.
     pub width: u32,
-    /// Lines.
+    /// Number of lines.
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field of every second line; the field with the first line is first, and
-    /// two fields are a frame.
+    /// Whether an ADU is a field of every second line. The field with the first line comes first,
+    /// and two fields are a frame.
     pub interlaced: bool,
 }
 
 impl Geometry {
-    /// Check the geometry.
+    /// Check that the geometry is valid.
     ///
     /// # Errors
     /// [`Error::Geometry`]: no pixels, too many, or fields of different size.
@@ -68,31 +68,31 @@ impl Geometry {
         Ok(())
     }
 
-    /// Bytes of a line.
+    /// Return the number of bytes of a line.
     #[must_use]
     pub fn line_bytes(&self) -> u64 {
         u64::from(self.width) * u64::from(self.pixel.bytes())
     }
 
-    /// Bytes of a frame.
+    /// Return the number of bytes of a frame.
     #[must_use]
     pub fn frame_bytes(&self) -> u64 {
         self.line_bytes() * u64::from(self.height)
     }
 
-    /// Bytes of an ADU: a frame, or a field of it.
+    /// Return the number of bytes of an ADU: a frame, or a field of it.
     #[must_use]
     pub fn adu_bytes(&self) -> u64 {
         self.frame_bytes() / self.fields()
     }
 
-    /// ADUs of a frame.
+    /// Return the number of ADUs of a frame.
     #[must_use]
     pub fn fields(&self) -> u64 {
         1 + u64::from(self.interlaced)
     }
 
-    /// Copy bytes of a field, from `at`, to their offsets in a frame.
+    /// Copy bytes of a field, from byte `at` of the field, to their offsets in a frame.
     pub(crate) fn weave(&self, field: u64, at: u64, mut data: &[u8], frame: &mut [u8]) {
         if !self.interlaced {
             let at = at as usize;

@@ -5,30 +5,31 @@ use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Maximum size of a request's head.
+/// Maximum size of a request's head in bytes.
 const HEAD_MOST: usize = 8 << 10;
-/// How long a head may take.
+/// Time within which the head of a request must arrive.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A request.
+/// A request of a browser.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub path: String,
-    /// The key of a WebSocket, if it asks for one.
+    /// The key of the WebSocket handshake, if the request starts one.
     pub key: Option<String>,
-    /// The bytes after the head.
+    /// The bytes after the head of the request.
     pub rest: Vec<u8>,
 }
 
-/// A refusal: the status line and a text.
+/// A refusal of a request: the status line and a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused(pub &'static str, pub String);
 
+/// Return the refusal of an invalid request.
 fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
 
-/// Read a request.
+/// Read a request from a connection.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     let until = Instant::now() + WRITE_TIMEOUT;
     let mut bytes = Vec::new();
@@ -59,7 +60,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     }
 }
 
-/// Parse a request; none if it is not complete.
+/// Parse a request; None if its head is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
@@ -97,8 +98,8 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Refuse pages of other sites: those that resolve their own name to this machine's address, and
-/// their WebSockets.
+/// Refuse requests of pages of other sites: pages that resolve their own name to this machine's
+/// address, and WebSockets of other pages.
 fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));

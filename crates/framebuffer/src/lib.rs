@@ -1,7 +1,7 @@
 //! Screens on which streams draw, and a web page that shows them (Steenkiste 1996, section 7.3:
 //! images to a frame buffer).
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | `geometry` | geometry of a screen: the size of an ADU, interlacing |
 //! | `screens` | screens by name, their newest frames, and the state of viewers |

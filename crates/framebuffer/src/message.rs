@@ -1,4 +1,4 @@
-//! What goes to a viewer: the list of screens as text, and frames as bytes.
+//! Messages to viewers: the list of screens as text, and frames as bytes.
 //!
 //! A frame is a header of [`HEAD_BYTES`], little-endian, and its pixels:
 //!
@@ -13,14 +13,14 @@
 //! | 32 | 4 | bytes of a pixel: 1 is grey, 4 red, green, blue and nothing |
 //! | 36 | 4 | zero |
 //!
-//! A viewer answers each with the text `+` when it has taken it.
+//! A viewer answers each message with the text `+` when it has processed the message.
 
 use crate::geometry::Geometry;
 
-/// Bytes before the pixels of a frame.
+/// Number of bytes before the pixels of a frame.
 pub const HEAD_BYTES: usize = 40;
 
-/// The message of a screen that is black: what a frame is drawn into.
+/// Return the message of a black screen, into which a frame is drawn.
 pub(crate) fn blank(screen: u32, geometry: &Geometry) -> Vec<u8> {
     let mut all = vec![0; HEAD_BYTES + geometry.frame_bytes() as usize];
     all[..4].copy_from_slice(b"IFB1");
@@ -31,13 +31,13 @@ pub(crate) fn blank(screen: u32, geometry: &Geometry) -> Vec<u8> {
     all
 }
 
-/// Writes number and time into a frame.
+/// Write the number and the time of a frame into its message.
 pub(crate) fn stamp(message: &mut [u8], number: u64, ns: u64) {
     message[8..16].copy_from_slice(&number.to_le_bytes());
     message[16..24].copy_from_slice(&ns.to_le_bytes());
 }
 
-/// The list of screens as JSON. Names need no escapes: see `Error::Name`.
+/// Return the list of screens as JSON. Names need no escapes: see `Error::Name`.
 pub(crate) fn list<'s>(screens: impl Iterator<Item = (u32, &'s str, &'s Geometry)>) -> String {
     let one = |(id, name, geometry): (u32, &str, &Geometry)| {
         let Geometry { width, height, .. } = geometry;

@@ -1,4 +1,4 @@
-//! The web page, and a WebSocket per viewer.
+//! The web page that shows screens, with a WebSocket per viewer.
 
 use crate::error::Error;
 use crate::http::{self, Refused, Request};
@@ -17,16 +17,17 @@ use std::time::Duration;
 const MAX_CONNECTIONS: usize = 48;
 /// Maximum number of viewers.
 const MAX_VIEWERS: usize = 16;
-/// How long a write to a connection may block.
+/// Maximum time for which a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The files of the page: path, media type and contents.
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html", include_str!("page/index.html")),
     ("/page.js", "text/javascript", include_str!("page/page.js")),
     ("/page.css", "text/css", include_str!("page/page.css")),
 ];
 
-/// A page that shows screens, until it is dropped.
+/// The web page that shows screens. It is served until this is dropped.
 #[derive(Debug)]
 pub struct Page {
     address: SocketAddr,
@@ -35,6 +36,7 @@ pub struct Page {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The state that the threads of the page share.
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
@@ -69,13 +71,13 @@ impl Page {
         })
     }
 
-    /// Return the screens that it shows.
+    /// Return the screens that the page shows.
     #[must_use]
     pub fn screens(&self) -> &Screens {
         &self.screens
     }
 
-    /// Return its address.
+    /// Return the address of the page.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -87,10 +89,10 @@ impl Drop for Page {
         self.shared.over.store(true, Ordering::Release);
         self.screens.close();
         for stream in self.shared.connections().values() {
-            // It may be closed already.
+            // The connection may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Connect once, so that the accepting thread wakes and sees the end.
+        // This connection wakes the accepting thread, which then detects the end.
         let woken = TcpStream::connect_timeout(&self.address, WRITE_TIMEOUT);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
             // A panic of the thread is printed already.
@@ -100,16 +102,19 @@ impl Drop for Page {
 }
 
 impl Shared {
+    /// Return the open connections by number, locked.
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, TcpStream>> {
         let locked = self.connections.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Return whether the page is being dropped.
     fn over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Keep a connection so that it can be closed. Returns false if there are too many.
+    /// Store a connection so that it can be closed with the page. Returns false if there are too
+    /// many connections.
     fn keep(&self, id: u64, stream: &TcpStream) -> bool {
         let mut all = self.connections();
         let Ok(copy) = stream.try_clone() else {
@@ -123,6 +128,7 @@ impl Shared {
     }
 }
 
+/// Accept connections until the page is dropped.
 fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for (id, stream) in (0..).zip(listener.incoming()) {
@@ -131,7 +137,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
         threads.retain(|thread| !thread.is_finished());
         let Ok(mut stream) = stream else {
-            // There may be no free descriptor for a moment.
+            // The process may have no free descriptor for a moment.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -146,7 +152,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         let spawned = thread.spawn(move || {
             answer(&mut stream, &looked);
             with.connections().remove(&id);
-            // The other end may be gone.
+            // The other end may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         });
         match spawned {
@@ -160,6 +166,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     }
 }
 
+/// Read and answer a request: a file of the page, or a WebSocket.
 fn answer(stream: &mut TcpStream, screens: &Screens) {
     match http::read(stream) {
         Err(refused) => refuse(stream, &refused),
@@ -182,6 +189,7 @@ fn answer(stream: &mut TcpStream, screens: &Screens) {
     }
 }
 
+/// Write a refusal of a request.
 fn refuse(stream: &mut TcpStream, Refused(status, why): &Refused) {
     write(stream, status, "text/plain", &format!("{why}\n"));
 }

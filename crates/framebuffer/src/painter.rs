@@ -13,9 +13,9 @@ pub struct Painter {
     id: u32,
     form: u64,
     geometry: Geometry,
-    /// The frame being drawn, with room for its header.
+    /// The message of the frame that is being drawn.
     back: Vec<u8>,
-    /// The current field, and how many bytes of it have arrived.
+    /// The current field, and in `filled` the number of its bytes that have arrived.
     field: u64,
     filled: u64,
 }
@@ -39,19 +39,20 @@ impl Painter {
         }
     }
 
-    /// Return the geometry of the screen.
+    /// Return the geometry of the screen that the painter draws on.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Draw bytes of ADU number `adu` of a stream, from its byte `at`. ADUs must arrive one after
-    /// the other, each from its first byte to its last; the last one completes the frame. A frame
-    /// that starts again before it is complete counts as broken and is never shown.
+    /// Draw bytes of ADU number `adu` of a stream, from byte `at` of the ADU. ADUs must arrive one
+    /// after the other, each from its first byte to its last; the last ADU of a frame completes it.
+    /// If a frame starts again before it is complete, the incomplete frame counts as broken and is
+    /// never shown.
     ///
     /// # Errors
-    /// [`Error::Bytes`]: not the next bytes of a frame. [`Error::Changed`]: the geometry of the
-    /// screen has changed since.
+    /// [`Error::Bytes`]: these are not the next bytes of the frame. [`Error::Changed`]: the
+    /// geometry of the screen has changed since the painter was created.
     pub fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), Error> {
         let field = adu % self.geometry.fields();
         if at == 0 && (self.filled > 0 || field < self.field) {

@@ -11,15 +11,16 @@ use tungstenite::Bytes;
 
 /// Maximum number of screens.
 const MAX_SCREENS: usize = 64;
-/// Rounds of frames that a viewer may receive without a confirmation.
+/// Maximum number of rounds of frames that a viewer receives without a confirmation.
 const MAX_ROUNDS: usize = 2;
-/// How long a frame waits for the frames of other screens with the same number.
+/// Maximum time for which a frame waits for the frames of other screens with the same number.
 const SET_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Screens, shared by painters and viewers.
+/// The screens of a frame buffer, shared by painters and viewers.
 #[derive(Clone, Debug)]
 pub struct Screens(Arc<Hub>);
 
+/// The state of the screens and its condition variable.
 #[derive(Debug)]
 struct Hub {
     state: Mutex<State>,
@@ -27,10 +28,12 @@ struct Hub {
     origin: Instant,
 }
 
+/// The part of the state that the lock protects.
 #[derive(Debug, Default)]
 struct State {
     screens: BTreeMap<String, Screen>,
-    /// By screen, bytes of the frames being drawn, including frames for earlier geometries.
+    /// Size of the frames that are being drawn in bytes, by screen, including frames for earlier
+    /// geometries.
     painting_bytes: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
@@ -40,16 +43,17 @@ struct State {
     set: Option<(u64, Vec<(u32, Bytes)>)>,
     viewers: BTreeMap<u64, Viewer>,
     next_viewer: u64,
-    /// Frames that viewers missed, including viewers that have left.
+    /// Number of frames that viewers missed, including viewers that have left.
     missed: u64,
     closed: bool,
 }
 
+/// A screen.
 #[derive(Debug)]
 struct Screen {
     id: u32,
     geometry: Geometry,
-    /// Identifies this geometry of this screen.
+    /// The number of the screen's current geometry, which painters compare.
     form: u64,
     drawn: bool,
     number: u64,
@@ -57,10 +61,11 @@ struct Screen {
     newest: Bytes,
 }
 
+/// A viewer of the page.
 #[derive(Debug, Default)]
 struct Viewer {
     edition: u64,
-    /// By screen, the number of the newest frame sent.
+    /// The number of the newest frame that was sent, by screen.
     sent: BTreeMap<u32, u64>,
     /// Frames to send next, at most one per screen.
     line: VecDeque<(u32, Bytes)>,
@@ -82,11 +87,11 @@ pub(crate) enum Next {
 /// The counts of screens and viewers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Frames shown and frames broken off, by the name of the screen.
+    /// Numbers of frames shown and frames interrupted, by the name of the screen.
     pub frames: BTreeMap<String, (u64, u64)>,
     /// The number of viewers.
     pub viewers: usize,
-    /// Frames not sent to a viewer that had not confirmed earlier ones.
+    /// Number of frames that were not sent to a viewer because it had not confirmed earlier ones.
     pub missed: u64,
 }
 
@@ -100,6 +105,7 @@ impl Default for Screens {
     }
 }
 
+/// Check that a name is valid for a screen.
 fn named(name: &str) -> Result<(), Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     match (1..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -115,6 +121,7 @@ impl Screens {
         Self::default()
     }
 
+    /// Return the state, locked.
     fn state(&self) -> MutexGuard<'_, State> {
         // A thread that panics with the lock leaves the state consistent.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -154,29 +161,30 @@ impl Screens {
         Ok(())
     }
 
-    /// Return the bytes that a screen needs with this geometry: its newest frame, the frame being
-    /// drawn, and frames still being drawn for earlier geometries.
+    /// Return the number of bytes that a screen needs with this geometry: its newest frame, the
+    /// frame that is being drawn, and frames still being drawn for earlier geometries.
     #[must_use]
     pub fn needs(&self, name: &str, geometry: &Geometry) -> u64 {
         let painting_bytes = self.state().painting_bytes.get(name).copied().unwrap_or(0);
         painting_bytes.saturating_add(2 * geometry.frame_bytes())
     }
 
-    /// Return the bytes of screens by name. Viewers may hold older frames in addition.
+    /// Return the sizes of the screens in bytes, by name. Viewers may hold older frames in
+    /// addition.
     #[must_use]
     pub fn sizes(&self) -> BTreeMap<String, u64> {
         let state = self.state();
         let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
-            // The second frame of a drawn screen is counted already.
+            // The second frame of a screen with a painter is counted already.
             let more = if screen.drawn { frame } else { 2 * frame };
             *sizes.entry(name.clone()).or_default() += more;
         }
         sizes
     }
 
-    /// Clear a screen to black and set its counts to 0. Its painter continues.
+    /// Clear a screen to black and set its counts to 0. Its painter can continue.
     ///
     /// # Errors
     /// [`Error::NoScreen`].
@@ -220,7 +228,7 @@ impl Screens {
         geometry.ok_or_else(|| state.no_screen(name))
     }
 
-    /// Start to draw on a screen.
+    /// Return the painter of a screen, which has the exclusive right to draw on it.
     ///
     /// # Errors
     /// [`Error::NoScreen`], [`Error::Drawn`].
@@ -237,7 +245,7 @@ impl Screens {
         Ok(Painter::new(self.clone(), name, whose, geometry))
     }
 
-    /// The counts of screens and viewers.
+    /// Return the counts of screens and viewers.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let state = self.state();
@@ -251,7 +259,7 @@ impl Screens {
         }
     }
 
-    /// Show a frame that was drawn for this geometry of the screen.
+    /// Show a frame that was drawn for the geometry number `form` of the screen.
     pub(crate) fn show(&self, name: &str, form: u64, mut frame: Vec<u8>) -> Result<(), Error> {
         let ns = u64::try_from(self.0.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut state = self.state();
@@ -263,7 +271,7 @@ impl Screens {
         stamp(&mut frame, screen.number, ns);
         screen.newest = frame.into();
         let number = screen.number;
-        // Screens without a painter do not change, so a set does not wait for them.
+        // Screens without a painter do not change, so a set of frames does not wait for them.
         let drawn = || state.screens.values().filter(|one| one.drawn);
         if drawn().all(|one| one.number == number) {
             let all = drawn().map(|one| (one.id, one.newest.clone()));
@@ -273,12 +281,14 @@ impl Screens {
         Ok(())
     }
 
+    /// Count a frame that was interrupted.
     pub(crate) fn broken(&self, name: &str) {
         if let Some(screen) = self.state().screens.get_mut(name) {
             screen.broken += 1;
         }
     }
 
+    /// Record that the painter of a screen was dropped.
     pub(crate) fn leave(&self, name: &str, form: u64, bytes: u64) {
         let mut state = self.state();
         let left = state
@@ -295,7 +305,7 @@ impl Screens {
         }
     }
 
-    /// Add a viewer, unless there are too many.
+    /// Add a viewer, unless there are already `most`. Returns the number of the viewer.
     pub(crate) fn enter(&self, most: usize) -> Option<u64> {
         let mut state = self.state();
         if state.viewers.len() >= most || state.closed {
@@ -307,6 +317,7 @@ impl Screens {
         Some(id)
     }
 
+    /// Remove a viewer.
     pub(crate) fn exit(&self, viewer: u64) {
         self.state().viewers.remove(&viewer);
     }
@@ -338,6 +349,8 @@ impl Screens {
         });
     }
 
+    /// Change a viewer with `what` and wake the writing threads. Returns the result of `what`, or
+    /// false if the viewer has left.
     fn update_viewer(&self, viewer: u64, what: impl FnOnce(&mut Viewer) -> bool) -> bool {
         let mut state = self.state();
         let done = state.viewers.get_mut(&viewer).is_some_and(what);
@@ -345,7 +358,7 @@ impl Screens {
         done
     }
 
-    /// Close all viewers.
+    /// Make all viewers leave.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.0.changed.notify_all();
@@ -369,6 +382,7 @@ impl Screens {
 }
 
 impl State {
+    /// Return the error for a name that no screen has.
     fn no_screen(&self, name: &str) -> Error {
         Error::NoScreen(name.into(), self.screens.keys().cloned().collect())
     }
@@ -379,11 +393,12 @@ impl State {
         self.set = None;
         for viewer in self.viewers.values_mut() {
             viewer.sent.remove(&id);
-            // Old frames of it may be queued.
+            // Old frames of the screen may be queued for viewers.
             viewer.line.retain(|(of, _)| *of != id);
         }
     }
 
+    /// Return the next message to a viewer, if there is one.
     fn next(&mut self, id: u64) -> Option<Next> {
         let viewer = self.viewers.get_mut(&id)?;
         if viewer.gone || self.closed {
@@ -408,8 +423,8 @@ impl State {
 }
 
 impl Viewer {
-    /// Queue a frame of each screen: a complete set, or the newest frames of screens that are not
-    /// in step. Returns how many frames were skipped.
+    /// Queue a frame of each screen for a viewer: a complete set, or the newest frames of screens
+    /// that do not proceed in step. Returns the number of skipped frames.
     fn line_up(
         &mut self,
         screens: &BTreeMap<String, Screen>,
@@ -443,6 +458,8 @@ impl Viewer {
             .sum()
     }
 
+    /// Queue a frame for the viewer, if it is newer than the last one. Returns the number of
+    /// skipped frames.
     fn add(&mut self, id: u32, number: u64, frame: &Bytes) -> u64 {
         self.line.push_back((id, frame.clone()));
         let before = self.sent.insert(id, number);

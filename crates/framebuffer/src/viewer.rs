@@ -1,4 +1,4 @@
-//! A viewer: a WebSocket with a thread that writes and a thread that reads.
+//! A viewer of the page: a WebSocket with a thread that writes and a thread that reads.
 
 use crate::screens::{Next, Screens};
 use std::io::{self, Read, Write};
@@ -8,11 +8,11 @@ use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Message, WebSocket};
 
-/// Maximum size of a message of a viewer, which is `+`.
+/// Maximum size of a message from a viewer. The only valid message is `+`.
 const MAX_MESSAGE_BYTES: usize = 256;
 
-/// The read half. It discards its own replies of the protocol: the write half sends them, so that
-/// only one thread writes.
+/// The half of the socket that the reading thread uses. It discards the replies of the WebSocket
+/// protocol, which the writing thread sends, so that only one thread writes.
 struct ReadHalf(TcpStream);
 
 impl Read for ReadHalf {
@@ -31,6 +31,7 @@ impl Write for ReadHalf {
     }
 }
 
+/// Return the limits of the WebSocket.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
@@ -47,12 +48,13 @@ pub(crate) fn serve(
     key: &str,
     rest: Vec<u8>,
 ) {
-    // An error of its socket ends this viewer only.
+    // An error of the socket ends this viewer only.
     let _ = talk(stream, screens, viewer, key, rest);
     let _ = stream.shutdown(Shutdown::Both);
     screens.exit(viewer);
 }
 
+/// Complete the handshake, run both threads of the viewer, and wait for their end.
 fn talk(
     stream: &mut TcpStream,
     screens: &Screens,
@@ -76,13 +78,14 @@ fn talk(
         let receiver = receiver.spawn_scoped(scope, || receive(reader, screens, viewer));
         let written = receiver.map(|_| send_messages(writer, screens, viewer));
         if let Ok(socket) = &written {
-            // The reading thread sees the end.
+            // The reading thread gets the end of the socket.
             let _ = socket.shutdown(Shutdown::Both);
         }
         written.map(drop)
     })
 }
 
+/// Send messages to the viewer until it leaves.
 fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,
@@ -99,13 +102,14 @@ fn send_messages<'s>(
             break;
         }
     }
-    // The other end may be gone.
+    // The other end may be closed already.
     let _ = socket.close(None);
     let _ = socket.flush();
     // Return the socket, so that the caller closes it.
     socket.into_inner()
 }
 
+/// Read the messages of the viewer until it leaves.
 fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {

@@ -1,8 +1,9 @@
-//! Lines of the control interface.
+//! Fuzz target: lines of the control interface.
 
 use isthmus_nic_protocol::{Lines, Message, RequestLine, read, write};
 
-/// Reads a line as this type; if it is one, it is written and read again, and is the same.
+/// Parses a line as this type. If that succeeds, checks that the value is unchanged after it is
+/// written and parsed again.
 macro_rules! again {
     ($type:ty, $line:expr) => {
         if let Ok(said) = read::<$type>($line) {
@@ -15,7 +16,7 @@ macro_rules! again {
     };
 }
 
-/// A byte that says how the rest is cut, and lines.
+/// Splits and parses lines. The first byte of `data` selects how the rest is cut into pieces.
 pub fn control(data: &[u8]) {
     let Some((cuts, data)) = data.split_first() else {
         return;

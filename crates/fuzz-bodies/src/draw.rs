@@ -1,8 +1,8 @@
-//! Numbers and choices from the fuzzer's bytes.
+//! Draws numbers and choices from the fuzzer's bytes.
 
 use arbitrary::Unstructured;
 
-/// Bytes that are used up; once they are, everything is 0.
+/// The fuzzer's bytes, from which values are drawn. When all bytes are used, every value is 0.
 pub struct Draw<'a>(Unstructured<'a>);
 
 impl<'a> Draw<'a> {
@@ -10,28 +10,33 @@ impl<'a> Draw<'a> {
         Self(Unstructured::new(data))
     }
 
+    /// Returns whether any bytes are left.
     pub fn more(&self) -> bool {
         !self.0.is_empty()
     }
 
+    /// Draws a byte.
     pub fn byte(&mut self) -> u8 {
         self.0.arbitrary().unwrap_or_default()
     }
 
-    /// A number below `end`, which is at most 256.
+    /// Draws a number below `end`, which is at most 256.
     pub fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
+    /// Draws a Boolean.
     pub fn flip(&mut self) -> bool {
         self.byte() & 1 == 1
     }
 
+    /// Draws a 64-bit number.
     pub fn word(&mut self) -> u64 {
         self.0.arbitrary().unwrap_or_default()
     }
 
-    /// Any number: small ones, those around powers of two, and those at the end more often.
+    /// Draws any number. Small ones, those near powers of two, and the largest ones are more
+    /// frequent.
     pub fn number(&mut self) -> u64 {
         let form = self.byte();
         match form % 8 {
@@ -46,7 +51,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Some bytes, at most 255.
+    /// Draws at most 255 bytes.
     pub fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.0.len());
         self.0.bytes(len).unwrap_or_default()

@@ -1,11 +1,12 @@
-//! Formats that are read from bytes without state.
+//! Fuzz targets: formats that are parsed without state.
 
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::Header;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::Frame;
 
-/// The first bytes of `data`, filled up with 0, with this beginning and the checksum that they have.
+/// Returns the first bytes of `data`, padded with 0, with the first bytes replaced by `begin` and
+/// with a valid checksum.
 pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let used = data.len().min(BYTES);
@@ -16,7 +17,7 @@ pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; 
     bytes
 }
 
-/// Headers of frames on links, unchanged and with a repaired checksum.
+/// Decodes headers of frames on links, unchanged and with a valid checksum.
 pub fn frames(data: &[u8]) {
     let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
         Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),
@@ -28,7 +29,7 @@ pub fn frames(data: &[u8]) {
     check(&repaired(data, *b"IL\x01"));
 }
 
-/// Headers of packets, unchanged and with a repaired checksum.
+/// Decodes headers of packets, unchanged and with a valid checksum.
 pub fn headers(data: &[u8]) {
     let check = |bytes: &[u8]| match Header::decode(bytes) {
         Ok(header) => {
@@ -41,7 +42,7 @@ pub fn headers(data: &[u8]) {
     check(&repaired::<{ Header::BYTES }>(data, *b"IS\x01"));
 }
 
-/// Words of a destination, as they come and behind each beginning that is known.
+/// Parses the text of a destination, unchanged and after each known prefix.
 pub fn destination(data: &[u8]) {
     let Ok(words) = std::str::from_utf8(data) else {
         return;

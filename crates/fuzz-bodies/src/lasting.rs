@@ -1,5 +1,6 @@
-//! Links that outlast their sockets: two ranks whose sockets are cut at any byte, during a
-//! reconnect, left open and written to, and ranks that send impossible requests.
+//! Fuzz target: links that outlast their sockets. Two ranks have sockets that are cut at any byte,
+//! that are cut during a reconnect, or that are replaced and still written to, and send impossible
+//! requests.
 
 use crate::draw::Draw;
 use crate::near::{End, content, driver, take_frames, turn};
@@ -10,48 +11,54 @@ use isthmus_stream_net::unconfirmed::Unconfirmed;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+/// Number of ADUs of the stream.
 const ADUS: u64 = 6;
+/// Size of an ADU in bytes.
 const ADU: u64 = 5000;
+/// Size of a TU in bytes.
 const TU: u64 = 2000;
+/// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
-/// The link of the rank that sends, and of the one that receives.
+/// The links of the rank that sends, and of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// A rank's end of a link, whichever way its bytes go.
+/// A rank's end of a link, for either direction.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
     socket: Option<End>,
     nth: u32,
     received: u64,
-    /// Somebody has said of it that it has less, and it has not said better since.
+    /// Whether the driver last received a wrong request that claims fewer bytes than the rank has.
     belied: bool,
 }
 
+/// A driver, both ranks, and the state of the transfer.
 struct World {
     driver: Driver,
     ranks: [Rank; 2],
-    /// All that the first rank is to write, and how much of it was kept.
+    /// All bytes that the first rank must write. `put` is the number of these that were queued.
     script: Vec<u8>,
     put: usize,
-    /// What the second rank has, without what it has looked at.
+    /// Bytes that the second rank has received and not parsed.
     had: Vec<u8>,
-    /// The ADU, and the byte of it, that come next there.
+    /// The next expected ADU and byte at the second rank.
     next: (u64, u64),
     ended: bool,
-    /// Sockets that were replaced, and are written to still.
+    /// Sockets that were replaced and are still written to.
     old: Vec<End>,
-    /// A rank has said what cost it its link.
+    /// Whether a wrong request has made the link lose data.
     lost: bool,
 }
 
+/// Returns the format of a stream over one link.
 fn format(link: LinkId) -> Format {
     let mut format = Format::fixed(ADU, TU, &[link]);
     format.packet_bytes = TU;
     format
 }
 
-/// The frames of all ADUs, as a rank writes them.
+/// Returns the frames of all ADUs, as the first rank writes them.
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();
@@ -110,7 +117,7 @@ impl World {
         }
     }
 
-    /// A rank asks for its link as it should, and may have its socket then.
+    /// Reconnects a link correctly. With `with_socket`, the link also gets its socket.
     fn renew(&mut self, at: usize, with_socket: bool) {
         let rank = &mut self.ranks[at];
         rank.nth += 1;
@@ -136,11 +143,12 @@ impl World {
         rank.socket = Some(end);
     }
 
-    /// Somebody says anything; what is taken is what may be so.
+    /// Sends an arbitrary request to reconnect a link, and checks that only a possible one is
+    /// accepted.
     fn odd(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
-        // Before what it has, the rank gets some again, and after it some not: that is its loss.
+        // A number below `received` would repeat bytes, and a greater one would lose bytes.
         if received == rank.received {
             return;
         }
@@ -151,7 +159,8 @@ impl World {
                     at == 1,
                     "nothing was written to the first rank but byte 0 is next"
                 );
-                // The rank comes in time and says what is so: a number below leaves that possible.
+                // The rank reconnects later with the correct number, which remains possible after a
+                // lower one.
                 self.ranks[at].nth = nth;
                 self.ranks[at].belied = true;
                 self.lost |= received > self.ranks[at].received;
@@ -160,6 +169,7 @@ impl World {
         }
     }
 
+    /// Makes the first rank queue `bytes` more bytes, and write what its socket accepts.
     fn write(&mut self, bytes: usize) {
         let rank = &mut self.ranks[0];
         let end = self.script.len().min(self.put + bytes);
@@ -171,6 +181,7 @@ impl World {
         rank.kept.mark_written(socket.write_some(&pending));
     }
 
+    /// Makes the second rank read its socket, and checks the frames.
     fn read(&mut self) {
         let rank = &mut self.ranks[1];
         let Some(socket) = &mut rank.socket else {
@@ -201,6 +212,7 @@ impl World {
         }
     }
 
+    /// Performs a random action.
     fn act(&mut self, draw: &mut Draw) {
         let (what, at) = (draw.byte() % 20, draw.below(2));
         match what {
@@ -236,7 +248,7 @@ fn pair() -> UnixStream {
     UnixStream::pair().expect("a pair of sockets").0
 }
 
-/// A world in which the bytes say what ranks, their sockets and strangers do.
+/// Runs ranks and sockets with the actions that `data` selects.
 pub fn lasting(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();
@@ -253,7 +265,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         return;
     }
-    // Whatever was cut: in the end all is there, once, in order.
+    // After any cuts, all data must arrive in the end, once and in order.
     world.old.clear();
     for at in 0..2 {
         world.renew(at, true);
@@ -264,7 +276,7 @@ pub fn lasting(data: &[u8]) {
         world.read();
         let [sends, receives] = &mut world.ranks;
         let reached = sends.kept.highest_written();
-        // As the driver would tell: all that it has read.
+        // The driver would confirm all bytes that it has read.
         if !sends.kept.is_pending() && sends.kept.confirm(reached).is_ok() && world.ended {
             break;
         }

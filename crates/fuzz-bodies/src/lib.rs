@@ -1,20 +1,20 @@
-//! What the fuzzers of `fuzz/` run: a function of bytes for each target, which panics if something
-//! is wrong. The fuzzers themselves need a nightly compiler; the inputs that they kept are run
-//! again by the tests of this crate, on any.
+//! The bodies of the fuzz targets in `fuzz/`: each is a function of bytes that panics on an error.
+//! The fuzzers themselves need a nightly compiler; the tests of this crate run the stored inputs
+//! with any compiler.
 //!
-//! | target | what is given anything at all | what is asserted beyond that nothing panics |
+//! | target | subject, which gets arbitrary input | assertions, besides that it does not panic |
 //! |---|---|---|
-//! | [`frames`] | headers of links | what is decoded is what would be encoded |
+//! | [`frames`] | headers of links | encoding the decoded header gives the same bytes |
 //! | [`headers`] | headers of packets | the same |
-//! | [`link`] | links of a driver, with frames in and out of step | packets are whole, in order, with the rank's bytes |
-//! | [`lasting`] | links that outlast their sockets, with sockets that are cut and ranks that lie | all that was sent comes, once, in order |
-//! | [`peer`] | a connection of a driver, as a stream | ranks get what was sent, or void; memory is bounded |
-//! | [`datagrams`] | the same, as datagrams | the same |
-//! | [`control`] | lines of the control interface | the same lines, however they are cut; what is read is what would be written |
-//! | [`manager`] | all calls of a manager, and a peer of it | memories and limits are bounded, all that ended is gone |
-//! | [`submit`] | connections and streams of a driver | its bounds |
-//! | [`destination`] | words of a destination | – |
-//! | [`ring`] | the words in the memory of a ring | no more moves than was asked for |
+//! | [`link`] | links of a driver, with frames in and out of step | packets are complete, in order, with the rank's bytes |
+//! | [`lasting`] | links that outlast their sockets, with cut sockets and ranks that send wrong numbers | all sent data arrives, once, in order |
+//! | [`peer`] | a connection of a driver over a stream socket | ranks receive the sent data, or void; memory is bounded |
+//! | [`datagrams`] | the same, over datagrams | the same |
+//! | [`control`] | lines of the control interface | the split does not change the lines; a parsed line is unchanged after it is written |
+//! | [`manager`] | all calls of a manager, and its peer | memory and limits are bounded; nothing remains of ended objects |
+//! | [`submit`] | connections and streams of a driver | memory is bounded |
+//! | [`destination`] | the text of a destination | – |
+//! | [`ring`] | the words in the memory of a ring | a call moves no more bytes than requested |
 
 #![cfg(target_os = "linux")]
 
@@ -38,10 +38,10 @@ pub use peer::{datagrams, peer};
 pub use ring::ring;
 pub use submit::submit;
 
-/// A target: its name, which is that of its folder in `fuzz/corpus`, and what it runs.
+/// A fuzz target: its name, which is also that of its folder in `fuzz/corpus`, and its body.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All targets.
+/// All fuzz targets.
 pub const TARGETS: &[Target] = &[
     ("frames", frames),
     ("headers", headers),

@@ -1,4 +1,4 @@
-//! Links of a driver: ranks that are in step, out of step, or no ranks at all.
+//! Fuzz target: links of a driver, with ranks that are in step, out of step, or missing.
 
 use crate::draw::Draw;
 use crate::near::{End, any_header, content, driver, turn};
@@ -12,11 +12,14 @@ use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::{Driver, Ends};
 use std::time::Duration;
 
+/// Number of links.
 const LINKS: usize = 2;
+/// Number of streams.
 const STREAMS: usize = 4;
+/// Number of ADUs of a stream.
 const ADUS: u64 = 3;
 
-/// SUs of a stream on a link, in the order in which a rank writes them.
+/// Returns the SUs of a stream on a link, in the order in which a rank writes them.
 fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     let bytes = match format.adu {
         Adu::Fixed(bytes) => bytes,
@@ -29,19 +32,20 @@ fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     sus.filter(|(_, su)| su.link == link).collect()
 }
 
+/// A driver with its links, ranks and a peer.
 struct World {
     driver: Driver,
     app: AppId,
     connection: ConnectionId,
     peer: End,
     ranks: [Option<End>; LINKS],
-    /// SUs that ranks have written, of each stream and link.
+    /// Number of SUs that ranks have written, by stream and link.
     written: [[usize; LINKS]; STREAMS],
     formats: Vec<Format>,
     ids: Vec<StreamId>,
-    /// Bytes were written that are no frames: what follows may be taken for data.
+    /// Whether bytes were written that are not frames: later bytes may be read as data.
     tainted: bool,
-    /// Whether packets may be sent again.
+    /// Whether the protocol sends packets again.
     repairs: bool,
 }
 
@@ -69,6 +73,7 @@ impl World {
         }
     }
 
+    /// Submits a random stream.
     fn submit(&mut self, draw: &mut Draw) {
         if self.ids.len() == STREAMS {
             return;
@@ -93,17 +98,18 @@ impl World {
         }
     }
 
+    /// Attaches new ends to a link, with or without a grace period.
     fn attach(&mut self, at: usize, grace: bool) {
         let (rank, other) = End::pair();
         let grace = Duration::from_secs(3600 * u64::from(grace));
         let ends = Ends::socket(other.into()).grace(grace);
-        // One that has its ends still is refused, and the new ones are closed.
+        // A link that still has its ends refuses new ones, which are then closed.
         if self.driver.attach(LinkId(at as u16 + 1), ends).is_ok() {
             self.ranks[at] = Some(rank);
         }
     }
 
-    /// The next SU of a stream on a link, as a rank in step writes it.
+    /// Writes the next SU of a stream on a link, as a rank in step does.
     fn next(&mut self, stream: usize, at: usize) {
         let (Some(format), Some(rank)) = (self.formats.get(stream), &mut self.ranks[at]) else {
             return;
@@ -120,12 +126,12 @@ impl World {
             frame.offset,
             su.bytes as usize,
         ));
-        // What does not fit is cut in the middle of a frame.
+        // If the socket is full, the frame is cut in the middle.
         self.tainted |= !rank.write(&bytes);
         *written += 1;
     }
 
-    /// Something that looks like a frame.
+    /// Writes bytes that resemble a frame.
     fn odd(&mut self, draw: &mut Draw) {
         let stream = draw.below(STREAMS + 1) as u32;
         let kind = [Kind::Data, Kind::Void, Kind::Cut, Kind::End, Kind::Resume][draw.below(5)];
@@ -153,7 +159,7 @@ impl World {
         }
     }
 
-    /// The peer acknowledges and grants something, which may be more than there is.
+    /// Sends an acknowledgement and credit from the peer, possibly for packets that were not sent.
     fn acknowledge(&mut self, draw: &mut Draw) {
         self.peer.read();
         let mut header = Header::new(Packet::Acknowledge, 0);
@@ -166,6 +172,7 @@ impl World {
         self.peer.write(&head);
     }
 
+    /// Performs a random action.
     fn act(&mut self, draw: &mut Draw) {
         let what = draw.byte() % 24;
         let (stream, at) = (draw.below(STREAMS), draw.below(LINKS));
@@ -213,8 +220,8 @@ impl World {
         }
     }
 
-    /// All packets that the peer had are whole, have the right sum and, if ranks wrote frames only,
-    /// the right bytes, each stream from its first byte on.
+    /// Checks that all packets that the peer received are complete and have the right checksum. If
+    /// ranks wrote frames only, also checks the data, from the first byte of each stream.
     fn check(&mut self) {
         self.peer.read();
         let (mut at, mut sequence, mut next) = (0, 0, [(0, 0); STREAMS]);
@@ -230,7 +237,7 @@ impl World {
                 continue;
             }
             if header.sequence < sequence {
-                // Sent again, as nobody acknowledged it in time.
+                // The packet was sent again, as it was not acknowledged in time.
                 assert!(self.repairs, "{header:?} came twice");
                 continue;
             }
@@ -259,7 +266,7 @@ impl World {
     }
 }
 
-/// A world in which the bytes say what ranks, applications and the driver's owner do.
+/// Runs ranks, applications and the driver with the actions that `data` selects.
 pub fn link(data: &[u8]) {
     let mut draw = Draw::new(data);
     let protocol = match draw.below(3) {

@@ -1,4 +1,4 @@
-//! A manager, with applications, a driver and a peer that may say anything at any moment.
+//! Fuzz target: a manager, with applications, a driver and a peer that make any call at any time.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::Checksum;
@@ -9,9 +9,11 @@ use isthmus_stream::{
     StreamSpec, Work,
 };
 
+/// Staging memory of the manager in bytes.
 const STAGING: u64 = 200;
+/// Network memory of the manager in bytes.
 const NETWORK: u64 = 1200;
-/// What one of the two applications may have.
+/// The limits of one of the two applications.
 const LIMITS: Limits = Limits {
     connections: 2,
     streams: 3,
@@ -19,20 +21,21 @@ const LIMITS: Limits = Limits {
     network_bytes: 600,
 };
 
+/// A manager, and the state of its driver and its peer.
 struct World {
     manager: Manager,
     now: Instant,
-    /// Connections that there ever were.
+    /// Number of connections that were opened.
     opened: u32,
-    /// Orders that were polled and not reported.
+    /// Orders that were polled and not reported as completed.
     orders: Vec<OrderId>,
-    /// Packets that are on their way in.
+    /// Packets whose data is being received.
     arriving: Vec<PacketId>,
-    /// The next sequence number of a peer that counts right.
+    /// The next sequence number of a correct peer.
     next: u64,
 }
 
-/// A number below `end` most of the time, and any number now and then.
+/// Draws a number that is usually below `end`, and sometimes arbitrary.
 pub(crate) fn near(draw: &mut Draw, end: u64) -> u64 {
     match draw.below(16) {
         0 => draw.number(),
@@ -40,22 +43,27 @@ pub(crate) fn near(draw: &mut Draw, end: u64) -> u64 {
     }
 }
 
+/// Draws the number of a connection, usually an existing one.
 fn connection(draw: &mut Draw) -> ConnectionId {
     ConnectionId(near(draw, 4) as u32)
 }
 
+/// Draws the number of a stream, usually an existing one.
 fn stream(draw: &mut Draw) -> StreamId {
     StreamId(near(draw, 12) as u32)
 }
 
+/// Draws the number of a link.
 fn link(draw: &mut Draw) -> LinkId {
     LinkId(near(draw, 3) as u16)
 }
 
+/// Draws the number of an application, usually an existing one.
 fn app(draw: &mut Draw) -> AppId {
     AppId(near(draw, 3) as u32)
 }
 
+/// Draws a format of a stream, which may be invalid.
 fn format(draw: &mut Draw) -> Format {
     let order: Vec<_> = (0..draw.below(5))
         .map(|_| LinkId(draw.below(3) as u16))
@@ -73,6 +81,7 @@ fn format(draw: &mut Draw) -> Format {
     format
 }
 
+/// Draws the specification of a stream, which may be invalid.
 pub(crate) fn spec(draw: &mut Draw) -> StreamSpec {
     let direction = [Direction::Transmit, Direction::Receive][draw.below(2)];
     let mut spec = StreamSpec::new(connection(draw), direction, format(draw), near(draw, 4));
@@ -99,6 +108,7 @@ pub(crate) fn spec(draw: &mut Draw) -> StreamSpec {
     spec
 }
 
+/// Draws the specification of a connection, which may be invalid.
 pub(crate) fn connection_spec(draw: &mut Draw) -> ConnectionSpec {
     let protocol = match draw.below(4) {
         0 => Protocol::Stream,
@@ -145,7 +155,7 @@ impl World {
         }
     }
 
-    /// A header that can be decoded, with fields that go together most of the time.
+    /// Draws a header that can be decoded, whose fields are usually consistent.
     fn header(&self, draw: &mut Draw) -> Header {
         let kind = [
             Kind::Data,
@@ -184,6 +194,7 @@ impl World {
         header
     }
 
+    /// Offers a packet to the manager.
     fn offer(&mut self, draw: &mut Draw) {
         let header = self.header(draw);
         let Ok(header) = Header::decode(&header.encode()) else {
@@ -199,6 +210,7 @@ impl World {
         }
     }
 
+    /// Reports the arrival of a packet's data.
     fn arrive(&mut self, draw: &mut Draw) {
         if self.arriving.is_empty() {
             return;
@@ -208,13 +220,14 @@ impl World {
         self.manager.handle_arrived(self.now, packet, sum);
     }
 
+    /// Reports the completion or withdrawal of an order.
     fn complete(&mut self, draw: &mut Draw) {
         if self.orders.is_empty() {
             return;
         }
         let at = draw.below(self.orders.len());
         if draw.below(32) == 0 {
-            // Whether that was asked for or not: if it was not, the order is carried out still.
+            // If the manager did not withdraw the order, the order is still carried out.
             self.manager.handle_withdrawn(self.now, self.orders[at]);
         } else {
             let order = self.orders.remove(at);
@@ -222,7 +235,7 @@ impl World {
         }
     }
 
-    /// What a driver says that has lost its mind.
+    /// Makes a report of the driver with an arbitrary number.
     fn nonsense(&mut self, draw: &mut Draw) {
         let (now, number) = (self.now, draw.number());
         match draw.below(3) {
@@ -236,10 +249,11 @@ impl World {
         }
     }
 
+    /// Performs a random action.
     fn act(&mut self, draw: &mut Draw) {
         let now = self.now;
         let manager = &mut self.manager;
-        // What is refused is refused.
+        // Calls may be refused, which is no error.
         match draw.byte() % 40 {
             0 | 1 => {
                 let opened = manager.open(now, app(draw), connection_spec(draw));
@@ -275,6 +289,7 @@ impl World {
         self.now = self.now.after_ns(100);
     }
 
+    /// Polls all orders and events.
     fn poll(&mut self) {
         while let Some(order) = self.manager.poll_order() {
             match order.work {
@@ -294,7 +309,7 @@ impl World {
         self.bounds();
     }
 
-    /// Check the status of all streams, and the limits of each application.
+    /// Checks the status of all streams, and the limits of each application.
     fn bounds(&self) {
         let (mut streams, mut staging) = (0, [0; 2]);
         for id in self.manager.streams() {
@@ -326,7 +341,7 @@ impl World {
         );
     }
 
-    /// Everybody goes: nothing is left.
+    /// Removes all applications, and checks that nothing remains.
     fn end(&mut self) {
         for app in 0..300 {
             let _ = self.manager.remove_application(self.now, AppId(app));
@@ -361,7 +376,7 @@ impl World {
     }
 }
 
-/// Calls of the manager, as the bytes say.
+/// Calls the manager with the actions that `data` selects.
 pub fn manager(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! What stands at the other end of sockets of a driver, in the same thread: it never waits.
+//! The other ends of a driver's sockets, in the same thread, which never wait.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::crc32c;
@@ -9,10 +9,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
+/// Staging memory of the driver in bytes.
 pub const STAGING: u64 = 16 << 10;
+/// Network memory of the driver in bytes.
 pub const NETWORK: u64 = 32 << 10;
 
-/// A driver with little memory, whose time-outs are none of a fuzzer's run.
+/// Creates a driver with little memory, whose timeouts do not expire during a fuzzer's run.
 pub fn driver() -> (Driver, isthmus_stream::AppId) {
     let config = Config {
         staging_bytes: STAGING,
@@ -26,7 +28,8 @@ pub fn driver() -> (Driver, isthmus_stream::AppId) {
     (driver, app)
 }
 
-/// Lets the driver do what it can do, a bounded number of times, and checks its bounds.
+/// Runs the driver a limited number of times, until it has no work, and checks the limits of its
+/// memory.
 pub fn turn(driver: &mut Driver, times: usize) {
     for _ in 0..times {
         let any = driver.turn(Some(Instant::now())).expect("the system waits");
@@ -39,7 +42,7 @@ pub fn turn(driver: &mut Driver, times: usize) {
         let (staging, network) = driver.manager().used(direction);
         assert!(staging <= STAGING && network <= NETWORK);
     }
-    // What is given out, in blocks up to four times as large, and as much that is free.
+    // Blocks in use may be up to four times as large as their data, and as much memory may be free.
     let most = 2 * (STAGING + NETWORK) * 5;
     let has = driver.figures().memory_bytes;
     assert!(
@@ -48,7 +51,7 @@ pub fn turn(driver: &mut Driver, times: usize) {
     );
 }
 
-/// The bytes of an ADU from `offset` on.
+/// Returns the bytes of an ADU from `offset` on, which every side can compute.
 pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     let seed = u64::from(stream) << 32 ^ adu << 16;
     let bytes = 0..bytes as u64;
@@ -56,14 +59,14 @@ pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     bytes.map(|at| of(at) as u8).collect()
 }
 
-/// A socket and what was read from it.
+/// One end of a socket, and the bytes that were read from it.
 pub struct End {
     socket: UnixStream,
     pub had: Vec<u8>,
 }
 
 impl End {
-    /// This end and the other.
+    /// Creates a pair of sockets, and returns this end and the other one.
     pub fn pair() -> (Self, UnixStream) {
         let (socket, other) = UnixStream::pair().expect("a pair of sockets");
         socket.set_nonblocking(true).expect("a socket's flag");
@@ -71,17 +74,17 @@ impl End {
         (Self { socket, had }, other)
     }
 
-    /// Writes what fits; whether that was all.
+    /// Writes as much as the socket accepts. Returns whether that was everything.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         matches!(self.socket.write(bytes), Ok(written) if written == bytes.len())
     }
 
-    /// Writes what fits; how much that is.
+    /// Writes as much as the socket accepts. Returns the number of bytes written.
     pub fn write_some(&mut self, bytes: &[u8]) -> usize {
         self.socket.write(bytes).unwrap_or(0)
     }
 
-    /// Reads what is there.
+    /// Reads all available bytes.
     pub fn read(&mut self) {
         let mut room = [0; 16 << 10];
         loop {
@@ -95,7 +98,7 @@ impl End {
     }
 }
 
-/// Bytes with the checksum of what is before it at their end: an encoded header that says anything.
+/// Draws an encoded header: `like` with arbitrary changes, and a valid checksum at its end.
 pub fn any_header<const BYTES: usize>(draw: &mut Draw, like: [u8; BYTES]) -> [u8; BYTES] {
     let mut bytes = like;
     for _ in 0..=draw.below(4) {
@@ -106,7 +109,8 @@ pub fn any_header<const BYTES: usize>(draw: &mut Draw, like: [u8; BYTES]) -> [u8
     bytes
 }
 
-/// Takes whole frames from the front of what a rank had: frame and data.
+/// Removes complete frames from the front of the bytes that a rank received, and returns each with
+/// its data.
 pub fn take_frames(had: &mut Vec<u8>) -> Vec<(Frame, Vec<u8>)> {
     let mut frames = Vec::new();
     let mut at = 0;

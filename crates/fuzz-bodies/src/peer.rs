@@ -1,5 +1,5 @@
-//! A connection of a driver, whose peer sends packets that are right, late, doubled, corrupted, or
-//! none.
+//! Fuzz target: a connection of a driver, whose peer sends packets that are correct, late,
+//! duplicated, corrupted, or invalid.
 
 use crate::draw::Draw;
 use crate::near::{End, any_header, content, driver, take_frames, turn};
@@ -12,18 +12,23 @@ use isthmus_stream_net::frame::Kind;
 use isthmus_stream_net::{Driver, Ends};
 use std::net::UdpSocket;
 
+/// Number of links.
 const LINKS: usize = 2;
+/// Number of streams.
 const STREAMS: usize = 4;
+/// Size of an ADU in bytes.
 const ADU: u64 = 3000;
+/// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
 
-/// The peer's end.
+/// The peer's end of the connection.
 enum Line {
     Stream(End),
     Datagrams(UdpSocket),
 }
 
 impl Line {
+    /// Sends a packet, as far as the socket accepts it.
     fn send(&mut self, packet: &[u8]) {
         match self {
             Self::Stream(end) => _ = end.write(packet),
@@ -31,6 +36,7 @@ impl Line {
         }
     }
 
+    /// Reads and discards all packets.
     fn read(&mut self) {
         match self {
             Self::Stream(end) => {
@@ -42,6 +48,7 @@ impl Line {
     }
 }
 
+/// A driver with its ranks and the peer.
 struct World {
     driver: Driver,
     app: AppId,
@@ -49,9 +56,9 @@ struct World {
     line: Line,
     ranks: [Option<End>; LINKS],
     ids: Vec<StreamId>,
-    /// The next packet of a sender that does all right.
+    /// The header of the next packet of a correct sender.
     next: Header,
-    /// What was sent, the newest.
+    /// The packets that were sent most recently.
     sent: Vec<Vec<u8>>,
 }
 
@@ -97,6 +104,7 @@ impl World {
         world
     }
 
+    /// Attaches a rank to a link.
     fn attach(&mut self, at: usize) {
         let (rank, other) = End::pair();
         let ends = Ends::socket(other.into());
@@ -105,6 +113,7 @@ impl World {
         }
     }
 
+    /// Submits a stream that receives.
     fn submit(&mut self, draw: &mut Draw) {
         if self.ids.len() == STREAMS {
             return;
@@ -123,6 +132,7 @@ impl World {
         self.ids.extend(self.driver.submit(self.app, &spec));
     }
 
+    /// Sends a packet and stores it for repetition.
     fn packet(&mut self, header: Header, data: &[u8]) {
         let mut bytes = header.encode().to_vec();
         bytes.extend(data);
@@ -133,7 +143,7 @@ impl World {
         self.sent.push(bytes);
     }
 
-    /// The next packet; `ends`: with the mark of the end, if its ADU ends with it.
+    /// Sends the next correct packet. With `ends`, it ends the stream if it completes its ADU.
     fn good(&mut self, draw: &mut Draw, ends: bool) {
         let mut header = self.next;
         let left = ADU - header.offset;
@@ -152,12 +162,13 @@ impl World {
         }
     }
 
+    /// Continues with the next stream.
     fn next_stream(&mut self) {
         (self.next.adu, self.next.offset) = (0, 0);
         self.next.stream += 1;
     }
 
-    /// One whose data was changed on its way.
+    /// Sends the next packet with corrupted data.
     fn corrupted(&mut self, draw: &mut Draw) {
         let mut header = self.next;
         header.bytes = 500.min(ADU - header.offset) as u32;
@@ -167,8 +178,8 @@ impl World {
         self.packet(header, &data);
     }
 
-    /// One whose header says anything, and whose data is what it should be at the place that it
-    /// says.
+    /// Sends a packet with an arbitrary header, and the data that is correct for the position in
+    /// that header.
     fn odd(&mut self, draw: &mut Draw) {
         let mut header = self.next;
         header.bytes = 500;
@@ -178,7 +189,7 @@ impl World {
             return self.line.send(&bytes);
         };
         if header.bytes > 1 << 16 {
-            // So much would not go through.
+            // The socket does not accept so many bytes.
             return self.line.send(&bytes);
         }
         let sum = header.sum;
@@ -189,7 +200,7 @@ impl World {
         self.packet(header, &data);
     }
 
-    /// A mark of the end, or that the stream was cut short.
+    /// Sends an end mark or, if `cut`, the mark of a stream that was cut short.
     fn mark(&mut self, cut: bool) {
         let mut header = self.next;
         (header.end, header.cut) = (!cut, cut);
@@ -198,6 +209,7 @@ impl World {
         self.next_stream();
     }
 
+    /// Sends an acknowledgement or a probe with arbitrary numbers.
     fn control_packet(&mut self, draw: &mut Draw) {
         let kind = [Packet::Acknowledge, Packet::Probe][draw.below(2)];
         let mut header = Header::new(kind, 0);
@@ -209,6 +221,7 @@ impl World {
         self.packet(header, &[]);
     }
 
+    /// Performs a random action.
     fn act(&mut self, draw: &mut Draw) {
         match draw.byte() % 32 {
             0..10 => self.good(draw, false),
@@ -225,7 +238,7 @@ impl World {
                 }
             }
             21 => {
-                // One that is lost on its way.
+                // A packet is lost on its way.
                 self.next.sequence += 1;
                 self.next.offset = (self.next.offset + 500) % ADU;
             }
@@ -244,7 +257,7 @@ impl World {
         }
     }
 
-    /// What ranks had is what was sent, or void.
+    /// Checks that ranks received the data that was sent, or void.
     fn check(&mut self) {
         for rank in self.ranks.iter_mut().flatten() {
             rank.read();
@@ -261,7 +274,7 @@ impl World {
     }
 }
 
-/// The data of a packet, by its header, which is given its checksum.
+/// Returns the data of a packet by its header, and sets the checksum in the header.
 fn data_of(header: &mut Header) -> Vec<u8> {
     let bytes = header.bytes as usize;
     let data = content(header.stream, header.adu, header.offset, bytes);
@@ -269,6 +282,7 @@ fn data_of(header: &mut Header) -> Vec<u8> {
     data
 }
 
+/// Runs the peer over a stream socket (`line`) or datagrams, with the actions that `data` selects.
 fn play(line: bool, data: &[u8]) {
     let mut draw = Draw::new(data);
     let protocol = match draw.below(4) {
@@ -294,12 +308,12 @@ fn play(line: bool, data: &[u8]) {
     }
 }
 
-/// A connection over a socket that keeps order, whose peer says what the bytes say.
+/// Runs a connection over a stream socket, whose peer performs the actions that `data` selects.
 pub fn peer(data: &[u8]) {
     play(true, data);
 }
 
-/// The same in datagrams.
+/// Runs a connection over datagrams, whose peer performs the actions that `data` selects.
 pub fn datagrams(data: &[u8]) {
     play(false, data);
 }

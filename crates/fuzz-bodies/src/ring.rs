@@ -1,4 +1,4 @@
-//! Rings whose words somebody else writes.
+//! Fuzz target: rings whose words another process overwrites.
 
 use crate::draw::Draw;
 use isthmus_ring::{Consumer, Error, Handles, Producer, ring as pair};
@@ -6,11 +6,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
+/// Capacity of the ring in bytes.
 const CAPACITY: u64 = 4096;
-/// Where the words of both sides lie in the memory.
+/// Positions of the words of both sides in the memory of a ring.
 const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];
 
-/// What a call may say; gives how many bytes it moved.
+/// Checks that the result of a call is permitted: at most `most` moved bytes, or an expected error.
 fn judge(outcome: Result<usize, Error>, most: usize) {
     match outcome {
         Ok(moved) => assert!(moved <= most, "{moved} bytes where {most} were asked for"),
@@ -22,8 +23,8 @@ fn judge(outcome: Result<usize, Error>, most: usize) {
     }
 }
 
-/// Both ends of a ring, and somebody who writes to its memory: before they are attached, and
-/// between their calls.
+/// Runs both ends of a ring while another writer changes its memory: before the ends are attached,
+/// and between their calls.
 pub fn ring(data: &[u8]) {
     let mut draw = Draw::new(data);
     let (producer, consumer) = pair(CAPACITY).expect("memory of a ring");

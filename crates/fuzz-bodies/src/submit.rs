@@ -1,4 +1,4 @@
-//! Streams that applications submit to a driver, with whatever numbers.
+//! Fuzz target: streams that applications submit to a driver, with arbitrary numbers.
 
 use crate::draw::Draw;
 use crate::manager::{connection_spec, near, spec};
@@ -6,7 +6,7 @@ use crate::near::{End, driver, turn};
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use isthmus_stream_net::Ends;
 
-/// Connections, streams, and what is said of them afterwards.
+/// Opens connections, submits streams, and makes other calls about them.
 pub fn submit(data: &[u8]) {
     let mut draw = Draw::new(data);
     let (mut driver, app) = driver();
@@ -22,7 +22,7 @@ pub fn submit(data: &[u8]) {
             break;
         }
         let stream = StreamId(near(&mut draw, 12) as u32);
-        // What is refused is refused.
+        // Calls may be refused, which is no error.
         match draw.below(12) {
             0 | 1 => {
                 let mut spec = connection_spec(&mut draw);

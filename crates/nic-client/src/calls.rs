@@ -19,14 +19,15 @@ pub struct ConnectionOptions {
     pub destination: String,
     /// The number that packets carry, the same at both ends.
     pub channel: u32,
-    /// When a packet is done; by default as suits the destination.
+    /// The protocol, which decides when a packet is done; None selects the default of the
+    /// destination.
     pub protocol: Option<Protocol>,
-    /// The checksum of data.
+    /// The kind of checksum of the data.
     pub checksum: Checksum,
-    /// Maximum network memory of the transmit direction; by default the daemon's limit of a
-    /// connection.
+    /// Maximum network memory of the transmit direction in bytes; None selects the daemon's limit
+    /// of a connection.
     pub share_bytes: Option<u64>,
-    /// Network memory reserved for received data; 0 if the connection only transmits.
+    /// Network memory reserved for received data, in bytes; 0 if the connection only transmits.
     pub window_bytes: u64,
 }
 
@@ -45,8 +46,8 @@ impl ConnectionOptions {
     }
 }
 
-/// Return the specification of a stream of `adus` ADUs of `adu_bytes`, each one TU and one packet,
-/// striped over `links`. Everything else may be set afterwards.
+/// Return the specification of a stream of `adus` ADUs of `adu_bytes`, each of which is one TU and
+/// one packet, striped over `links`. The caller may change all other fields afterwards.
 #[must_use]
 pub fn spec(
     connection: u32,
@@ -80,10 +81,10 @@ impl Session {
     /// Open a connection.
     ///
     /// # Returns
-    /// Its number.
+    /// The number of the connection.
     ///
     /// # Errors
-    /// A refusal of the daemon; a session that is over; those of the timeout.
+    /// A refusal of the daemon; a session that is over; an expired timeout.
     pub fn open(&self, options: &ConnectionOptions, timeout: Timeout<'_>) -> Result<u32> {
         let ConnectionOptions {
             destination,
@@ -107,8 +108,8 @@ impl Session {
         }
     }
 
-    /// Close a connection whose streams have ended. If it writes a file, the file is complete under
-    /// its name when this returns.
+    /// Close a connection whose streams have ended. If it writes a file, the file is complete and
+    /// has its final name when this returns.
     ///
     /// # Errors
     /// A file that was not kept, as [`Error::Refused`] of kind `failed`; otherwise as
@@ -129,7 +130,7 @@ impl Session {
         }
     }
 
-    /// Register streams, all or none; they may name each other.
+    /// Register streams, either all or none. The specifications may refer to each other.
     ///
     /// # Errors
     /// An invalid format; otherwise as [`Session::open`].
@@ -166,13 +167,14 @@ impl Session {
     /// this process. `number` and `spec` are those of its registration.
     ///
     /// # Errors
-    /// An invalid format; a number that no stream of the application has; those of the daemon and
-    /// of the timeout.
+    /// An invalid format; a number that no stream of the application has; a refusal of the daemon;
+    /// an expired timeout.
     pub fn adopt(&self, number: u32, spec: &Spec, timeout: Timeout<'_>) -> Result<Stream> {
         self.check_process()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
-        // Check that it exists, as dropping a received stream cancels the stream of that number.
+        // Check that the stream exists, as dropping a received stream cancels the stream of that
+        // number.
         self.request(Request::Stream { stream: number }, timeout)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
@@ -199,9 +201,9 @@ impl Session {
         }
     }
 
-    /// Release a link of this process. Its end is closed at once, or for a lasting link when the
-    /// daemon has confirmed the release. [`Session::link`] waits for that before it makes another
-    /// link of the number.
+    /// Release a link of this process. Its end is closed at once or, for a lasting link, when the
+    /// daemon has confirmed the release. [`Session::link`] waits for that confirmation before it
+    /// creates another link with the number.
     pub fn unlink(&self, number: u16) {
         if self.check_process().is_err() {
             return;
@@ -210,7 +212,7 @@ impl Session {
         self.given_up(number, link);
     }
 
-    /// Finish the release of a link that was removed from those of this process.
+    /// Finish the release of a link that was removed from the links of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {
@@ -223,6 +225,7 @@ impl Session {
         }
     }
 
+    /// Send a request whose answer has no value, and wait for the answer.
     fn done(&self, request: Request, timeout: Timeout<'_>) -> Result<()> {
         match self.request(request, timeout)? {
             Answer::Done => Ok(()),

@@ -24,7 +24,7 @@ const MAX_UNSENT_BYTES: usize = 4 << 20;
 pub(crate) struct Core {
     pub address: Remote,
     pub name: Arc<str>,
-    /// The process that created it, which has its thread and its links.
+    /// ID of the process that created the session, which has its thread and its links.
     process: u32,
     state: Mutex<State>,
     /// Notified when a request is answered or sent, and at the end of the session.
@@ -36,26 +36,28 @@ pub(crate) struct Core {
     pub notice: Signal,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Lasting links by key, including unfinished ones, for news from the daemon.
+    /// Lasting links by key, including links that are not open yet, for news from the daemon.
     lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 
+/// The part of the state that the lock protects.
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
     unsent: VecDeque<Vec<u8>>,
     unsent_bytes: usize,
     requests: BTreeMap<u64, RequestState>,
-    /// Released links by the number of their request. They stay open until its answer, as the
-    /// daemon would report a cut otherwise.
+    /// Released links by the number of the request to release them. They stay open until the
+    /// answer, as the daemon would otherwise report a cut.
     released: BTreeMap<u64, Arc<Link>>,
     events: VecDeque<Event>,
     missed: u64,
-    /// Answered requests to report in `Core::notices`.
+    /// Answered requests that `Core::notices` must report.
     ready: VecDeque<u64>,
     over: Option<Arc<str>>,
 }
 
+/// Create a signal that is not set.
 fn signal() -> Result<Signal> {
     Signal::new()
         .map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
@@ -86,9 +88,8 @@ impl Core {
         })
     }
 
-    /// Check that this is the process that created the session. A forked child has no thread for it
+    /// Check that this process created the session. A forked child has no thread for the session
     /// and may find a lock held forever. Every public call must check this first.
-    ///
     /// # Errors
     /// [`Error::OtherProcess`].
     pub fn check_process(&self) -> Result<()> {
@@ -98,11 +99,12 @@ impl Core {
         }
     }
 
+    /// Return the state, locked.
     fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
 
-    /// Send a request. With `notify`, [`Core::notices`] reports its answer.
+    /// Send a request and return its number. With `notify`, [`Core::notices`] reports the answer.
     pub fn ask(
         self: &Arc<Self>,
         request: Request,
@@ -132,7 +134,7 @@ impl Core {
         Ok(Pending::new(Arc::clone(self), id))
     }
 
-    /// Register a link for news from the daemon.
+    /// Register a lasting link, so that it receives news from the daemon.
     pub fn register(&self, link: &Arc<Lasting>) {
         let mut lasting = lock(&self.lasting);
         lasting.retain(|_, one| one.strong_count() > 0);
@@ -180,8 +182,9 @@ impl Core {
         }
     }
 
-    /// Wait for a change, for the given time at most. The caller must ask `Timeout` for that time
-    /// without the lock, as its callback may wait for a thread that waits for the lock.
+    /// Wait for a change of the state, at most for `left`. The caller must read `left` from its
+    /// `Timeout` without the lock, as the callback of the timeout may wait for a thread that waits
+    /// for the lock.
     fn pause(&self, state: MutexGuard<'_, State>, left: Duration) {
         drop(wait_for_change(&self.changed, state, left));
     }
@@ -208,14 +211,14 @@ impl Core {
         }
     }
 
-    /// Forget a request and its answer.
+    /// Drop a request and its answer.
     pub fn forget(&self, id: u64) {
         if self.check_process().is_ok() {
             self.state().requests.remove(&id);
         }
     }
 
-    /// Wait for an event; none at the end of `timeout`.
+    /// Wait for an event; None when `timeout` expires.
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
         self.check_process()?;
         loop {
@@ -250,7 +253,7 @@ impl Core {
         (answered, events)
     }
 
-    /// Return the error of a session that is over.
+    /// Return the error of a session that is over; None if the session is open.
     pub fn gone(&self) -> Option<Error> {
         if let Err(abroad) = self.check_process() {
             return Some(abroad);
@@ -260,8 +263,8 @@ impl Core {
         Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
     }
 
-    /// The same, but wait until `until`: the end of the daemon may show at a link before it shows
-    /// at the session.
+    /// Return the error of a session that is over, but wait for it until `until`: a link may detect
+    /// the end of the daemon before the session does.
     pub fn gone_by(&self, until: Instant) -> Option<Error> {
         let mut state = self.state();
         loop {
@@ -304,7 +307,7 @@ impl Core {
         }
     }
 
-    /// Take the next request for the socket.
+    /// Remove and return the next request to write to the socket.
     pub fn next_unsent(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         let line = state.unsent.pop_front()?;
@@ -334,11 +337,11 @@ impl Core {
         Ok(())
     }
 
-    /// Store an answer for its request.
+    /// Record the answer of a request, and wake the calls that wait for it.
     fn set_answer(&self, id: u64, answer: std::result::Result<Answer, Refusal>) {
         let mut state = self.state();
         let notify = state.set_answer(id, answer);
-        // Close the link before waiting calls look again.
+        // Close the released link before waiting calls continue.
         drop(state.released.remove(&id));
         drop(state);
         self.changed.notify_all();
@@ -347,6 +350,7 @@ impl Core {
         }
     }
 
+    /// Queue an event; the oldest one is dropped if there are too many.
     fn push_event(&self, event: Event) {
         let mut state = self.state();
         if let Event::Missed { events } = event {
@@ -365,7 +369,7 @@ impl Core {
 }
 
 impl Drop for Core {
-    /// A forked child leaves the ends of links open, as they belong to the parent.
+    /// In a forked child the ends of links stay open, as they belong to the parent.
     fn drop(&mut self) {
         if self.check_process().is_ok() {
             return;
@@ -394,9 +398,9 @@ impl State {
         Some(id)
     }
 
-    /// Store an answer for its request. Returns whether to report it in `Core::notices`.
+    /// Record the answer of a request. Returns whether `Core::notices` must report it.
     fn set_answer(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
-        // The caller may have timed out.
+        // The caller may have timed out and dropped the request.
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -407,6 +411,7 @@ impl State {
         request.notify
     }
 
+    /// Return the answer of a request, with refusals as errors, if it has arrived.
     fn answer_of(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
         match self
             .requests
@@ -426,7 +431,7 @@ impl State {
         }
     }
 
-    /// Take the oldest event, after a count of missed ones.
+    /// Remove and return the oldest event. The number of missed events comes first.
     fn event(&mut self) -> Option<Event> {
         match std::mem::take(&mut self.missed) {
             0 => self.events.pop_front(),

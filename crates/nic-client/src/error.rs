@@ -10,7 +10,7 @@ pub enum Error {
     /// An invalid address: the text, and the right form.
     #[error("address `{0}`: {1}")]
     Address(String, String),
-    /// The daemon cannot be reached: its address, and the reason.
+    /// The daemon cannot be reached at this address, for this reason.
     #[error("no daemon can be reached at {0}: {1}")]
     Unreachable(String, String),
     /// The daemon refused the request.
@@ -19,7 +19,7 @@ pub enum Error {
     /// The daemon is gone, or the session was closed: the address, and the reason.
     #[error("the session with {0} is over: {1}")]
     Gone(Arc<str>, Arc<str>),
-    /// The session belongs to the parent process, which has this number.
+    /// The session belongs to the parent process, which has this process ID.
     #[error("this session is of process {0}; in a child use join(address, ticket)")]
     OtherProcess(u32),
     /// The timeout has passed: the operation, and the reason why it waits.
@@ -31,10 +31,11 @@ pub enum Error {
     /// A link cannot be used: its number, and the reason.
     #[error("link {0}: {1}")]
     Link(u16, String),
-    /// The request does not fit the stream: the problem, and the remedy.
+    /// The call does not fit the stream: the problem, and the remedy.
     #[error("{0}")]
     Misfit(String),
-    /// The stream failed, was cancelled or was left within an ADU: its number, and the reason.
+    /// The stream failed, was cancelled or was interrupted within an ADU: its number, and the
+    /// reason.
     #[error("stream {0}: {1}")]
     Stream(u32, String),
     /// The daemon violated the protocol.
@@ -42,11 +43,11 @@ pub enum Error {
     Garbled(String),
 }
 
-/// A result of the client.
+/// A value, or an error of the client.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Return whether the daemon refused for a reason of this kind.
+    /// Return whether the daemon refused the request for a reason of this kind.
     #[must_use]
     pub fn is_refused(&self, kind: RefusalKind) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.kind == kind)
@@ -71,7 +72,7 @@ impl From<Expired> for Error {
     }
 }
 
-/// Add a description to a timeout that has none.
+/// Describe the operation in a timeout error that has no description.
 pub(crate) fn describe(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
     match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),

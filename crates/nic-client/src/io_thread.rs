@@ -6,15 +6,15 @@ use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 
-/// Bytes to read at a time.
+/// Number of bytes that one call reads.
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces to read before requests get a turn.
+/// Maximum number of such reads before queued requests are written.
 const PIECES_PER_STEP: usize = 16;
 
-/// The error text when the daemon has closed the socket, however it shows.
+/// The error message when the daemon has closed the socket, however the client detects it.
 const DAEMON_ENDED: &str = "the daemon closed it or has ended";
 
-/// Return the error text of a failed socket.
+/// Return the error message of a failed socket; `doing` names the operation.
 fn error_text(doing: &str, error: &io::Error) -> String {
     match error.kind() {
         // The daemon ended with unread requests, or before this write.
@@ -23,7 +23,7 @@ fn error_text(doing: &str, error: &io::Error) -> String {
     }
 }
 
-/// Run until the socket or the session ends.
+/// Run the thread until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let mut io = IoThread {
         core,
@@ -36,7 +36,7 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let why = loop {
         match io.step() {
             Ok(true) => {}
-            // Closed on this side, by a call that has notified everyone.
+            // A call of this process closed the session, and has notified everyone.
             Ok(false) => break None,
             Err(why) => break Some(why),
         }
@@ -47,21 +47,22 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     io.wire.close();
 }
 
+/// The state of the thread.
 struct IoThread<'c> {
     core: &'c Core,
     wire: Transport,
     lines: Lines,
-    /// The request being written, and how much of it is written.
+    /// The request that is being written, and the number of its bytes that were written.
     line: Vec<u8>,
     written: usize,
     piece: Vec<u8>,
 }
 
 impl IoThread<'_> {
-    /// Read and write what is possible, then sleep until there is more. Returns false once the
-    /// session is over.
+    /// Read and write as much as possible, then sleep until more is possible. Returns false once
+    /// the session is over.
     fn step(&mut self) -> Result<bool, String> {
-        // Clear it first, so that requests from here on signal again.
+        // Clear the signal first, so that every later request sets it again.
         self.core.wake.clear();
         if self.core.gone().is_some() {
             return Ok(false);
@@ -85,6 +86,7 @@ impl IoThread<'_> {
         }
     }
 
+    /// Write queued requests until the socket is full.
     fn write(&mut self) -> Result<(), String> {
         let flushed = self.wire.flush();
         flushed.map_err(|error| error_text("writing to", &error))?;
@@ -105,9 +107,10 @@ impl IoThread<'_> {
         }
     }
 
+    /// Read available bytes and handle their lines.
     fn read(&mut self) -> Result<(), String> {
         self.receive_lines()?;
-        // A bounded number, so that requests get a turn.
+        // The number of reads is limited, so that queued requests are written too.
         for _ in 0..PIECES_PER_STEP {
             let read = self.wire.read(&mut self.piece);
             match read.map_err(|error| error_text("reading from", &error))? {
@@ -120,6 +123,7 @@ impl IoThread<'_> {
         Ok(())
     }
 
+    /// Handle all complete lines that were read.
     fn receive_lines(&mut self) -> Result<(), String> {
         let garbled = |error| format!("the daemon sent what is no line of its language: {error}");
         while let Some(line) = self.lines.take().map_err(garbled)? {

@@ -1,9 +1,9 @@
 //! Links over TCP and TLS that reconnect when their socket is cut.
 //!
-//! The sender and the receiver share a [`Lasting`]. Each half has the socket, or none while the
-//! link is cut, and counts its bytes over all sockets. A half that finds the socket broken, or a
-//! report of the daemon, starts a reconnect ([`Reconnect`]). Waiting calls continue with the new
-//! socket.
+//! The sender and the receiver share a [`Lasting`]. Each half has the current socket, or none while
+//! the link is cut, and counts its bytes over all sockets. When a half finds the socket broken, or
+//! the daemon reports a cut, a reconnect starts ([`Reconnect`]). Waiting calls continue with the
+//! new socket.
 
 use crate::error::{Error, Result};
 use crate::lock::{lock, wait_for_change};
@@ -17,18 +17,19 @@ use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// How long the thread that rewrites data sleeps at a time.
+/// Time after which a thread that rewrites data and waits for room checks whether the link still
+/// exists.
 const WRITE_SLICE: Duration = Duration::from_millis(100);
 
-/// The connection of a link to its session.
+/// The operations of a session that its lasting links use.
 pub(crate) trait Reconnect: Debug + Send + Sync {
-    /// Start a thread that makes a new socket for a link that was cut for this reason.
+    /// Start a thread that connects a new socket for a link that was cut for this reason.
     ///
     /// # Errors
     /// No thread can be started.
     fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()>;
 
-    /// Confirm the received bytes of a link to the daemon.
+    /// Confirm to the daemon the number of bytes received over a link.
     fn confirm(&self, link: &Lasting, received: u64);
 }
 
@@ -39,42 +40,44 @@ pub(crate) struct Lasting {
     /// The secret that proves ownership of the link.
     pub key: String,
     reconnector: Arc<dyn Reconnect>,
-    /// Lock order: this, `out`, `into`.
+    /// The state of the link. The locks are taken in the order `state`, `out`, `into`.
     state: Mutex<LinkState>,
     out: Mutex<Outgoing>,
-    /// Notified of a new socket, of room, and of the end.
+    /// Notified when the written half has a new socket or room, and at the end of the link.
     out_changed: Condvar,
     into: Mutex<Incoming>,
-    /// Notified of a new socket and of the end.
+    /// Notified when the read half has a new socket, and at the end of the link.
     into_changed: Condvar,
 }
 
 /// The state of a lasting link.
 #[derive(Debug, Default)]
 struct LinkState {
-    /// The number of the current or last socket.
+    /// The number of the current or last socket, from 1.
     nth: u32,
     /// The number of the last requested socket.
     asked: u32,
-    /// The last socket that the daemon reported as cut. The report may arrive before the answer
-    /// that confirms the socket.
+    /// The number of the last socket that the daemon reported as cut. The report may arrive before
+    /// the answer that confirms the socket.
     reported_cut: u32,
     /// Whether a thread is reconnecting.
     reconnecting: bool,
-    /// The reason why the link cannot reconnect.
+    /// The reason why the link cannot reconnect; None while it can.
     lost: Option<String>,
 }
 
+/// The written half: its socket and the unconfirmed bytes.
 #[derive(Debug)]
 struct Outgoing {
     socket: Option<NumberedSocket>,
     kept: Unconfirmed,
 }
 
+/// The read half: its socket and the count of bytes.
 #[derive(Debug, Default)]
 struct Incoming {
     socket: Option<NumberedSocket>,
-    /// Bytes received over all sockets, and how many of them were confirmed.
+    /// Number of bytes received over all sockets, and number of these that were confirmed.
     received: u64,
     confirmed: u64,
 }
@@ -86,19 +89,20 @@ struct NumberedSocket {
     socket: Arc<Socket>,
 }
 
-/// The result of flushing the written half.
+/// The result of writing the pending bytes.
 enum Flushed {
-    /// Everything is written.
+    /// All pending bytes are written.
     All,
     /// The socket is full.
     Full(NumberedSocket),
-    /// There is no socket.
+    /// The half has no socket.
     Cut,
     /// The socket of this number is broken, for this reason.
     Broken(u32, String),
 }
 
 impl Outgoing {
+    /// Write as many pending bytes as the socket accepts.
     fn flush(&mut self) -> Flushed {
         while self.kept.is_pending() {
             let Some(socket) = &self.socket else {
@@ -126,7 +130,7 @@ impl Outgoing {
 pub(crate) enum AttemptError {
     /// Another attempt may succeed.
     Retry(String),
-    /// The same: no answer arrived in time.
+    /// No answer arrived in time. Another attempt may succeed.
     TimedOut(String),
     /// No attempt can succeed.
     Fatal(String),
@@ -157,14 +161,14 @@ impl Lasting {
         }))
     }
 
-    /// Return the number for the next requested socket.
+    /// Return the number for the next socket that the link requests.
     pub fn next_socket_number(&self) -> u32 {
         let mut state = lock(&self.state);
         state.asked += 1;
         state.asked
     }
 
-    /// Release the socket. Returns the bytes received over all sockets.
+    /// Drop the socket of both halves. Returns the number of bytes received over all sockets.
     pub fn release(&self) -> u64 {
         lock(&self.out).socket = None;
         let mut into = lock(&self.into);
@@ -173,7 +177,7 @@ impl Lasting {
     }
 
     /// Attach the socket of this number. `received` is the number of bytes that the daemon has
-    /// received.
+    /// received over the link.
     pub fn attach(
         &self,
         nth: u32,
@@ -201,21 +205,23 @@ impl Lasting {
         Ok(())
     }
 
+    /// Wake all calls that wait for the link.
     fn notify(&self) {
         self.out_changed.notify_all();
         self.into_changed.notify_all();
     }
 
+    /// Return the reason why the link cannot reconnect, if it cannot.
     fn lost(&self) -> Option<String> {
         lock(&self.state).lost.clone()
     }
 
-    /// Return whether the link is lost.
+    /// Return whether the link was cut and cannot reconnect.
     pub fn is_lost(&self) -> bool {
         lock(&self.state).lost.is_some()
     }
 
-    /// Mark the link as lost.
+    /// Mark the link as lost, and wake all calls that wait for it.
     pub fn fail(&self, why: String) {
         let mut state = lock(&self.state);
         state.lost.get_or_insert(why);
@@ -225,7 +231,7 @@ impl Lasting {
         self.notify();
     }
 
-    /// Write as much of `parts`, one after the other, as fits until `until`.
+    /// Write as many bytes of `parts`, one part after the other, as fit until `until`.
     ///
     /// # Returns
     /// The number of bytes written.
@@ -276,7 +282,7 @@ impl Lasting {
                     drop(out);
                     self.cut(nth, why);
                 }
-                // Another socket, or room.
+                // The wait is over when the link has another socket or room.
                 Flushed::Cut | Flushed::All => {
                     let left = until.saturating_duration_since(Instant::now());
                     drop(wait_for_change(&self.out_changed, out, left));
@@ -337,7 +343,7 @@ impl Lasting {
         }
     }
 
-    /// Handle news from the daemon.
+    /// Handle news of the link from the daemon.
     pub fn on_news(self: &Arc<Self>, news: &LinkNews) {
         match news {
             LinkNews::Taken { bytes } => {
@@ -357,7 +363,8 @@ impl Lasting {
         }
     }
 
-    /// Start to reconnect after the socket of this number broke, unless a thread does so already.
+    /// Start to reconnect after the socket of this number broke, unless a thread already
+    /// reconnects.
     fn cut(self: &Arc<Self>, nth: u32, why: String) {
         let mut state = lock(&self.state);
         if state.lost.is_some() || state.reconnecting || state.nth != nth {
@@ -373,10 +380,11 @@ impl Lasting {
         }
     }
 
-    /// Write kept data again, for a while, if the socket still has this number.
+    /// Write the unconfirmed bytes again, for at most one slice of time, if the current socket has
+    /// this number.
     ///
     /// # Returns
-    /// Whether more is left to write.
+    /// Whether more bytes are left to write.
     pub fn rewrite(self: &Arc<Self>, nth: u32) -> bool {
         let mut out = lock(&self.out);
         if out.socket.as_ref().is_none_or(|socket| socket.nth != nth) {

@@ -1,4 +1,4 @@
-//! Links of this process, with the state of unfinished frames.
+//! The links of this process, with the state of frames that were moved in part.
 
 use crate::lasting::Lasting;
 use crate::pipe::{Into, Out};
@@ -10,60 +10,60 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Maximum number of kept end marks of streams.
+/// Maximum number of stored end marks of streams.
 const MAX_MARKS: usize = 1024;
 
 /// A link of this process.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub number: u16,
-    /// The written half, if the link has one.
+    /// The half that this process writes, if the link has one.
     pub out: Option<TimedMutex<Sending>>,
-    /// The read half, if the link has one.
+    /// The half that this process reads, if the link has one.
     pub into: Option<TimedMutex<Reading>>,
-    /// The connection of a lasting link.
+    /// The reconnecting state of a lasting link.
     pub lasting: Option<Arc<Lasting>>,
-    /// Shows the daemon that this process is alive.
+    /// The socket of a link over rings, which shows the daemon that this process is alive.
     _liveness: Option<Transport>,
 }
 
-/// The written half of a link.
+/// The half of a link that this process writes.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pipe: Out,
-    /// The rest of a frame whose call timed out.
+    /// The unwritten rest of a frame whose call timed out.
     rest: Vec<u8>,
     broken: Option<String>,
 }
 
-/// The read half of a link.
+/// The half of a link that this process reads.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pipe: Into,
     head: [u8; Frame::BYTES],
     head_bytes: usize,
-    /// The current frame with data, and how much of the data was read.
+    /// The frame whose data is being read, and the number of its data bytes that were read.
     current: Option<(Frame, u32)>,
-    /// The end marks of streams.
+    /// The end marks that arrived, by stream.
     marks: BTreeMap<u32, Kind>,
     broken: Option<String>,
 }
 
-/// The next item on a link for one stream.
+/// The next item on a link, for a receiver of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Its own SU, and how many bytes of it were read.
+    /// An SU of the stream, and the number of its bytes that were read.
     Own(Frame, u32),
-    /// Data of another stream.
+    /// An SU of another stream, which has this number.
     Other(u32),
     /// The end of the stream: `End` or `Cut`.
     Mark(Kind),
-    /// Nothing yet.
+    /// No frame has arrived.
     Nothing,
 }
 
 impl Link {
-    /// Create a link over rings. The socket shows each side that the other is alive.
+    /// Create a link over rings. The socket shows each side that the other one is alive.
     pub fn rings(
         number: u16,
         out: Option<Producer>,
@@ -79,7 +79,7 @@ impl Link {
         }
     }
 
-    /// Create a link over the socket itself. TLS uses a thread.
+    /// Create a link over the socket itself. With TLS a thread relays the bytes.
     pub fn socket(number: u16, socket: Transport) -> std::io::Result<Self> {
         let socket = Arc::new(socket.into_socket()?);
         let (out, into) = (Out::Socket(Arc::clone(&socket)), Into::Socket(socket));
@@ -141,16 +141,18 @@ impl Sending {
         }
     }
 
+    /// Return whether the half is broken.
     fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
 
+    /// Mark the half as broken for this reason, and return the reason as an error.
     fn broken<T>(&mut self, why: String) -> Result<T, String> {
         self.broken = Some(why.clone());
         Err(why)
     }
 
-    /// Write the rest of an unfinished frame. Returns whether everything is written.
+    /// Write the rest of an unfinished frame. Returns whether all of it is written.
     pub fn write_rest(&mut self, until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
@@ -158,7 +160,8 @@ impl Sending {
         if self.rest.is_empty() {
             return Ok(true);
         }
-        // These bytes continue a frame, so they must not count as the start of one.
+        // These bytes continue a frame, so they are written from position 1, not as the start of a
+        // frame.
         match self.pipe.write(1, &[0], &self.rest, until) {
             Ok(at) => drop(self.rest.drain(..at - 1)),
             Err(why) => return self.broken(why),
@@ -166,13 +169,14 @@ impl Sending {
         Ok(self.rest.is_empty())
     }
 
-    /// Write the checksums after a frame, from byte `at`. Returns how much of them is written.
+    /// Write the checksums after a frame's data, from byte `at`. Returns the number of bytes of
+    /// them that are written.
     pub fn write_sums(&mut self, at: usize, bytes: &[u8], until: Instant) -> Result<usize, String> {
         let more = self.write(1, &[0], &bytes[at..], until)?;
         Ok(at + more - 1)
     }
 
-    /// Write a frame from byte `at`. Returns how much of it is written.
+    /// Write a frame from byte `at`. Returns the number of bytes of it that are written.
     pub fn write(
         &mut self,
         at: usize,
@@ -186,7 +190,7 @@ impl Sending {
         }
     }
 
-    /// Keep the unwritten part of a frame, which must precede the next frame.
+    /// Store the unwritten part of a frame, which must be written before the next frame.
     pub fn finish_later(&mut self, at: usize, parts: [&[u8]; 3]) {
         self.rest.extend(parts.into_iter().flatten().skip(at));
     }
@@ -204,17 +208,19 @@ impl Reading {
         }
     }
 
+    /// Return whether the half is broken.
     fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
 
+    /// Mark the half as broken for this reason, and return the reason as an error.
     fn broken<T>(&mut self, why: String) -> Result<T, String> {
         self.broken = Some(why.clone());
         Err(why)
     }
 
-    /// Return the next item for a stream. Data of streams for which `is_abandoned` returns true is
-    /// discarded; `ended` is called for each stream that ends here.
+    /// Return the next item for the receiver of a stream. Data of streams for which `is_abandoned`
+    /// returns true is discarded; `ended` is called for each stream whose end arrives on this link.
     pub fn next(
         &mut self,
         stream: u32,
@@ -232,7 +238,7 @@ impl Reading {
                         return Ok(Next::Nothing);
                     }
                 }
-                // A mark follows all data of its stream.
+                // The mark follows all data of its stream.
                 _ if self.marks.contains_key(&stream) => {
                     return Ok(Next::Mark(self.marks[&stream]));
                 }
@@ -246,7 +252,7 @@ impl Reading {
         }
     }
 
-    /// Read a header. Returns whether it is complete.
+    /// Read the header of the next frame. Returns whether the header is complete.
     fn head(&mut self, ended: &mut dyn FnMut(u32), until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
@@ -269,12 +275,12 @@ impl Reading {
             Kind::End | Kind::Cut => {
                 ended(frame.stream.0);
                 if self.marks.len() == MAX_MARKS {
-                    // The oldest stream has had no reader in all that time.
+                    // The oldest stream has had no receiver since its mark arrived.
                     self.marks.pop_first();
                 }
                 self.marks.insert(frame.stream.0, frame.kind);
             }
-            // Only for ranks that resume their streams themselves.
+            // This frame is only for ranks that resume their streams themselves.
             Kind::Resume => {}
             Kind::Crc32c | Kind::Internet => {
                 let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);
@@ -284,8 +290,8 @@ impl Reading {
         Ok(true)
     }
 
-    /// Read data of the current frame into `data`, which holds the frame from its first byte.
-    /// Returns whether it is complete.
+    /// Read data of the current frame into `data`, which has room for the frame from its first
+    /// byte. Returns whether the data is complete.
     pub fn data(&mut self, data: &mut [u8], until: Instant) -> Result<bool, String> {
         let Some((frame, done)) = self.current else {
             return Ok(true);
@@ -295,6 +301,7 @@ impl Reading {
         self.advance(read)
     }
 
+    /// Read and discard data of the current frame. Returns whether the data is complete.
     fn discard(&mut self, until: Instant) -> Result<bool, String> {
         let Some((frame, done)) = self.current else {
             return Ok(true);
@@ -306,6 +313,7 @@ impl Reading {
         Ok(self.current.is_none() || matches!(self.current, Some((_, now)) if now > done))
     }
 
+    /// Count bytes that were read of the current frame. Returns whether its data is complete.
     fn advance(&mut self, read: Result<Option<usize>, String>) -> Result<bool, String> {
         let read = match read {
             Ok(Some(read)) => read,

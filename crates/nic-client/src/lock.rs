@@ -1,14 +1,15 @@
-//! Locks and conditions without poisoning.
+//! Locks and condition variables without poisoning.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Lock a mutex, even if a thread panicked with it: every change here is a single step.
+/// Lock a mutex, even if a thread panicked while it held the lock: every change in this crate is a
+/// single step.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wait for the condition, for the given time at most.
+/// Wait for the condition variable, for the given time at most.
 pub(crate) fn wait_for_change<'m, T>(
     condition: &Condvar,
     guard: MutexGuard<'m, T>,

@@ -1,4 +1,4 @@
-//! Requests without an answer.
+//! Requests that have not been answered.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use isthmus_nic_protocol::{Answer, Refusal};
 use isthmus_wire::Timeout;
 use std::sync::Arc;
 
-/// The state of a request.
+/// The state of a request: its answer, if it has arrived, and whether to report it.
 #[derive(Debug)]
 pub(crate) struct RequestState {
     pub notify: bool,
@@ -34,7 +34,7 @@ impl Pending {
         Self { core, id }
     }
 
-    /// Return its number, as in [`Session::notices`](crate::Session::notices).
+    /// Return the number of the request, as in [`Session::notices`](crate::Session::notices).
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
@@ -43,8 +43,8 @@ impl Pending {
     /// Wait for the answer. After a timeout the caller may wait again.
     ///
     /// # Errors
-    /// [`Error::Refused`](crate::Error::Refused), [`Error::Gone`](crate::Error::Gone), those of
-    /// the timeout.
+    /// [`Error::Refused`](crate::Error::Refused), [`Error::Gone`](crate::Error::Gone), an expired
+    /// timeout.
     pub fn wait(&self, timeout: Timeout<'_>) -> Result<Answer> {
         self.core.answer(self.id, timeout)
     }

@@ -1,4 +1,4 @@
-//! The ends of a link, with a count of the moved bytes when a call times out.
+//! The ends of a link, whose calls return the number of moved bytes when they time out.
 
 use crate::lasting::Lasting;
 use isthmus_ring::{Consumer, Error as RingError, Producer};
@@ -8,10 +8,10 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of a frame that enter a ring in one step.
+/// Maximum number of bytes of a frame that are written to a ring in the first step.
 const FIRST_PIECE_BYTES: usize = 32 << 10;
 
-/// The written end of a link.
+/// The end of a link that this process writes.
 #[derive(Debug)]
 pub(crate) enum Out {
     Ring(Producer),
@@ -19,7 +19,7 @@ pub(crate) enum Out {
     Lasting(Arc<Lasting>),
 }
 
-/// The read end of a link.
+/// The end of a link that this process reads.
 #[derive(Debug)]
 pub(crate) enum Into {
     Ring(Consumer),
@@ -27,7 +27,7 @@ pub(crate) enum Into {
     Lasting(Arc<Lasting>),
 }
 
-/// The error of a link whose other end was closed.
+/// The error message of a link whose other end was closed.
 pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 
 /// The number of moved bytes, or the reason why the link is broken.
@@ -45,7 +45,8 @@ impl Out {
         if at == 0
             && let Self::Ring(ring) = self
         {
-            // In one step, so that the reader does not wake for the header alone.
+            // The header and the first data are written in one step, so that the reader does not
+            // wake for the header alone.
             let most = (ring.capacity() / 2).min(FIRST_PIECE_BYTES as u64) as usize;
             let first = data.len().min(most - head.len());
             match ring.reserve(head.len() + first, until) {
@@ -86,7 +87,7 @@ impl Into {
     /// Read into `bytes` until it is full, or until `until`.
     ///
     /// # Returns
-    /// The number of bytes read; none at the end of the link without any.
+    /// The number of bytes read; None at the end of the link if there are no more bytes.
     ///
     /// # Errors
     /// The link is broken.
@@ -103,7 +104,8 @@ impl Into {
         Ok(Some(done))
     }
 
-    /// Read some bytes. Returns 0 if none arrive until `until`, and none at the end.
+    /// Read available bytes. Returns 0 if none arrive until `until`, and None at the end of the
+    /// link.
     fn some(&mut self, bytes: &mut [u8], until: Instant) -> Result<Option<usize>, String> {
         match self {
             Self::Ring(ring) => match ring.read(bytes, until) {
@@ -131,7 +133,7 @@ fn rest<'b>(at: usize, head: &'b [u8], data: &'b [u8]) -> [&'b [u8]; 2] {
     [&head[of_head..], &data[at - of_head..]]
 }
 
-/// Return the moved bytes of a timeout, or the error.
+/// Return the number of moved bytes from a timeout error, or the message of another error.
 fn moved_by(error: RingError) -> Progress {
     match error {
         RingError::TimedOut { moved, .. } => Ok(moved),

@@ -1,4 +1,4 @@
-//! Receiving: ADUs are joined from the SUs of this process's links.
+//! Receiving: joins ADUs from the SUs that arrive over this process's links.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};
@@ -14,18 +14,18 @@ use std::sync::Arc;
 /// The result of a receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Received {
-    /// An ADU.
+    /// An ADU was received.
     Adu {
-        /// Its number.
+        /// The number of the ADU.
         adu: u64,
-        /// Missing ranges, which are filled with 0; none in a good ADU.
+        /// Missing byte ranges of the ADU, which are filled with 0; empty for a complete ADU.
         missing: Vec<Range<u64>>,
     },
     /// The stream is done: there are no more ADUs.
     End,
 }
 
-/// The result of reading an SU.
+/// The result of reading an SU from a link.
 enum SuResult {
     Good,
     Void,
@@ -33,8 +33,8 @@ enum SuResult {
 }
 
 impl Stream {
-    /// Receive the next ADU into `adu`, which has its length. Ranges for links of other processes
-    /// are left unchanged.
+    /// Receive the next ADU into `adu`, which must have the length of the ADU. Ranges that arrive
+    /// over links of other processes are left unchanged.
     ///
     /// # Errors
     /// - [`Error::Misfit`]: a stream that transmits, a wrong length.
@@ -50,7 +50,7 @@ impl Stream {
     }
 
     /// Receive those SUs of the next ADU of `adu_bytes` that arrive over the links of this process,
-    /// one after another. Missing ranges are offsets in the ADU.
+    /// concatenated in `own`. Missing ranges are offsets in the ADU.
     ///
     /// # Errors
     /// As [`Stream::recv`].
@@ -66,11 +66,11 @@ impl Stream {
         self.recv_as(&mut pos, (adu_bytes, tus), (true, own), timeout)
     }
 
-    /// Receive the next bytes from the links of this process, of a stream whose ADUs all have the
-    /// same length: some TUs of an ADU, or of several.
+    /// Receive the next bytes that arrive over the links of this process, of a stream whose ADUs
+    /// all have the same length: some TUs of an ADU, or of several.
     ///
     /// # Returns
-    /// The missing ranges with their ADUs.
+    /// The missing byte ranges, each with the number of its ADU.
     ///
     /// # Errors
     /// [`Error::Misfit`] also if the bytes end within a TU, [`Error::Stream`] also if the stream is
@@ -97,7 +97,7 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the next ADU from the position up to TU `tus`.
+    /// Receive the next ADU from the current position up to TU `tus`.
     fn recv_as(
         &self,
         pos: &mut Position,
@@ -123,6 +123,7 @@ impl Stream {
         }
     }
 
+    /// Return the error of a receive that did not get all of an ADU.
     fn not_received(
         &self,
         pos: &mut Position,
@@ -145,6 +146,7 @@ impl Stream {
         error
     }
 
+    /// Read the SUs of TUs up to `tus` from the links.
     fn read(
         &self,
         links: &[Arc<Link>],
@@ -188,6 +190,7 @@ impl Stream {
         Error::Stream(self.number, "it ended in the middle of an ADU".into())
     }
 
+    /// Read one SU from a link.
     fn read_su(
         &self,
         link: &Link,
@@ -250,7 +253,7 @@ impl Stream {
     }
 }
 
-/// Return whether a frame's data is good. Fails if the frame is not the expected SU.
+/// Return whether a frame's data is valid. Fails if the frame is not the expected SU.
 fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
     let id = isthmus_stream::StreamId(stream);
     let wanted = Frame::su(frame.kind, id, tu, su);
@@ -264,7 +267,7 @@ fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Res
     }
 }
 
-/// Add a missing range.
+/// Add a missing range, joined to the last one if the two are adjacent.
 fn add_missing(missing: &mut Vec<Range<u64>>, range: Range<u64>) {
     match missing.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,

@@ -1,7 +1,7 @@
 //! The sockets of a lasting link: the first one, and new ones after cuts.
 //!
-//! A thread makes the new ones. It also writes the data again that the daemon has not received, as
-//! no call may be active to do so.
+//! A thread connects the new sockets. It also writes the data again that the daemon has not
+//! received, as no call may be active to do so.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -17,9 +17,9 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The pause after an attempt: the first one and the longest.
+/// The pause after a failed attempt: the first one and the longest one.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// The timeout of one attempt, so that lost packets do not use up the time of grace.
+/// The timeout of one attempt, so that lost packets do not use up the grace period.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// The parameters with which a link of a session reconnects.
@@ -31,20 +31,20 @@ struct Reconnector {
     core: Weak<Core>,
 }
 
-/// A socket with the daemon's answer.
+/// A socket over which the daemon has answered the request for the link.
 struct Answered {
     nth: u32,
     answer: Answer,
     wire: Transport,
 }
 
-/// Open a link of this session with its first socket. A socket that is cut before the answer is
-/// retried.
+/// Open a lasting link of this session with its first socket. If the socket is cut before the
+/// answer, the request is repeated.
 ///
 /// # Errors
-/// A system without random bits; no daemon; a refusal; those of the timeout. The daemon is asked to
-/// release the link then: it may have created the link, and would keep its number for the time of
-/// grace.
+/// A system without random bits; no daemon; a refusal; an expired timeout. After an error the
+/// daemon is asked to release the link: it may have created the link, and would reserve its number
+/// for the grace period.
 pub(crate) fn open(
     core: &Arc<Core>,
     welcome: &Welcome,
@@ -68,6 +68,7 @@ pub(crate) fn open(
 }
 
 impl Reconnector {
+    /// Connect the first socket of a link, with repeated attempts.
     fn connect_first(&self, link: &Lasting, core: &Core, timeout: Timeout<'_>) -> Result<()> {
         let until = Instant::now().checked_add(self.grace);
         loop {
@@ -94,7 +95,7 @@ impl Reconnector {
         }
     }
 
-    /// Request the link over a new socket.
+    /// Request the link over a new socket, and wait for the answer.
     fn ask(
         &self,
         link: &Lasting,
@@ -129,7 +130,7 @@ impl Reconnector {
         core: &Core,
         until: Instant,
     ) -> std::result::Result<u32, AttemptError> {
-        // From here on no byte is read without being counted.
+        // After this call no byte is read without being counted.
         let received = link.release();
         let check_running = |_: Instant| core.gone().is_none();
         let left = until.saturating_duration_since(Instant::now());
@@ -138,7 +139,7 @@ impl Reconnector {
         let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => attach(link, answered),
-            // Too many requests, or a line that was cut on its way.
+            // The daemon had too many requests, or the line was cut on its way.
             Err(Error::Refused(refusal))
                 if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
             {
@@ -150,7 +151,7 @@ impl Reconnector {
         }
     }
 
-    /// Reconnect a link that was cut for this reason, and write the kept data again.
+    /// Reconnect a link that was cut for this reason, and write the unconfirmed data again.
     fn reconnect(&self, weak: &Weak<Lasting>, why: &str) {
         let started = Instant::now();
         let until = started + self.grace;
@@ -181,7 +182,7 @@ impl Reconnector {
                 Err(AttemptError::Fatal(text)) => {
                     return link.fail(format!("{why}, and it cannot be made again: {text}"));
                 }
-                // The end of the time of grace cut the attempt short, so its error says nothing.
+                // The end of the grace period cut the attempt short, so its error is not the cause.
                 Err(AttemptError::TimedOut(_)) if failed.is_some() && left < ATTEMPT => {}
                 Err(AttemptError::Retry(text) | AttemptError::TimedOut(text)) => {
                     failed = Some(text)
@@ -212,7 +213,7 @@ impl Reconnect for Reconnector {
     }
 }
 
-/// Attach a socket with its answer to a link. Returns the number of the socket.
+/// Attach a socket, for which the daemon has answered, to a link. Returns the number of the socket.
 fn attach(link: &Lasting, answered: Answered) -> std::result::Result<u32, AttemptError> {
     let Answered { nth, answer, wire } = answered;
     let Answer::Lasts { received, .. } = answer else {

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By stream, the links that may still carry its data.
+/// The links that may still carry data of a stream, by stream.
 type Links = BTreeMap<u32, BTreeSet<u16>>;
 
-/// The received and the abandoned streams of this process.
+/// The streams that this process receives, and those that it has abandoned.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     received: Links,
@@ -19,7 +19,8 @@ impl Registry {
         self.received.insert(stream, links.into_iter().collect());
     }
 
-    /// Abandon a stream, so that its data is discarded. Returns whether data may still arrive.
+    /// Abandon a received stream, so that its data is discarded. Returns whether data may still
+    /// arrive.
     pub fn abandon(&mut self, stream: u32) -> bool {
         let links = self.received.remove(&stream);
         let links = links.filter(|links| !links.is_empty());
@@ -34,7 +35,7 @@ impl Registry {
         self.abandoned.contains_key(&stream)
     }
 
-    /// Record that the stream has ended on this link.
+    /// Record that the end of the stream has arrived on this link.
     pub fn ended_on(&mut self, stream: u32, link: u16) {
         if let Some(links) = self.received.get_mut(&stream) {
             links.remove(&link);
@@ -47,7 +48,7 @@ impl Registry {
         }
     }
 
-    /// Record that the link is gone.
+    /// Record that the link is gone, so that no data can arrive over it.
     pub fn link_gone(&mut self, link: u16) {
         for links in self.received.values_mut() {
             links.remove(&link);

@@ -1,4 +1,4 @@
-//! Sending: ADUs are divided into SUs over the links of this process.
+//! Sending: divides ADUs into SUs and writes them to the links of this process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Sending};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long to wait for each of several links while all are full.
+/// Time to wait for each of several links while all of them are full.
 const ROUND_WAIT: Duration = Duration::from_millis(1);
 
 /// The layout of the data in the caller's buffer.
@@ -27,11 +27,12 @@ enum Layout {
     Packed,
 }
 
+/// The locked written halves of links, with their numbers.
 type Outputs<'l> = Vec<(u16, TimedGuard<'l, Sending>)>;
 
 impl Stream {
-    /// Send the next ADU from a buffer with all of it. Data for links of other processes is
-    /// ignored. The caller may reuse the buffer afterwards.
+    /// Send the next ADU from a buffer that contains all of it. Data for links of other processes
+    /// is ignored. The caller may reuse the buffer afterwards.
     ///
     /// # Returns
     /// The number of the ADU.
@@ -50,8 +51,8 @@ impl Stream {
         Ok(pos.adu - 1)
     }
 
-    /// Send those SUs of the next ADU of `adu_bytes` that go over the links of this process, from
-    /// their concatenated data in the order of the ADU.
+    /// Send those SUs of the next ADU of `adu_bytes` that go over the links of this process. `own`
+    /// is their concatenated data in the order of the ADU.
     ///
     /// # Returns
     /// The number of the ADU.
@@ -66,8 +67,8 @@ impl Stream {
         Ok(pos.adu - 1)
     }
 
-    /// Send the next bytes for the links of this process, of a stream whose ADUs all have the same
-    /// length: some TUs of an ADU, or of several.
+    /// Send the next bytes that go over the links of this process, of a stream whose ADUs all have
+    /// the same length: some TUs of an ADU, or of several.
     ///
     /// # Errors
     /// [`Error::Misfit`] also if the bytes end within a TU; otherwise as [`Stream::send`].
@@ -84,7 +85,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Check the size of the data of an ADU for the links of this process.
+    /// Check that `own` is the size of the part of an ADU that goes over the links of this process.
     pub(crate) fn check_own_bytes(&self, adu_bytes: u64, own: usize) -> Result<()> {
         let wanted = self.own_bytes(adu_bytes);
         match own as u64 == wanted {
@@ -97,7 +98,7 @@ impl Stream {
         }
     }
 
-    /// Check that the bytes after the position end with a TU, before any is moved.
+    /// Check that the bytes, from the position on, end with a TU, before any of them is moved.
     pub(crate) fn check_run(&self, pos: &Position, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -114,7 +115,7 @@ impl Stream {
     }
 
     /// Return the size of the stream's ADUs, the TU of the current ADU up to which the bytes reach,
-    /// and how many of them belong to this ADU.
+    /// and how many of the bytes belong to this ADU.
     pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -128,7 +129,7 @@ impl Stream {
         }
     }
 
-    /// Send the next ADU from the position up to TU `tus`.
+    /// Send the next ADU from the current position up to TU `tus`.
     fn send_as(
         &self,
         pos: &mut Position,
@@ -154,7 +155,7 @@ impl Stream {
         match sent {
             Ok(()) => pos.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
-                // Before the links are released for other streams.
+                // Describe the error before the links are released for other streams.
                 let error = describe(error, || {
                     let (number, adu, given) = (self.number, pos.adu, timeout.given());
                     let took = if started { "nothing more" } else { "nothing" };
@@ -211,6 +212,8 @@ impl Stream {
         Ok(outs)
     }
 
+    /// Write the rest of an unfinished frame before a new one. Returns whether all of it is
+    /// written.
     fn clear_rest(&self, link: u16, out: &mut Sending, timeout: Timeout<'_>) -> Result<bool> {
         let busy = || format!("link {link}: it takes nothing{}", self.explanation());
         let until = timeout.slice().map_err(|error| describe(error, busy))?;
@@ -218,7 +221,8 @@ impl Stream {
             .map_err(|why| self.link_error(link, &why))
     }
 
-    /// Announce the length of a variable ADU, if this process has the link of its first SU.
+    /// Announce the length of an ADU of variable size, if this process has the link of the first
+    /// SU.
     fn announce(&self, outs: &Outputs<'_>, adu_bytes: u64, timeout: Timeout<'_>) -> Result<()> {
         let first = self.format.order.first().map(|link| link.0);
         let first = outs.iter().any(|(link, _)| Some(*link) == first);
@@ -231,9 +235,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Write the SUs of this process's links, TU by TU. All links of a TU are written at once: the
-    /// manager starts a stream when each link has data, and a link accepts no more than its ring or
-    /// its socket holds before that.
+    /// Write the SUs of this process's links, TU by TU. All links of a TU are written in turn: the
+    /// manager starts a stream only when each link has data, and until then a link accepts no more
+    /// than its ring or socket has room for.
     fn write(
         &self,
         outs: &mut Outputs<'_>,
@@ -262,7 +266,7 @@ impl Stream {
             }
             let written = self.write_queues(outs, &mut queues, started, timeout);
             if written.is_err() {
-                // Each link can be used again once its unfinished frame is written.
+                // Each link is usable again once its unfinished frame is written.
                 for ((_, out), queue) in outs.iter_mut().zip(&mut queues) {
                     if let Some(part) = queue.pop_front() {
                         part.finish_later(out);
@@ -274,7 +278,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Write the first item of each link's queue, one link after the other, and wait only if all
+    /// Write the first SU of each link's queue, one link after the other, and wait only if all
     /// links are full.
     fn write_queues(
         &self,
@@ -284,7 +288,7 @@ impl Stream {
         timeout: Timeout<'_>,
     ) -> Result<()> {
         let mut left = timeout.restarted();
-        // How long to wait for each link in this round: not at all after a round with progress.
+        // Time to wait for each link in this round: none after a round with progress.
         let mut wait = Duration::ZERO;
         loop {
             let several = queues.iter().filter(|queue| !queue.is_empty()).count() > 1;
@@ -323,16 +327,16 @@ impl Stream {
     }
 }
 
-/// An SU being written.
+/// An SU that is being written.
 struct Part<'d> {
     head: [u8; Frame::BYTES],
     data: &'d [u8],
     sums: Sums,
-    /// Bytes of the data that the checksums cover so far.
+    /// Number of data bytes that the checksums cover so far.
     summed: usize,
-    /// Written bytes of head, data and checksums.
+    /// Number of written bytes of header, data and checksums.
     offset: usize,
-    /// Total bytes of head, data and checksums.
+    /// Total size of header, data and checksums.
     size: usize,
 }
 
@@ -351,11 +355,12 @@ impl<'d> Part<'d> {
         }
     }
 
+    /// Return whether the whole SU is written.
     fn is_written(&self) -> bool {
         self.offset == self.size
     }
 
-    /// Write as much as the link accepts until then, at most one checksum block.
+    /// Write as much as the link accepts until `until`, at most one checksum block.
     fn write(&mut self, out: &mut Sending, until: Instant) -> std::result::Result<(), String> {
         let sums_at = self.head.len() + self.data.len();
         if self.offset >= sums_at {
@@ -376,7 +381,7 @@ impl<'d> Part<'d> {
         Ok(())
     }
 
-    /// Make the link finish this frame before other data, if it is partly written.
+    /// If the frame is partly written, make the link write its rest before other data.
     fn finish_later(mut self, out: &mut Sending) {
         if self.offset > 0 {
             self.sums.add(&self.data[self.summed..]);

@@ -1,4 +1,4 @@
-//! A session: hello or join, links, requests.
+//! A session with the daemon: its creation, its links and its requests.
 
 use crate::core::Core;
 use crate::error::{Error, Result, describe};
@@ -24,22 +24,26 @@ use std::time::{Duration, Instant};
 
 /// Maximum size of a ring that the daemon may create.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// How long the daemon may take to detect a closed socket, and the pause between two attempts.
+/// Time within which the daemon must detect a closed socket. `PAUSE` is the pause between two
+/// attempts.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
+/// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The start of a TLS alert: a record of type 21, major version 3 (RFC 8446, section 5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
+/// The reason in the error of a socket that the daemon closed.
 const CLOSED: &str = "it closed the socket";
-/// How long descriptors of rings may take after the answer that announces them.
+/// Time within which the descriptors of rings must follow the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
-/// A session with a daemon. Dropping it ends it; the application of a session that sent hello ends
-/// with it, with all its streams.
+/// A session with a daemon. Dropping the session ends it. If the session created the application,
+/// the application ends with it, with all its streams.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
-    /// Links that this process released, and when. The daemon may not have noticed yet.
+    /// The numbers of links that this process released, and when. The daemon may not have detected
+    /// it yet.
     pub(crate) release: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -49,7 +53,7 @@ impl Session {
     /// logs and tables. With `watch`, the session receives events ([`Session::event`]).
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Refused`], those of the timeout.
+    /// [`Error::Unreachable`], [`Error::Refused`], an expired timeout.
     pub fn connect(
         address: &Remote,
         token: Option<&str>,
@@ -80,6 +84,7 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
+    /// Send the first request of a session, and start its thread.
     fn begin(address: &Remote, request: Request, timeout: Timeout<'_>) -> Result<Self> {
         let core = Arc::new(Core::new(address.clone())?);
         let mut wire = core.connect(timeout)?;
@@ -119,7 +124,7 @@ impl Session {
     }
 
     /// Check that the session belongs to this process. In a forked child every call fails at once,
-    /// and dropping it leaves the parent's session unchanged.
+    /// and dropping the session there does not affect the session of the parent.
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
@@ -134,12 +139,13 @@ impl Session {
     /// ([`Welcome::link_grace_ns`]): no data is lost, and waiting calls continue.
     ///
     /// # Errors
-    /// Rings without a Unix socket; a refusal of the daemon; those of the timeout.
+    /// Rings without a Unix socket; a refusal of the daemon; an expired timeout.
     pub fn link(&self, number: u16, carrier: Carrier, timeout: Timeout<'_>) -> Result<()> {
         self.link_for(number, carrier, Duration::MAX, timeout)
     }
 
-    /// Create a link that waits at most `grace` to reconnect; zero: the link ends with its socket.
+    /// Create a link that waits at most `grace` to reconnect. With a grace of zero the link ends
+    /// with its socket.
     ///
     /// # Errors
     /// As [`Session::link`].
@@ -184,7 +190,7 @@ impl Session {
             let mut wire = self.core.connect(timeout)?;
             match ask_link(&self.core.name, &mut wire, request.clone(), timeout) {
                 Ok(message) => break (message, wire),
-                // The daemon may not have noticed yet that the earlier one is closed.
+                // The daemon may not have detected yet that the earlier link is closed.
                 Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
                     timeout.slice()?;
                     std::thread::sleep(PAUSE);
@@ -207,14 +213,15 @@ impl Session {
         Ok(())
     }
 
+    /// Add a link to the links of this process.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Return the numbers of the links of this process, ascending, without those known to be
-    /// broken. The errors of their streams name the reason.
+    /// Return the numbers of the links of this process in ascending order, without links that are
+    /// known to be broken. The errors of their streams name the reason.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
         if self.check_process().is_err() {
@@ -225,7 +232,8 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Release the link of this number if it is broken, as the daemon may still wait for it.
+    /// Release the link of this number if it is broken, as the daemon may still wait for it to
+    /// reconnect.
     fn give_up_lost(&self, number: u16) {
         let lost = {
             let mut links = lock(&self.core.links);
@@ -241,7 +249,7 @@ impl Session {
     /// the answer.
     ///
     /// # Errors
-    /// A session that is over; a request that is too long for a line; those of the timeout, while
+    /// A session that is over; a request that is too long for a line; a timeout that expires while
     /// too many requests are queued.
     pub fn ask(&self, request: Request, notify: bool, timeout: Timeout<'_>) -> Result<Pending> {
         self.core.ask(request, notify, timeout)
@@ -265,23 +273,23 @@ impl Session {
         }
     }
 
-    /// Wait for the next event of a watching session; none if none arrives in time. Events that are
-    /// not read are dropped, the oldest first, and counted in an [`Event::Missed`].
-    ///
+    /// Wait for the next event of a session that was created with `watch`; None if none arrives in
+    /// time. If events are not read, the oldest are dropped, and counted in an [`Event::Missed`].
     /// # Errors
     /// [`Error::Gone`], [`Error::Interrupted`].
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
         self.core.event(timeout)
     }
 
-    /// Return the numbers of answered requests with `notify`, and events. For event loops: the
-    /// session's descriptor is readable while there are any, or when the session is over.
+    /// Return the numbers of the answered requests that were sent with `notify`, and the events.
+    /// For event loops: the session's descriptor is readable while there are any, or when the
+    /// session is over.
     #[must_use]
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         self.core.notices()
     }
 
-    /// Return the error of a session that is over.
+    /// Return the error of a session that is over; None if the session is open.
     #[must_use]
     pub fn gone(&self) -> Option<Error> {
         self.core.gone()
@@ -308,18 +316,18 @@ impl Drop for Session {
         self.end();
         if let Some(thread) = self.thread.take() {
             if self.check_process().is_err() {
-                // This process has no such thread, and its identifier may belong to another.
+                // This process has no such thread, and the identifier may belong to another thread.
                 std::mem::forget(thread);
                 return;
             }
-            // The thread panics only on a bug, and has printed it.
+            // The thread panics only on a bug, and has printed the panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Request a link on a socket, and read the answer byte by byte, as the bytes after it belong to
-/// the link.
+/// Request a link on a socket. The answer is read byte by byte, as the bytes after it belong to the
+/// link.
 pub(crate) fn ask_link(
     name: &str,
     wire: &mut Transport,
@@ -371,7 +379,7 @@ fn first(
     }
 }
 
-/// Write everything, before the session has a thread.
+/// Write all bytes to the socket, before the session has a thread.
 fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
     while !bytes.is_empty() {
         match wire.write(bytes).map_err(garbled)? {
@@ -383,7 +391,7 @@ fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Re
     Ok(())
 }
 
-/// Read some bytes, before the session has a thread.
+/// Read available bytes from the socket, before the session has a thread.
 fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
     loop {
         match wire.read(bytes).map_err(garbled)? {
@@ -397,11 +405,12 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
+/// Convert an error in the data of the daemon.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }
 
-/// Receive the rings of a link; the written one comes first.
+/// Receive the rings of a link over its socket; the ring that this process writes comes first.
 fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<Link> {
     let until = Instant::now() + DESCRIPTORS;
     let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Timeout of status requests that explain a delay.
+/// Timeout of the requests for a status that explain a delay.
 pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
-/// How much later than a link the session may report the end of the daemon.
+/// Maximum time between the moments at which a link and the session detect the end of the daemon.
 const GONE_DELAY: Duration = Duration::from_secs(1);
 
 /// A stream of this application. One call at a time sends or receives; others wait.
@@ -30,30 +30,30 @@ pub struct Stream {
     pub(crate) number: u32,
     pub(crate) direction: Direction,
     pub(crate) format: Format,
-    /// The checksums that are sent with the data.
+    /// The kind of checksums that are sent with the data.
     pub(crate) sums: Checksum,
     pub(crate) pos: TimedMutex<Position>,
-    /// The number of ADUs, if it is known here.
+    /// The number of ADUs, if this process knows it.
     adus: Mutex<Option<u64>>,
-    /// The request for its end, once it was sent.
+    /// The request that waits for the end of the stream, once it was sent.
     end: Mutex<Option<Arc<Pending>>>,
-    /// Whether this process cancelled it; its end may not be known yet.
+    /// Whether this process cancelled the stream, whose end may not have been reported yet.
     pub(crate) cancelled: AtomicBool,
 }
 
 /// The position of this process in a stream: its next ADU and TU.
 #[derive(Debug, Default)]
 pub(crate) struct Position {
-    /// The next ADU.
+    /// The number of the next ADU.
     pub adu: u64,
-    /// Its next TU: above 0 only while the ADU is moved in parts.
+    /// The next TU of that ADU. It is above 0 only while the ADU is moved in parts.
     pub tu: u64,
-    /// The reason why the stream cannot be used any more.
+    /// The reason why the stream cannot be used any more; None while it can.
     pub broken: Option<String>,
 }
 
 impl Position {
-    /// Advance to TU `tu` of an ADU of `of` TUs.
+    /// Advance to TU `tu` of an ADU that has `of` TUs.
     pub fn advance(&mut self, tu: u64, of: u64) {
         self.tu = tu;
         if tu == of {
@@ -63,7 +63,7 @@ impl Position {
     }
 }
 
-/// Return the format of a specification, with the application's own numbers of links.
+/// Return the format in a specification, with the application's own numbers of links.
 pub(crate) fn format_of(spec: &Spec) -> Format {
     let links = spec.format.su_order.iter();
     spec.format.over(links.map(|link| LinkId(*link)).collect())
@@ -91,7 +91,7 @@ impl Stream {
         }
     }
 
-    /// Check that it belongs to this process, as in
+    /// Check that the stream belongs to this process, as in
     /// [`Session::check_process`](crate::Session::check_process).
     ///
     /// # Errors
@@ -100,31 +100,31 @@ impl Stream {
         self.core.check_process()
     }
 
-    /// Return its number.
+    /// Return the number of the stream.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Return its direction.
+    /// Return the direction of the stream.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// Return how its data is divided.
+    /// Return the format of the stream: how its data is divided.
     #[must_use]
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// Return the number of its ADUs, if it is known here.
+    /// Return the number of ADUs of the stream, if this process knows it.
     #[must_use]
     pub fn adus(&self) -> Option<u64> {
         *lock(&self.adus)
     }
 
-    /// Return how many bytes of an ADU go over the links of this process.
+    /// Return how many bytes of an ADU of `adu_bytes` go over the links of this process.
     #[must_use]
     pub fn own_bytes(&self, adu_bytes: u64) -> u64 {
         if self.check_process().is_err() {
@@ -141,7 +141,7 @@ impl Stream {
     }
 
     /// Return the TU of an ADU up to which `bytes` on the links of this process reach, from TU
-    /// `from`, and how many of the bytes are used. Fewer are used if the ADU ends first. None if
+    /// `from` on, and how many of the bytes are used. Fewer are used if the ADU ends first. None if
     /// the bytes end within a TU.
     pub(crate) fn reach(&self, adu_bytes: u64, from: u64, bytes: u64) -> Option<(u64, u64)> {
         let own = lock(&self.core.links);
@@ -164,7 +164,7 @@ impl Stream {
         None
     }
 
-    /// Return the links of this process that it uses, ascending.
+    /// Return the links of this process that the stream uses, in ascending order.
     pub(crate) fn links(&self) -> Result<Vec<Arc<Link>>> {
         let own = lock(&self.core.links);
         let wanted = self.format.links();
@@ -180,14 +180,15 @@ impl Stream {
         }
     }
 
+    /// Send a request and wait for the answer.
     fn request(&self, request: Request, timeout: Timeout<'_>) -> Result<Answer> {
         self.core.ask(request, false, timeout)?.wait(timeout)
     }
 
-    /// Return its status, with the reasons why it waits.
+    /// Return the status of the stream, with the reasons why it waits.
     ///
     /// # Errors
-    /// Those of the daemon and of the timeout.
+    /// A refusal of the daemon; an expired timeout.
     pub fn status(&self, timeout: Timeout<'_>) -> Result<Status> {
         let stream = self.number;
         match self.request(Request::Stream { stream }, timeout)? {
@@ -196,15 +197,15 @@ impl Stream {
         }
     }
 
-    /// Set the number of ADUs, if it was open: at least as many as were sent. Waits for an active
-    /// send.
+    /// Set the number of ADUs of a stream that was submitted without one. At least as many as were
+    /// sent. Waits for an active send.
     ///
     /// # Errors
-    /// The number is too small; those of the daemon and of the timeout.
+    /// The number is too small; a refusal of the daemon; an expired timeout.
     pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
         self.check_process()?;
         let stream = self.number;
-        // The daemon counts the data that has arrived, and would discard the rest.
+        // The daemon counts the data that has arrived so far, and would discard the rest.
         let sent = {
             let pos = self.pos.take(timeout).map_err(|error| {
                 describe(error, || {
@@ -224,10 +225,10 @@ impl Stream {
         Ok(())
     }
 
-    /// Cancel it. Data that has not been moved is lost.
+    /// Cancel the stream. Data that has not been moved is lost.
     ///
     /// # Errors
-    /// Those of the daemon and of the timeout.
+    /// A refusal of the daemon; an expired timeout.
     pub fn cancel(&self, timeout: Timeout<'_>) -> Result<()> {
         let stream = self.number;
         self.request(Request::Cancel { stream }, timeout)?;
@@ -235,22 +236,23 @@ impl Stream {
         Ok(())
     }
 
-    /// Wait until `adus` of its ADUs are moved to the manager's memory or to the ranks.
+    /// Wait until `adus` ADUs of the stream are moved to the manager's memory or to the ranks.
     ///
     /// # Errors
-    /// The stream ended before; those of the daemon and of the timeout.
+    /// The stream ended before; a refusal of the daemon; an expired timeout.
     pub fn wait_moved(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
         self.wait_for(adus, true, timeout)
     }
 
-    /// Wait until `adus` of its ADUs are done: the destination's promise holds.
+    /// Wait until `adus` ADUs of the stream are done according to the protocol of its connection.
     ///
     /// # Errors
-    /// The stream ended before; those of the daemon and of the timeout.
+    /// The stream ended before; a refusal of the daemon; an expired timeout.
     pub fn wait_done(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
         self.wait_for(adus, false, timeout)
     }
 
+    /// Wait until `adus` ADUs of the stream are moved or done.
     fn wait_for(&self, adus: u64, moved: bool, timeout: Timeout<'_>) -> Result<Status> {
         if let Some(all) = self.adus().filter(|all| *all < adus) {
             let number = self.number;
@@ -279,16 +281,16 @@ impl Stream {
         ))
     }
 
-    /// Wait for its end.
+    /// Wait for the end of the stream.
     ///
     /// # Errors
-    /// It failed or was cancelled; those of the daemon and of the timeout.
+    /// The stream failed or was cancelled; a refusal of the daemon; an expired timeout.
     pub fn wait(&self, timeout: Timeout<'_>) -> Result<Status> {
         let pending = self.end(timeout)?;
         self.ended(self.answered(&pending, "its end", timeout)?)
     }
 
-    /// Return the request for its end, which is sent once.
+    /// Return the request that waits for the end of the stream, which is sent once.
     pub(crate) fn end(&self, timeout: Timeout<'_>) -> Result<Arc<Pending>> {
         self.check_process()?;
         let mut end = lock(&self.end);
@@ -307,10 +309,10 @@ impl Stream {
         Ok(pending)
     }
 
-    /// Check that it has not ended, as far as is known here.
+    /// Check that this process knows no end of the stream.
     ///
     /// # Errors
-    /// It failed or was cancelled; the session is over.
+    /// The stream failed or was cancelled; the session is over.
     pub(crate) fn check_running(&self, timeout: Timeout<'_>) -> Result<()> {
         let asked = lock(&self.end).as_ref().map(|pending| pending.poll());
         let answer = match asked {
@@ -319,16 +321,17 @@ impl Stream {
         };
         match answer {
             None => Ok(()),
-            // The next call asks again.
+            // The next call sends the request again.
             answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
         }
     }
 
-    /// Wait for the status that answers a wait. Progress of the stream restarts the timeout.
+    /// Wait for the answer to a request that waits for the stream. Progress of the stream restarts
+    /// the timeout.
     fn answered(&self, pending: &Pending, what: &str, timeout: Timeout<'_>) -> Result<Status> {
-        // Ask for the current status only if the answer takes long.
+        // The current status is requested only if the answer takes long.
         let mut now = timeout.quarter();
         let mut before = None;
         loop {
@@ -351,7 +354,7 @@ impl Stream {
         }
     }
 
-    /// Return the final status, if the stream ended well.
+    /// Return the final status of a stream. Fails if the stream failed or was cancelled.
     fn ended(&self, status: Status) -> Result<Status> {
         if status.state == "done" {
             return Ok(status);
@@ -378,13 +381,14 @@ impl Stream {
         explanation(self.status(Timeout::after(STATUS_TIMEOUT)))
     }
 
-    /// Return the error of a link, or that of the session if the daemon is gone.
+    /// Return the error of a link, or the error of the session if the daemon is gone.
     pub(crate) fn link_error(&self, link: u16, why: &str) -> Error {
         let gone = self.core.gone_by(Instant::now() + GONE_DELAY);
         gone.unwrap_or_else(|| Error::Link(link, why.to_owned()))
     }
 
-    /// Mark it as broken within an ADU, so that no later data can be correct, and cancel it.
+    /// Cancel the stream after an error within an ADU, and mark it as broken, as no later data can
+    /// be correct.
     pub(crate) fn abort(&self, pos: &mut Position, why: &Error) {
         let adu = pos.adu;
         pos.broken = Some(format!(
@@ -393,9 +397,10 @@ impl Stream {
         self.cancel_without_reply();
     }
 
+    /// Send a request to cancel the stream, without waiting.
     fn cancel_without_reply(&self) {
         let stream = self.number;
-        // The answer is not needed. A session that is over needs no request.
+        // The answer is not needed. If the session is over, the stream has ended.
         let _ = self.core.ask(
             Request::Cancel { stream },
             false,
@@ -403,7 +408,8 @@ impl Stream {
         );
     }
 
-    /// Wait for other calls and lock the position. `within` allows a position within an ADU.
+    /// Wait for other calls on the stream, and lock the position. `within` allows a position within
+    /// an ADU.
     pub(crate) fn lock_position(
         &self,
         direction: Direction,
@@ -449,7 +455,7 @@ impl Drop for Stream {
     }
 }
 
-/// Return the values that change while a stream makes progress.
+/// Return the values of a status that change while a stream makes progress.
 fn progress(status: &Status) -> (u64, u64, u64, String) {
     (
         status.moved,
@@ -459,6 +465,7 @@ fn progress(status: &Status) -> (u64, u64, u64, String) {
     )
 }
 
+/// Return the explanation of a delay from a status, as the end of a sentence.
 fn explanation(status: Result<Status>) -> String {
     match status {
         Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),
@@ -467,18 +474,18 @@ fn explanation(status: Result<Status>) -> String {
     }
 }
 
-/// Whether the request was refused because too many requests wait.
+/// Return whether the request was refused because too many requests wait for answers.
 fn is_over_limit(answer: Option<&Result<Answer>>) -> bool {
     matches!(answer, Some(Err(error)) if error.is_refused(RefusalKind::Limit))
 }
 
-/// Return numbers of links for messages.
+/// Return the numbers of links as text for messages.
 pub(crate) fn join_numbers(links: &[LinkId]) -> String {
     let words: Vec<String> = links.iter().map(ToString::to_string).collect();
     words.join(", ")
 }
 
-/// Return the error of an unexpected answer.
+/// Return the error for an answer that is not `wanted`.
 pub(crate) fn unexpected(wanted: &str, answer: &Answer) -> Error {
     Error::Garbled(format!(
         "the daemon answered {answer:?} where {wanted} was asked for"

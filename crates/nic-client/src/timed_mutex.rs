@@ -1,4 +1,4 @@
-//! A mutex with a timeout.
+//! A mutex whose lock operation has a timeout.
 
 use crate::error::Result;
 use crate::lock::{lock, wait_for_change};
@@ -6,14 +6,14 @@ use isthmus_wire::Timeout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
-/// A mutex that is locked with a timeout and may be held for long.
+/// A mutex that is locked with a timeout, because a thread may hold it for long.
 #[derive(Debug)]
 pub(crate) struct TimedMutex<T> {
     pos: Mutex<Option<T>>,
     returned: Condvar,
 }
 
-/// Access to the value until this is dropped.
+/// A lock on the value, which is released when the guard is dropped.
 pub(crate) struct TimedGuard<'h, T> {
     mutex: &'h TimedMutex<T>,
     value: Option<T>,
@@ -30,11 +30,11 @@ impl<T> TimedMutex<T> {
     /// Lock the value.
     ///
     /// # Errors
-    /// Those of the timeout.
+    /// An expired timeout.
     pub fn take(&self, timeout: Timeout<'_>) -> Result<TimedGuard<'_, T>> {
         loop {
-            // Without the lock, as the callback of the timeout may wait for a thread that waits for
-            // the lock.
+            // This call needs no lock, as the callback of the timeout may wait for a thread that
+            // waits for the lock.
             let left = timeout.slice_left();
             let mut pos = lock(&self.pos);
             if let Some(value) = pos.take() {
@@ -47,7 +47,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Inspect the value; none while it is locked.
+    /// Inspect the value; None while it is locked.
     pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
         lock(&self.pos).as_ref().map(peek)
     }
@@ -60,6 +60,7 @@ impl<T> TimedMutex<T> {
         Ok(())
     }
 
+    /// Wake the threads that wait for the value.
     pub fn notify(&self) {
         self.returned.notify_all();
     }

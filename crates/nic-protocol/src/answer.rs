@@ -3,36 +3,36 @@
 use crate::request::Direction;
 use serde::{Deserialize, Serialize};
 
-/// A message of the daemon, one line.
+/// A message from the daemon to a client, one line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Message {
-    /// A request is done.
+    /// The answer to a request that was carried out.
     Answer {
         /// The number of the request.
         id: u64,
-        /// The result.
+        /// The result of the request.
         answer: Answer,
     },
-    /// A request is refused and had no effect.
+    /// The refusal of a request, which had no effect.
     Refused {
-        /// The number of the request; none if it could not be read.
+        /// The number of the request; None if it could not be read.
         id: Option<u64>,
         /// The reason and the remedy.
         refusal: Refusal,
     },
-    /// An event.
+    /// An event of the application's streams, connections or links.
     Event {
-        /// What.
+        /// The event.
         event: Event,
     },
-    /// News of a lasting link, for the session of its process only.
+    /// News of a lasting link, which only the session of the rank's process receives.
     Link {
-        /// The link.
+        /// The application's number of the link.
         link: u16,
-        /// Its key, as another link may have the number by now.
+        /// The key of the link, as another link may have the number now.
         key: String,
-        /// What.
+        /// The news.
         news: LinkNews,
     },
 }
@@ -41,19 +41,19 @@ pub enum Message {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkNews {
-    /// The daemon has received all bytes before this one.
+    /// The daemon has received this number of bytes of the link.
     Taken {
-        /// The number of bytes, over all of its sockets.
+        /// The number of bytes, over all sockets of the link.
         bytes: u64,
     },
-    /// Its socket is gone, and the link waits for a new one.
+    /// The socket of the link is gone, and the link waits for a new one.
     Cut {
         /// The number of the socket that is gone.
         nth: u32,
     },
 }
 
-/// The reason of a refusal.
+/// The refusal of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refusal {
     /// The kind of the reason, for programs.
@@ -62,38 +62,39 @@ pub struct Refusal {
     pub text: String,
 }
 
-/// Kinds of reasons of a refusal.
+/// Kinds of reasons for which requests are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalKind {
     /// The request is invalid.
     Garbled,
-    /// Another version of the protocol.
+    /// The client has another version of the protocol.
     Version,
-    /// A token or a ticket that is invalid, or does not grant the right.
+    /// The token or ticket is invalid, or does not grant the right.
     Denied,
-    /// An object that does not exist.
+    /// The request names an object that does not exist.
     Unknown,
     /// The request exceeds the available amount or a limit.
     Limit,
     /// The request conflicts with the current state.
     Conflict,
-    /// The daemon or the application ends.
+    /// The daemon or the application is ending.
     Ending,
-    /// The operation started and failed: a closed file was not kept.
+    /// The operation started and failed: the file of a closed connection was not completed.
     Failed,
 }
 
 /// The answer to the first request of a session.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Welcome {
-    /// The application's number.
+    /// The number of the application.
     pub application: u32,
-    /// The application's ticket, for further processes and links.
+    /// The ticket of the application, with which further processes join and links are created.
     pub ticket: String,
-    /// The number of this session, for lasting links.
+    /// The number of this session, which lasting links need.
     pub session: u32,
-    /// How long a link over TCP or TLS may be without a socket; 0: it ends with its socket.
+    /// Time for which a link over TCP or TLS may be without a socket; 0: a link ends with its
+    /// socket.
     pub link_grace_ns: u64,
     /// The daemon's version of isthmus.
     pub isthmus: String,
@@ -103,47 +104,47 @@ pub struct Welcome {
     pub network_bytes: u64,
 }
 
-/// The result of a request.
+/// The result of a request that was carried out.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The request is done.
+    /// The request was carried out and has no value.
     Done,
     /// The client is admitted.
     Welcome(Welcome),
-    /// The socket is a link now, or the descriptors of its rings follow.
+    /// The socket is a link now, or the descriptors of the link's rings follow.
     Linked,
     /// The socket is a lasting link now.
     Lasts {
-        /// Bytes that the daemon has received over the link. The rank must write the bytes after
-        /// them.
+        /// Number of bytes that the daemon has received over the link. The rank must write the
+        /// bytes after these.
         received: u64,
         /// How long the link may be without a socket.
         grace_ns: u64,
     },
-    /// A connection's number.
+    /// The number of the connection that was opened.
     Connection {
-        /// The number.
+        /// The number of the connection.
         connection: u32,
     },
-    /// The numbers of streams, in the order of their submission.
+    /// The numbers of the streams that were submitted, in the order of their submission.
     Streams {
-        /// The numbers.
+        /// The numbers of the streams.
         streams: Vec<u32>,
     },
     /// The status of a stream.
     Stream {
-        /// The value.
+        /// The status.
         stream: Stream,
     },
     /// The status of a connection.
     ConnectionStatus {
-        /// The value.
+        /// The status.
         connection: Connection,
     },
-    /// Everything that the client may see.
+    /// All applications, connections, streams and links that the client may see.
     Overview {
-        /// The value.
+        /// The overview.
         overview: Overview,
     },
 }
@@ -151,100 +152,101 @@ pub enum Answer {
 /// The status of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stream {
-    /// Its number.
+    /// The number of the stream.
     pub stream: u32,
-    /// Its application's number.
+    /// The number of the stream's application.
     pub application: u32,
-    /// Its connection.
+    /// The number of the stream's connection.
     pub connection: u32,
-    /// Its direction.
+    /// The direction of the stream.
     pub direction: Direction,
     /// `inactive`, `pending`, `active`, `draining`, `done`, `failed` or `cancelled`.
     pub state: String,
-    /// Whether the stream has ended completely.
+    /// Whether the stream has ended and none of its data is under way.
     pub over: bool,
-    /// The reason why it failed.
+    /// The reason for which the stream failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The number of ADUs, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// ADUs moved: to network memory (transmit) or to the ranks (receive).
+    /// Number of ADUs moved: to network memory (transmit) or to the ranks (receive).
     pub moved: u64,
-    /// ADUs done, in the sense of the protocol.
+    /// Number of ADUs that are done according to the protocol.
     pub done: u64,
-    /// Moved or done ADUs with missing data.
+    /// Number of moved or done ADUs with missing data.
     pub incomplete: u64,
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: u64,
-    /// Packets sent again.
+    /// Number of packets sent again.
     pub retransmissions: u64,
-    /// The reasons why it waits, one text each.
+    /// The reasons for which the stream waits, one text each.
     pub waits: Vec<String>,
 }
 
 /// The status of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Connection {
-    /// Its number.
+    /// The number of the connection.
     pub connection: u32,
-    /// Its application's number.
+    /// The number of the connection's application.
     pub application: u32,
-    /// Its destination.
+    /// The destination of the connection.
     pub destination: String,
-    /// Whether it is open.
+    /// Whether the connection is open.
     pub open: bool,
-    /// The reason why it is gone, if it is.
+    /// The reason for the loss of the connection, if it is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<String>,
-    /// Streams that have not ended.
+    /// Number of streams of the connection that have not ended.
     pub streams: u32,
-    /// Data bytes in network memory, transmit.
+    /// Data bytes of the connection in network memory of the transmit direction.
     pub transmit_bytes: u64,
-    /// Data bytes in network memory, receive.
+    /// Data bytes of the connection in network memory of the receive direction.
     pub receive_bytes: u64,
-    /// Data bytes that its streams moved, transmit and receive.
+    /// Data bytes that the connection's streams moved: transmit and receive.
     pub moved_bytes: [u64; 2],
-    /// The congestion control of its socket, if it has one.
+    /// The congestion control of the connection's socket, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion: Option<String>,
 }
 
-/// A link.
+/// The status of a link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The application's number of the link.
     pub link: u16,
-    /// Its application's number.
+    /// The number of the link's application.
     pub application: u32,
     /// `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
-    /// Whether its ends are attached.
+    /// Whether the ends of the link are attached.
     pub attached: bool,
-    /// Whether its socket was cut and it waits for a new one.
+    /// Whether the socket of the link was cut and the link waits for a new one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
-/// Everything that the client may see.
+/// All applications, connections, streams and links that the client may see.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overview {
     /// Numbers and names of applications.
     pub applications: Vec<(u32, String)>,
-    /// Connections.
+    /// The connections.
     pub connections: Vec<Connection>,
-    /// Streams that have not ended, and the latest that have.
+    /// The streams that have not ended, and the most recently ended ones.
     pub streams: Vec<Stream>,
-    /// Links.
+    /// The links.
     pub links: Vec<Link>,
     /// Counts of the daemon.
     pub counts: Counts,
-    /// Entries left out because the line was full: of streams, ended ones first, the oldest of them
-    /// first.
+    /// Number of entries that were left out because the line was full. Ended streams are left out
+    /// first, and among these the oldest first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
 
+/// Return whether a count is 0, so that it is left out of the JSON.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -252,86 +254,86 @@ fn is_zero(count: &u64) -> bool {
 /// Counts since the start of the daemon, and its current use of memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Nanoseconds since the start.
+    /// Nanoseconds since the start of the daemon.
     pub up_ns: u64,
-    /// Data bytes sent for the first time.
+    /// Number of data bytes sent for the first time.
     pub sent_bytes: u64,
-    /// Data bytes delivered to ranks as good.
+    /// Number of data bytes delivered to ranks without errors.
     pub delivered_bytes: u64,
-    /// Packets sent for the first time.
+    /// Number of packets sent for the first time.
     pub packets: u64,
-    /// Packets sent again.
+    /// Number of packets sent again.
     pub retransmissions: u64,
-    /// Packets with corrupted data.
+    /// Number of packets with corrupted data.
     pub corrupted: u64,
-    /// Staging memory, used and total, for transmit and receive, in bytes.
+    /// Staging memory in bytes: used and total, for transmit and receive.
     pub staging_bytes: [(u64, u64); 2],
-    /// Network memory, used and total, for transmit and receive, in bytes.
+    /// Network memory in bytes: used and total, for transmit and receive.
     pub network_bytes: [(u64, u64); 2],
 }
 
-/// Something that happened.
+/// An event that the daemon reports to the sessions of an application.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Event {
-    /// A connection is open.
+    /// A connection was opened.
     Opened {
         /// The connection.
         connection: u32,
     },
-    /// A connection is closed.
+    /// A connection was closed by the application.
     Closed {
         /// The connection.
         connection: u32,
     },
-    /// A connection is gone.
+    /// A connection was lost.
     Lost {
         /// The connection.
         connection: u32,
-        /// Why.
+        /// The reason for the loss.
         reason: String,
     },
-    /// An ADU is moved: the ranks may reuse their memory.
+    /// An ADU was moved: the ranks may reuse their memory.
     Moved {
         /// The stream.
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// Whether it is complete.
+        /// Whether the ADU is complete.
         good: bool,
     },
-    /// An ADU is done.
+    /// An ADU is done according to the protocol.
     Done {
         /// The stream.
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// Whether it is complete.
+        /// Whether the ADU is complete.
         good: bool,
     },
     /// A stream ended.
     Ended {
-        /// Its final status.
+        /// The final status of the stream.
         stream: Stream,
     },
     /// A stream made no progress for the stated time.
     Stalled {
         /// The stream.
         stream: u32,
-        /// The duration.
+        /// Time without progress, in nanoseconds.
         idle_ns: u64,
-        /// The reasons why it waits, one text each.
+        /// The reasons for which the stream waits, one text each.
         waits: Vec<String>,
     },
-    /// Bytes are permanently missing.
+    /// Bytes of an ADU are permanently missing.
     Missing {
         /// The stream.
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// The offset of the first one in the ADU.
+        /// The offset of the first missing byte in the ADU.
         from: u64,
-        /// The number of them.
+        /// The number of missing bytes.
         bytes: u64,
     },
     /// A rank sent data out of order. Its stream fails.
@@ -340,64 +342,64 @@ pub enum Event {
         link: u16,
         /// The stream.
         stream: u32,
-        /// The received data, and the expected data.
+        /// The data that was received, and the data that was expected.
         reason: String,
     },
     /// Corrupted data arrived and was discarded.
     Corrupted {
-        /// A text with the location.
+        /// A message with the location of the data.
         text: String,
         /// The connection.
         connection: u32,
     },
-    /// The socket of a lasting link is cut, and the link waits for a new one.
+    /// The socket of a lasting link was cut, and the link waits for a new one.
     LinkCut {
         /// The link.
         link: u16,
-        /// Why.
+        /// The reason for the cut.
         reason: String,
     },
     /// A lasting link has a new socket and continues.
     LinkRestored {
         /// The link.
         link: u16,
-        /// Bytes that the daemon writes again.
+        /// Number of bytes that the daemon writes again.
         again: u64,
     },
     /// The other end of a link is gone.
     LinkGone {
         /// The link.
         link: u16,
-        /// Why.
+        /// The reason, for a message.
         reason: String,
     },
-    /// A file is complete and synced.
+    /// A file was completed and synced.
     Kept {
         /// The connection that wrote it.
         connection: u32,
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Its bytes.
+        /// The size of the file in bytes.
         bytes: u64,
     },
-    /// A file was not kept. The earlier file, if any, is unchanged.
+    /// A file was discarded. The earlier file, if any, is unchanged.
     NotKept {
         /// The connection that wrote it.
         connection: u32,
-        /// Its path.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The reason for which the file was discarded.
         reason: String,
     },
-    /// The daemon ends: it refuses new requests, and active streams may continue for the time of
-    /// grace.
+    /// The daemon is ending: it refuses new requests, and active streams may continue for the grace
+    /// period.
     Ending {
-        /// The duration.
+        /// The grace period in nanoseconds.
         grace_ns: u64,
     },
     /// Events were left out because this session read too slowly.
     Missed {
-        /// The number of them.
+        /// The number of events that were left out.
         events: u64,
     },
 }

@@ -1,10 +1,11 @@
-//! Conversion to types of the stream manager.
+//! Conversion of the format of a stream to the type of the stream manager.
 
 use crate::request::Format;
 use isthmus_stream::{Adu, LinkId};
 
 impl Format {
-    /// Return the manager's format. `links` are its numbers of the links in `su_order`.
+    /// Return the format for the manager. `links` are the manager's numbers of the links in
+    /// `su_order`.
     #[must_use]
     pub fn over(&self, links: Vec<LinkId>) -> isthmus_stream::Format {
         isthmus_stream::Format {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 /// Maximum size of a line without its end. A submission of 64 streams with 1,000 SUs each fits.
 pub const LINE_BYTES: usize = 1 << 20;
 
-/// An invalid line.
+/// The error of an invalid line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Garbled(
@@ -18,9 +18,10 @@ pub struct Garbled(
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Bytes at the front that were taken.
+    /// Number of bytes at the front that were returned as lines.
     taken: usize,
-    /// Bytes at the front that were taken, or searched and contain no end of line.
+    /// Number of bytes at the front that were returned, or searched without finding the end of a
+    /// line.
     looked: usize,
 }
 
@@ -33,8 +34,9 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Take the next line, without its end. None if no line is complete. [`Lines::rest`] returns
-    /// the bytes after it. Take all complete lines before the next push, which moves the rest.
+    /// Remove and return the next line, without its end. None if no line is complete.
+    /// [`Lines::rest`] returns the bytes after it. Call this for all complete lines before the next
+    /// push, which moves the rest.
     ///
     /// # Errors
     /// A line of more than [`LINE_BYTES`]. Nothing after it can be read either.
@@ -56,24 +58,26 @@ impl Lines {
         Ok(Some(line))
     }
 
-    /// Return the bytes after the last line: the first bytes of a link, if the socket is one now.
+    /// Return the bytes after the last line: the first bytes of a link, if the socket has become
+    /// one.
     #[must_use]
     pub fn rest(mut self) -> Vec<u8> {
         self.bytes.split_off(self.taken)
     }
 }
 
-/// Read a line: a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
+/// Parse a line: a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
 ///
 /// # Errors
-/// [`Garbled`], with the first problem.
+/// [`Garbled`], with the first problem of the line.
 pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
     serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
 }
 
-/// Return the number of an invalid request, if it has one, for its refusal.
+/// Return the number in an invalid request, if there is one, so that the refusal can repeat it.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
+    /// The part of a request that contains its number.
     #[derive(serde::Deserialize)]
     struct Numbered {
         id: u64,
@@ -82,7 +86,7 @@ pub fn number(line: &[u8]) -> Option<u64> {
     numbered.map(|numbered| numbered.id)
 }
 
-/// Write a line with its end.
+/// Encode a message or request as a line with its end.
 ///
 /// # Errors
 /// A line of more than [`LINE_BYTES`], which no peer reads. Split it into several requests.

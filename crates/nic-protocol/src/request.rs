@@ -1,14 +1,14 @@
-//! Requests of clients.
+//! Requests of clients to the daemon.
 
 pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// A request and its number.
+/// A line with a request and its number.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(expecting = "struct Asked")]
 pub struct RequestLine {
-    /// The client's number of the request, which the answer repeats.
+    /// The number that the client chose for the request, which the answer repeats.
     pub id: u64,
     /// The request.
     #[serde(flatten)]
@@ -24,22 +24,23 @@ pub struct Lasting {
     pub session: u32,
     /// A secret that the rank chooses. A client that shows it owns the link. 16 to 64 characters.
     pub key: String,
-    /// How long the link may be without a socket; by default the daemon's maximum.
+    /// Time for which the link may be without a socket, in nanoseconds; None selects the daemon's
+    /// maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ns: Option<u64>,
     /// The number of this socket, from 1. It must be greater than every earlier number of this
-    /// link, so that late data of an abandoned socket is recognized.
+    /// link, so that late data of an abandoned socket is recognised.
     pub nth: u32,
-    /// Bytes received over the link before, if it exists already.
+    /// Number of bytes that the rank received over the link before, if the link exists already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
 }
 
-/// A request.
+/// A request of a client to the daemon.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// Create an application.
+    /// Create an application. The first request of a session.
     Hello {
         /// [`VERSION`](crate::VERSION) of the client.
         version: u32,
@@ -48,16 +49,16 @@ pub enum Request {
         token: Option<String>,
         /// The name of the application, for logs and tables.
         name: String,
-        /// Whether the client requests an operator's rights: to see all applications and to cancel
-        /// streams of all. The token must be the operator's then. Without an operator's token, the
-        /// daemon's own user has these rights over a Unix socket.
+        /// Whether the client requests an operator's rights: to list all applications and to cancel
+        /// streams of all. The token must then be the operator's. If the daemon has no operator's
+        /// token, its own user has these rights over a Unix socket.
         #[serde(default)]
         operator: bool,
         /// Whether the session receives events.
         #[serde(default)]
         watch: bool,
     },
-    /// Join an application as a further process.
+    /// Join an application as a further process. The first request of a session.
     Join {
         /// [`VERSION`](crate::VERSION) of the client.
         version: u32,
@@ -76,27 +77,27 @@ pub enum Request {
         /// The application's number of the link. A link that already has ends is refused, unless it
         /// lasts and the key matches.
         link: u16,
-        /// The carrier of its data.
+        /// The carrier of the link's data.
         carrier: Carrier,
         /// Settings of a lasting link. Without them, the link ends with its socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lasting: Option<Lasting>,
     },
-    /// Confirm the bytes of a lasting link that have arrived. The daemon does not answer.
+    /// Confirm the bytes that a rank has received over a lasting link. The daemon does not answer.
     Taken {
-        /// The link.
+        /// The application's number of the link.
         link: u16,
-        /// Its key: another link may have its number by now.
+        /// The key of the link: another link may have its number now.
         key: String,
-        /// The number of bytes, over all of its sockets.
+        /// The number of bytes, over all sockets of the link.
         bytes: u64,
     },
-    /// Release a lasting link. After the answer, the link is gone with its socket, and closing the
-    /// socket is no cut.
+    /// Release a lasting link. After the answer, the link is gone with its socket, so closing the
+    /// socket is not reported as a cut.
     Unlink {
-        /// The link.
+        /// The application's number of the link.
         link: u16,
-        /// Its key. A request for a missing link or with another key has no effect.
+        /// The key of the link. A request for a missing link or with another key has no effect.
         key: String,
     },
     /// Open a connection.
@@ -110,30 +111,31 @@ pub enum Request {
         /// The number that packets carry, the same at both ends.
         #[serde(default)]
         channel: u32,
-        /// When a packet is done; by default as suits the destination.
+        /// The protocol, which decides when a packet is done; None selects the default of the
+        /// destination.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         protocol: Option<Protocol>,
-        /// The checksum of data.
+        /// The kind of checksum of the data.
         #[serde(default)]
         checksum: Checksum,
-        /// Maximum network memory of the transmit direction; by default the daemon's limit of a
-        /// connection.
+        /// Maximum network memory of the transmit direction in bytes; None selects the daemon's
+        /// limit of a connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_bytes: Option<u64>,
-        /// Network memory reserved for received data; 0 if the connection only transmits.
+        /// Network memory reserved for received data, in bytes; 0 if the connection only transmits.
         #[serde(default)]
         window_bytes: u64,
     },
-    /// Close a connection whose streams have ended. The answer for a connection that writes a file
-    /// follows when the file is kept; if it is not kept, the request is refused. Other connections
-    /// are answered at once.
+    /// Close a connection whose streams have ended. For a connection that writes a file, the answer
+    /// follows when the file is completed; if the file is discarded, the request is refused. For
+    /// other connections, the answer follows at once.
     Close {
-        /// Which.
+        /// The number of the connection.
         connection: u32,
     },
-    /// Register streams, all or none.
+    /// Register streams, either all or none.
     Submit {
-        /// The streams. They may name each other.
+        /// The streams. They may refer to each other.
         streams: Vec<Spec>,
     },
     /// Announce the next ADU of a stream with ADUs of variable size.
@@ -152,32 +154,32 @@ pub enum Request {
     },
     /// Cancel a stream.
     Cancel {
-        /// Which.
+        /// The number of the stream.
         stream: u32,
     },
-    /// Wait until the stream has ended or the given number of its ADUs are done.
+    /// Wait until the stream has ended or the number of its ADUs in `adus` are done.
     Wait {
         /// The stream.
         stream: u32,
-        /// The number of ADUs; without it, the end of the stream.
+        /// The number of ADUs; None to wait for the end of the stream.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         adus: Option<u64>,
-        /// Whether to wait for moved ADUs instead of done ones. The ranks may reuse their memory
-        /// then.
+        /// Whether to wait until the ADUs are moved instead of done. The ranks may reuse their
+        /// memory when an ADU is moved.
         #[serde(default)]
         moved: bool,
     },
     /// Request the status of a stream, with the reasons why it waits.
     Stream {
-        /// Which.
+        /// The number of the stream.
         stream: u32,
     },
     /// Request the status of a connection.
     Connection {
-        /// Which.
+        /// The number of the connection.
         connection: u32,
     },
-    /// Request everything of the application or, for an operator, of all applications.
+    /// Request the overview of the application or, for an operator, of all applications.
     Overview {
         /// Whether to include all applications.
         #[serde(default)]
@@ -187,17 +189,17 @@ pub enum Request {
     Geometry {
         /// The name of the screen, as in `framebuffer:NAME`.
         screen: String,
-        /// Its geometry.
+        /// The new geometry.
         geometry: Geometry,
     },
     /// Reset a frame buffer: clear it and set its counts to 0.
     Reset {
-        /// Its name.
+        /// The name of the screen.
         screen: String,
     },
 }
 
-/// The carrier of a link's data.
+/// The carrier of a link's data: the socket or rings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Carrier {
@@ -206,9 +208,9 @@ pub enum Carrier {
     /// Rings in shared memory, one in each direction; over a Unix socket only. The sizes are
     /// rounded up.
     Rings {
-        /// Bytes of the ring from the rank; 0: no ring in that direction.
+        /// Size in bytes of the ring from the rank; 0: no ring in that direction.
         from_rank_bytes: u64,
-        /// Bytes of the ring to the rank; 0: no ring in that direction.
+        /// Size in bytes of the ring to the rank; 0: no ring in that direction.
         to_rank_bytes: u64,
     },
 }
@@ -217,20 +219,20 @@ pub enum Carrier {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
-    /// Bytes of an ADU; without it, `announce` gives the size of each.
+    /// Size of an ADU in bytes; None if `announce` sets the size of each ADU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adu_bytes: Option<u64>,
-    /// Bytes of a TU.
+    /// Size of a TU in bytes.
     pub tu_bytes: u64,
-    /// The links of the SUs of a TU, in their order in the TU.
+    /// The links of the SUs of a TU, in the order of the SUs.
     pub su_order: Vec<u16>,
     /// The size of an SU is a multiple of this number of bytes.
     pub granule_bytes: u64,
-    /// Maximum bytes of data in a packet.
+    /// Maximum number of data bytes in a packet.
     pub packet_bytes: u64,
 }
 
-/// A reference to a stream in the dependencies of another.
+/// A reference to a stream in the dependences of another stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Other {
@@ -240,49 +242,51 @@ pub enum Other {
     Here(usize),
 }
 
-/// A stream to register (paper, 5.2 and 5.3).
+/// The specification of a stream to register (paper, 5.2 and 5.3).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Its connection.
+    /// The number of the stream's connection.
     pub connection: u32,
-    /// Its direction.
+    /// The direction of the stream.
     pub direction: Direction,
-    /// How its data is divided.
+    /// How the stream's data is divided.
     pub format: Format,
-    /// The number of ADUs; none if `finish` sets it later.
+    /// The number of ADUs; None if `finish` sets it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// ADUs that it may move before another waiting stream gets a turn.
+    /// Number of ADUs that the stream may move before another waiting stream gets its resources.
     #[serde(default = "one")]
     pub quantum: u32,
-    /// Whether it keeps its resources until it ends.
+    /// Whether the stream keeps its resources until it ends.
     #[serde(default)]
     pub permanent: bool,
-    /// Streams that must be done before it starts.
+    /// Streams that must be done before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Other>,
-    /// Streams with which it proceeds in lock step.
+    /// Streams that proceed in lock step with this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_step_with: Vec<Other>,
-    /// Whether a moved ADU already counts as finished for these streams, instead of only a done
-    /// one.
+    /// Whether an ADU counts as finished for the streams in lock step when it is moved, instead of
+    /// when it is done.
     #[serde(default)]
     pub moved_is_finished: bool,
     /// Whether packets are sent as soon as their data is available, before their TU is complete.
     /// For transmitted streams with several packets per TU.
     #[serde(default)]
     pub cut_through: bool,
-    /// Checksums that ranks compute of the data they send, so that the interface need not (paper,
-    /// 4.1): those of the connection's checksum, or none.
+    /// The kind of checksums that ranks compute of the data they send, so that the interface need
+    /// not compute them (paper, 4.1): the kind of the connection, or none.
     #[serde(default = "no_sums")]
     pub rank_sums: Checksum,
 }
 
+/// Return the default of `rank_sums`.
 fn no_sums() -> Checksum {
     Checksum::None
 }
 
+/// Return the default of `quantum`.
 fn one() -> u32 {
     1
 }
@@ -301,13 +305,13 @@ pub enum Pixel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Pixels in a line.
+    /// Number of pixels in a line.
     pub width: u32,
-    /// Lines.
+    /// Number of lines.
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field of every second line; the field with the first line is first.
+    /// Whether an ADU is a field of every second line. The field with the first line comes first.
     #[serde(default)]
     pub interlaced: bool,
 }

@@ -20,29 +20,29 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a peer may take to show a channel, and how long a peer whose channel is not expected is
-/// kept.
+/// Time within which a peer must show a channel. A peer whose channel is not expected stays
+/// connected for the same time.
 const CHANNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often the thread checks whether a connection still waits.
+/// Interval at which the thread checks whether a connection still waits for a peer.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Requested size of the kernel's receive buffer, for datagrams that arrive before their connection
-/// takes the socket.
+/// uses the socket.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// Maximum number of peers per address that have not shown their channel.
 const MAX_PEERS: usize = 64;
 
 impl PendingAccept {
-    /// Whether it waits for a TCP peer with this address and channel.
+    /// Return whether the connection waits for a TCP peer at this address with this channel.
     fn accepts(&self, address: SocketAddr, channel: Option<u32>) -> bool {
         !self.datagrams && (self.address, self.channel) == (address, channel)
     }
 }
 
 impl State {
-    /// Stop waiting: the connection has its peer or is gone. Returns whether it was waiting.
+    /// Stop waiting for a peer: the connection has one or is gone. Returns whether it was waiting.
     pub fn stop_waiting(&mut self, id: ConnectionId) -> bool {
         let Some(pending) = self.accepting.remove(&id) else {
             return false;
@@ -53,8 +53,8 @@ impl State {
         true
     }
 
-    /// Take the first waiting connection that `matches`, and return the name of the socket that it
-    /// is to be given.
+    /// Remove the first waiting connection that `matches`, and return the name of the socket that
+    /// the driver connects it to.
     fn take_accept(&mut self, matches: impl Fn(&PendingAccept) -> bool) -> Option<String> {
         let (id, _) = self.accepting.iter().find(|(_, one)| matches(one))?;
         let id = *id;
@@ -69,7 +69,7 @@ impl State {
         pending.filter(|_| !self.ending)?.channel
     }
 
-    /// Decrease the number of connections that wait at an address.
+    /// Decrease the number of connections that wait for peers at an address.
     pub fn release_address(&mut self, address: SocketAddr) {
         if let Some(users) = self.listening.get_mut(&address) {
             *users = users.saturating_sub(1);
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-/// Listen for one more connection. Returns the address with the actual port.
+/// Listen at an address for one more connection. Returns the address with the actual port.
 pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
@@ -106,10 +106,12 @@ struct Peer {
     from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
-    /// Whether a part of its header has arrived. Polling the socket would return at once then.
+    /// Whether a part of the peer's header has arrived, so that polling the socket would return at
+    /// once.
     has_data: bool,
 }
 
+/// Accept peers at one address, and pass each to the connection that waits for it.
 fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
     let mut peers: Vec<Peer> = Vec::new();
     loop {
@@ -178,11 +180,12 @@ fn sleep(listener: &TcpListener, peers: &[Peer]) {
     let silent = peers.iter().filter(|peer| !peer.has_data);
     fds.extend(silent.map(|peer| PollFd::from_borrowed_fd(peer.socket.as_fd(), PollFlags::IN)));
     let tick = Timespec::try_from(TICK).ok();
-    // Interrupted or not, the caller checks everything again.
+    // After an interruption too, the caller checks everything again.
     let _ = poll(&mut fds, tick.as_ref());
 }
 
 impl Peer {
+    /// Log the result for the peer.
     fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
         let what = format!("peer at {at}");
         shared
@@ -191,6 +194,7 @@ impl Peer {
             .record(&self.from.to_string(), &what, result);
     }
 
+    /// Log and count the refusal of the peer.
     fn refused(&self, shared: &Shared, at: SocketAddr, why: &str) {
         shared
             .hub
@@ -200,7 +204,7 @@ impl Peer {
     }
 
     /// Read the channel from the data received so far, which stays in the socket. Returns false if
-    /// this is no valid peer.
+    /// the peer's data is invalid.
     fn read_channel(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
         match self.socket.peek(&mut head) {
@@ -225,7 +229,7 @@ impl Peer {
 /// A bound UDP port. Drop it once the connection is registered or refused.
 pub(crate) struct Bound {
     pub address: SocketAddr,
-    /// The thread of the port starts when this is dropped.
+    /// Wakes the thread of the port when it is dropped.
     _known: Sender<()>,
 }
 
@@ -238,15 +242,15 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let started = Instant::now();
     let socket = loop {
         match bind_udp(at) {
-            // A connection that waited here may just have closed, and its thread may still hold the
-            // port.
+            // Another connection may have just stopped waiting at this address, and its thread may
+            // still hold the port.
             Err(error) if error.kind() == ErrorKind::AddrInUse && started.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
             bound => break bound.map_err(refused)?,
         }
     };
-    // A smaller buffer loses datagrams, which are repaired or reported as missing.
+    // With a smaller buffer more datagrams are lost, which are repaired or reported as missing.
     let _ = sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER_BYTES);
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
@@ -254,7 +258,7 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || {
-        // Nothing is sent: this returns when the sender is dropped.
+        // No message is sent: `recv` returns when the sender is dropped.
         let _ = knows.recv();
         datagrams(&own, address, socket);
     });
@@ -265,8 +269,8 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     })
 }
 
-/// Wait for a datagram with the expected channel, until no connection waits any more. Datagrams of
-/// other senders that arrive meanwhile stay queued behind it, and the manager refuses them.
+/// Wait for a datagram with the expected channel, until no connection waits for one. Datagrams of
+/// other senders that arrive in this time stay queued behind it, and the manager refuses them.
 fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
     let mut rejected = 0;
@@ -276,7 +280,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
             None => return,
         };
         let mut fds = [PollFd::new(&socket, PollFlags::IN)];
-        // Interrupted or not, the loop checks again.
+        // After an interruption too, the loop checks again.
         let _ = poll(&mut fds, Timespec::try_from(TICK).ok().as_ref());
         let Ok((len, from)) = socket.peek_from(&mut head) else {
             continue;
@@ -287,7 +291,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
             shared.hub.log().record(&from.to_string(), &what, result);
         };
         if header.is_none_or(|header| header.channel != wanted) {
-            // Remove it, as it would block the queue.
+            // Remove the datagram, as it would block the queue.
             let _ = socket.recv_from(&mut head);
             rejected += 1;
             if rejected == 1 {
@@ -302,7 +306,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         }
         log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // Without a driver no connection waits.
+        // If the driver has ended, no connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
@@ -313,16 +317,17 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     }
 }
 
+/// Return whether a connection waits for a TCP peer at this address with this channel.
 fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
     let state = shared.hub.state();
     let mut all = state.accepting.values();
     all.any(|pending| pending.accepts(address, channel))
 }
 
-/// Hand the socket to the connection that waits for this peer, if it still waits.
+/// Provide the socket to the connection that waits for this peer, if it still waits.
 fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // Without a driver no connection waits.
+    // If the driver has ended, no connection waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {

@@ -11,45 +11,45 @@ use std::time::Duration;
 pub struct Config {
     /// Addresses, admission and logs.
     pub server: isthmus_daemon::Config,
-    /// Limits of applications.
+    /// The limits of each application.
     pub limits: Limits,
-    /// Destinations that applications may reach.
+    /// The destinations that applications may reach.
     pub policy: Policy,
     /// Time without progress after which a stream is reported as stalled.
     pub stall: Duration,
     /// Address of the page that shows screens; without it there are no screens.
     pub screens: Option<SocketAddr>,
-    /// How long a link over TCP or TLS may be without a socket before its rank counts as gone;
-    /// zero: no link outlasts its socket.
+    /// Time for which a link over TCP or TLS may be without a socket before its rank counts as
+    /// gone. Zero: every link ends with its socket.
     pub link_grace: Duration,
-    /// How long active streams may go on when the daemon is asked to end.
+    /// Time for which active streams may continue when the daemon is asked to end.
     pub grace: Duration,
 }
 
 /// Limits of applications. A request that exceeds one is refused, and the refusal names the limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Applications at a time, without those of operators.
+    /// Number of applications at a time, without those of operators.
     pub applications: u32,
-    /// Connections of an application.
+    /// Number of connections of an application.
     pub connections: u32,
-    /// Streams of an application that have not ended.
+    /// Number of streams of an application that have not ended.
     pub streams: u32,
-    /// Links of an application.
+    /// Number of links of an application.
     pub links: u32,
     /// Staging memory of an application's active streams, in bytes, in each direction.
     pub staging_bytes: u64,
     /// Network memory of an application, in bytes, in each direction: unconfirmed data and receive
     /// windows.
     pub network_bytes: u64,
-    /// The part of it that one connection may have.
+    /// The part of `network_bytes` that one connection may use.
     pub connection_bytes: u64,
     /// Memory of all rings of an application, in bytes.
     pub ring_bytes: u64,
     /// Memory of an application's screens, in bytes: each has its newest frame and the frame being
     /// drawn. The limit of all screens is this times the number of applications.
     pub screen_bytes: u64,
-    /// Requests of a session that may wait for an answer.
+    /// Number of requests of a session that may wait for an answer.
     pub waits: u32,
 }
 
@@ -71,7 +71,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// Create the configuration of a daemon that listens there, with default limits.
+    /// Create the configuration of a daemon that listens at these addresses, with default limits.
     #[must_use]
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
@@ -93,7 +93,8 @@ impl Config {
         self.shares()
     }
 
-    /// Check that no part exceeds its whole; `u64::MAX` stands for the whole.
+    /// Check that no limit of a part exceeds the limit of its whole; `u64::MAX` stands for the
+    /// whole.
     fn shares(&self) -> Result<()> {
         let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
         if part != u64::MAX && part > bytes {
@@ -105,9 +106,9 @@ impl Config {
         Ok(())
     }
 
-    /// Return the configuration of the stream manager. It has the memory that all applications may
-    /// have together, so that none waits for memory of another. Engines cost nothing here and are
-    /// unlimited.
+    /// Return the configuration of the stream manager. Its memory is the sum of all applications'
+    /// limits, so that no application waits for memory of another. Engines cost nothing here and
+    /// are unlimited.
     pub(crate) fn manager(&self) -> isthmus_stream::Config {
         let all = |bytes: u64| bytes.saturating_mul(u64::from(self.limits.applications.max(1)));
         isthmus_stream::Config {
@@ -123,7 +124,7 @@ impl Config {
     fn fits(&self) -> Result<()> {
         let limits = &self.limits;
         for (flag, bytes, times) in [
-            // In both directions.
+            // Staging memory exists in both directions.
             ("--staging", limits.staging_bytes, 2),
             ("--network", limits.network_bytes, 2),
             ("--rings", limits.ring_bytes, 1),

@@ -1,4 +1,4 @@
-//! Conversion of requests to the types of the stream manager.
+//! Conversion of requests of the control protocol to the types of the stream manager.
 
 use crate::refusal::refusal;
 use isthmus_framebuffer::{Error as Screen, Geometry, Pixel};
@@ -12,7 +12,7 @@ use isthmus_stream::{
 use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
-/// Convert an error of the driver to a refusal.
+/// Convert an error of the driver or manager to a refusal.
 pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
     let error = error.into();
     let kind = match &error {
@@ -34,7 +34,7 @@ pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-/// Whether the destination speaks packets: a manager or a sink confirms them there.
+/// Return whether the destination exchanges packets: a manager or a sink, which confirms them.
 pub(crate) fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
@@ -45,8 +45,8 @@ pub(crate) fn speaks_packets(to: &Destination) -> bool {
     )
 }
 
-/// Return when a packet to this destination is done, as requested or by default, and whether data
-/// can be received from there.
+/// Return the protocol of a connection to this destination, as requested or by default, and whether
+/// the connection can receive data.
 ///
 /// # Errors
 /// The protocol waits for confirmations that the destination never sends.
@@ -74,7 +74,7 @@ pub(crate) fn protocol(
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
-    // Plain bytes can be received too, by streams with ADUs of a fixed size.
+    // Streams with ADUs of a fixed size can also receive plain bytes.
     let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpProvided(_));
     Ok((protocol, packets || bytes))
 }
@@ -102,6 +102,7 @@ pub(crate) fn screen(error: &Screen) -> Refusal {
     refusal(kind, error.to_string())
 }
 
+/// Convert a reference to another stream.
 fn other(other: protocol::Other) -> Other {
     match other {
         protocol::Other::Stream(stream) => Other::Stream(StreamId(stream)),
@@ -145,11 +146,11 @@ fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), R
     Ok(())
 }
 
-/// Convert the specification of a stream. `line` says of a known connection whether it receives and
-/// which checksum is verified; `link` returns the driver's number of a link.
+/// Convert the specification of a stream. `line` says of a known connection whether it receives,
+/// and which checksum it verifies; `link` returns the driver's number of a link.
 ///
 /// # Errors
-/// Those of `link`; a connection that cannot receive; a setting without effect.
+/// The errors of `link`; a connection that cannot receive; a setting without effect.
 pub(crate) fn spec(
     spec: &protocol::Spec,
     line: Option<(bool, Checksum)>,

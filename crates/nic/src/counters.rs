@@ -1,25 +1,26 @@
 //! Counters for operators, in addition to those of the stream manager.
 
-/// How streams end, in the order of [`Counters::ended`].
+/// The outcomes of streams, in the order of [`Counters::ended`].
 pub(crate) const ENDS: [&str; 3] = ["done", "failed", "cancelled"];
 
-/// Counters since the start of the daemon that the manager does not keep.
+/// Counters since the start of the daemon, in addition to those of the manager.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// Streams that ended, in the order of [`ENDS`].
+    /// Number of streams that ended, by outcome, in the order of [`ENDS`].
     pub ended: [u64; 3],
-    /// Connections that were lost.
+    /// Number of connections that were lost.
     pub lost: u64,
-    /// Reports of a stalled stream.
+    /// Number of reports of a stalled stream.
     pub stalls: u64,
-    /// Times that a lasting link lost its socket, and that it got a new one.
+    /// Number of times that a lasting link lost its socket. `links_restored` is the number of times
+    /// that one got a new socket.
     pub links_cut: u64,
     pub links_restored: u64,
-    /// Links whose other end was gone.
+    /// Number of links whose other end was gone.
     pub links_gone: u64,
-    /// Applications that were let in.
+    /// Number of applications that were admitted.
     pub applications: u64,
-    /// Requests that were answered, and requests that were refused.
+    /// Number of requests that were answered. `refused` is the number of refused ones.
     pub answered: u64,
     pub refused: u64,
 }

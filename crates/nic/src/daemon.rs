@@ -14,20 +14,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long closed connections may take to send and write their remaining data.
+/// Time within which closed connections must send and write their remaining data.
 const LINGER: Duration = Duration::from_secs(6);
 
-/// How long sessions may take to read their last lines.
+/// Time within which sessions must read their last lines.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// A running daemon. Dropping it ends it without grace.
+/// A running daemon. Dropping it ends it without a grace period.
 #[derive(Debug)]
 pub struct Daemon {
     shared: Arc<Shared>,
     server: Server,
     service: Option<Service>,
     page: Option<Page>,
-    /// Removed after everything else has ended.
+    /// The journal of files being written. It is removed after everything else has ended.
     _writing: Option<WriteJournal>,
 }
 
@@ -66,29 +66,31 @@ impl Daemon {
         })
     }
 
+    /// Append a line to the audit log.
     fn log(&self, who: &str, what: &str, result: &str) {
         self.shared.hub.log().record(who, what, result);
     }
 
-    /// Open the log again after it was moved away, and read the tokens and the certificate again. A
-    /// failed read is logged, and the old value stays in use. Sessions continue.
+    /// Open the log again after it was moved away, and read the tokens and the certificate again.
+    /// If that fails, the daemon logs the error and continues with the old value. Sessions
+    /// continue.
     pub fn reload(&self) {
         self.server.reload();
     }
 
-    /// Return the address of the page of screens.
+    /// Return the address of the web page that shows screens, if there is one.
     #[must_use]
     pub fn page(&self) -> Option<SocketAddr> {
         self.page.as_ref().map(Page::address)
     }
 
-    /// Return the address of the metrics.
+    /// Return the address at which the metrics can be read, if there is one.
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.server.metrics()
     }
 
-    /// Return the addresses that it listens at, with their actual ports.
+    /// Return the addresses at which the daemon listens, with their actual ports.
     #[must_use]
     pub fn addresses(&self) -> &[Address] {
         self.server.addresses()
@@ -100,17 +102,18 @@ impl Daemon {
         self.shared.client.call(|_| ()).is_ok()
     }
 
-    /// End the daemon. It refuses new requests, and cancels streams that still run after the time
-    /// of grace. Remaining data may take some seconds more. Returns as soon as everything is sent
+    /// End the daemon. It refuses new requests, and cancels streams that are still active after the
+    /// grace period. Remaining data may take some seconds more. Returns as soon as all data is sent
     /// and written.
     ///
     /// # Errors
-    /// The reason why the stream manager ended before.
+    /// The error with which the stream manager had already ended.
     pub fn stop(mut self) -> Result<()> {
         let grace = self.shared.hub.config.grace;
         self.end(grace)
     }
 
+    /// End the daemon as [`Daemon::stop`] does, with this grace period.
     fn end(&mut self, grace: Duration) -> Result<()> {
         let Some(service) = self.service.take() else {
             return Ok(());
@@ -137,6 +140,7 @@ impl Daemon {
         Ok(stopped?)
     }
 
+    /// Notify all sessions that the daemon ends.
     fn announce(&self, grace: Duration) {
         let state = self.shared.hub.state();
         let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
@@ -145,7 +149,7 @@ impl Daemon {
         }
     }
 
-    /// Wait until the condition holds, at most until then.
+    /// Wait until the condition `wanted` holds, at most until `until`.
     fn wait(&self, until: Instant, wanted: impl Fn(&mut Driver) -> bool + Copy + Send + 'static) {
         while let Ok(false) = self.shared.client.call(move |driver| wanted(driver)) {
             if Instant::now() >= until {
@@ -158,7 +162,7 @@ impl Daemon {
     /// End all applications.
     fn dismiss(&self) {
         let hub = Arc::clone(&self.shared.hub);
-        // Without a driver there are no applications.
+        // If the driver has ended, there are no applications.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.refuse_waiters();
@@ -172,13 +176,13 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // `stop` would have returned the error.
+        // The error is lost here; `stop` returns it.
         let _ = self.end(Duration::ZERO);
     }
 }
 
-/// Remove the unfinished files of killed daemons and start a new journal. If this fails, the daemon
-/// works without a journal.
+/// Remove the unfinished files that killed daemons left, and start a new journal. If this fails,
+/// the daemon works without a journal.
 fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<WriteJournal> {
     let directory = roots.first()?;
     match leftovers::clean(directory, roots) {

@@ -1,4 +1,4 @@
-//! Events of the driver, passed on to sessions, waiting requests, the log and counters.
+//! Handling of the driver's events: they go to sessions, waiting requests, the log and counters.
 
 use crate::counters::ENDS;
 use crate::refusal::refusal;
@@ -8,11 +8,12 @@ use isthmus_nic_protocol::{Answer, Event as Notice, Message, RefusalKind};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Entries of incomplete streams above which those of forgotten streams are removed.
+/// Number of entries of incomplete streams above which the entries of streams are removed that the
+/// manager no longer knows.
 const MAX_INCOMPLETE: usize = 4096;
 
 impl Hub {
-    /// Handle an event of the driver, on its thread.
+    /// Handle an event of the driver. Runs on the driver's thread.
     pub fn handle(&self, driver: &mut Driver, event: NetEvent) {
         let mut state = self.state();
         let state = &mut *state;
@@ -130,8 +131,8 @@ impl Hub {
 }
 
 impl State {
-    /// Whether an event concerns a single ADU, and no session watches and no request waits for its
-    /// stream. There may be very many of these.
+    /// Return whether an event concerns a single ADU, while no session receives events and no
+    /// request waits for its stream. There may be very many such events.
     fn is_unwatched(&self, event: &NetEvent) -> bool {
         let NetEvent::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) =
             event
@@ -143,14 +144,14 @@ impl State {
             && !sessions.any(|session| session.watch)
     }
 
-    /// Update the counts that outlive an event.
+    /// Update the counts that an event changes.
     fn count_event(&mut self, driver: &Driver, event: &NetEvent) {
         match event {
             NetEvent::Stream(
                 Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
             ) if !good => {
-                // A transmitted ADU is always complete when it is moved; a received one is done at
-                // that moment.
+                // A transmitted ADU is always complete when it is moved; a received ADU is done
+                // when it is moved.
                 *self.incomplete.entry(*stream).or_default() += 1;
                 if self.incomplete.len() > MAX_INCOMPLETE {
                     let manager = driver.manager();
@@ -168,19 +169,21 @@ impl State {
         }
     }
 
-    /// Answer when a stream reaches the wanted state; at once, if it has.
+    /// Answer a request when a stream reaches the state that the request waits for, or at once if
+    /// it has.
     pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
         let target = WaitTarget::Stream(stream);
         self.waiters.entry(target).or_default().push(waiter);
         self.answer_waiters(driver, stream);
     }
 
+    /// Answer the requests whose wait for the stream is over.
     fn answer_waiters(&mut self, driver: &Driver, stream: StreamId) {
         let Some(mut waiters) = self.waiters.remove(&WaitTarget::Stream(stream)) else {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
-            // Many streams ended at once, and the manager has already forgotten this one.
+            // Many streams ended at once, and the manager no longer knows this one.
             for waiter in waiters {
                 let text = format!("stream {stream} has ended, and how is not known any more");
                 let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));

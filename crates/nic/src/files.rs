@@ -1,5 +1,5 @@
-//! Files that connections write, one connection each. The answer to closing the connection reports
-//! whether the file was kept.
+//! Files that connections write, one file per connection. The answer to closing the connection
+//! reports whether the file was completed.
 
 use crate::refusal::refusal;
 use crate::state::{State, WaitTarget};
@@ -10,18 +10,18 @@ use isthmus_stream_net::Event;
 /// The state of the file of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum File {
-    /// It is being written.
+    /// The file is being written.
     Written,
-    /// It is complete and synced.
+    /// The file is complete and synced.
     Kept,
-    /// Nothing was written; the earlier file, if any, is unchanged.
+    /// No stream wrote the file; the earlier file, if any, is unchanged.
     Unused,
-    /// It was discarded for this reason; the earlier file, if any, is unchanged.
+    /// The file was discarded for this reason; the earlier file, if any, is unchanged.
     NotKept(String),
 }
 
 impl File {
-    /// Return the answer to closing the connection; none while the file is being written.
+    /// Return the answer to closing the connection; None while the file is being written.
     pub fn answer(&self) -> Option<Result<Answer, Refusal>> {
         match self {
             Self::Written => None,
@@ -35,8 +35,8 @@ impl File {
 }
 
 impl State {
-    /// Refuse a file that another connection is writing: the later close would overwrite the
-    /// earlier file.
+    /// Refuse a file that another connection is writing: the connection that is closed last would
+    /// overwrite the file of the other one.
     pub fn is_free(&self, destination: &str) -> Result<(), Refusal> {
         let mut all = self.connections.iter();
         let Some((id, entry)) = all.find(|(_, entry)| {
@@ -52,15 +52,15 @@ impl State {
         Err(refusal(RefusalKind::Conflict, text))
     }
 
-    /// Forget connections that the manager has forgotten, except those whose files are still being
-    /// written.
+    /// Remove the entries of connections that the manager no longer knows, except those whose files
+    /// are still being written.
     pub fn forget_connections(&mut self, manager: &Manager) {
         self.connections.retain(|id, entry| {
             entry.file == Some(File::Written) || manager.connection_status(*id).is_ok()
         });
     }
 
-    /// Record the result of a file and answer the waiting requests to close its connection.
+    /// Record the result of a file, and answer the waiting requests to close its connection.
     pub fn update_file(&mut self, event: &Event) {
         let (connection, file) = match event {
             Event::Kept { connection, .. } => (connection, File::Kept),
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// Return the file of a connection that writes one.
+    /// Return the state of the file of a connection, if it writes one.
     pub fn file(&self, id: ConnectionId) -> Option<&File> {
         self.connections.get(&id)?.file.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Links that outlast their sockets: their owners, and how ranks reconnect them.
+//! Links that outlast their sockets: the sessions that own them, and how ranks reconnect them.
 
 use crate::convert;
 use crate::links::{HANDSHAKE, Rejected, application, reserve};
@@ -18,19 +18,19 @@ use isthmus_wire::Transport;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Allowed length of a key, in characters.
+/// Permitted length of a link's key, in characters.
 const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 16..=64;
 
-/// A link that is ready to take the socket of the request.
+/// A link that is ready to use the socket of the request.
 struct Renewed {
     id: LinkId,
     incarnation: u64,
-    /// Bytes received over its earlier sockets.
+    /// Number of bytes that the daemon received over the link's earlier sockets.
     received: u64,
     grace: Duration,
 }
 
-/// Make a new lasting link of the socket, or attach the socket to the existing link.
+/// Create a lasting link of the socket, or attach the socket to the existing link.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -54,7 +54,7 @@ pub(crate) fn link(
     let nth = lasting.nth;
     let peer = wire.peer().clone();
     wire.limit_silence(LINK_SILENCE_MS);
-    // Only frames follow the answer. A rank that does not receive it reconnects.
+    // After the answer only frames follow. A rank that does not receive the answer reconnects.
     let answered = encode(&Message::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
@@ -66,8 +66,8 @@ pub(crate) fn link(
     let hub = Arc::clone(&shared.hub);
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
-        // If the link was released meanwhile, another link may have its number and wait for its own
-        // socket.
+        // If the link was released in the meantime, another link may have its number and wait for
+        // its own socket.
         if driver.incarnation(link) != incarnation || !driver.restore(link, nth, socket) {
             return None;
         }
@@ -75,7 +75,7 @@ pub(crate) fn link(
         state.link_mut(link)?.carrier = name;
         Some(format!("{} #{app} {peer}", state.name(app)))
     };
-    // If the driver has ended, the rank sees its link closed.
+    // If the driver has ended, the rank detects that its link is closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
         shared.hub.log().record(&who, &what, "ok");
@@ -83,6 +83,7 @@ pub(crate) fn link(
     Ok(())
 }
 
+/// Find or create the link of a request, and prepare it for a new socket.
 fn renew(
     shared: &Shared,
     ticket: &str,
@@ -115,7 +116,7 @@ fn renew(
         };
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
-            // The text names the application's own number.
+            // The message names the application's own number of the link.
             Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
@@ -156,7 +157,7 @@ fn begin(
 }
 
 impl State {
-    /// Return the existing lasting link; none if the request is for a new one.
+    /// Return the existing lasting link of a request; None if the request is for a new link.
     fn find_owned(
         &self,
         (app, number, received): (AppId, u16, Option<u64>),
@@ -192,7 +193,7 @@ impl State {
         Ok(Some(id))
     }
 
-    /// Return a link that belongs to the caller's session.
+    /// Return the driver's number of a link that belongs to the caller's session.
     fn own_link(&self, caller: &Caller, number: u16, key: &str) -> Option<LinkId> {
         let link = self.apps.get(&caller.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
@@ -201,7 +202,7 @@ impl State {
         own.then_some(link.id)
     }
 
-    /// Confirm the bytes of a link that its rank has received.
+    /// Handle a rank's confirmation of the bytes that it received over a link.
     pub fn taken(
         &mut self,
         driver: &mut Driver,
@@ -210,7 +211,8 @@ impl State {
         bytes: u64,
     ) {
         if let Some(id) = self.own_link(caller, number, key) {
-            // A confirmation of unsent bytes ends the link, which its own event reports.
+            // A confirmation of bytes that were not sent ends the link, which an event of its own
+            // reports.
             let confirmed = driver.confirm(id, bytes);
             if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
                 link.owner = None;
@@ -242,7 +244,7 @@ impl State {
         }
     }
 
-    /// Notify the process of a lasting link of an event, and record whether the link is cut.
+    /// Notify the owner session of a lasting link of an event, and record whether the link is cut.
     pub fn on_link_event(&mut self, event: &NetEvent) {
         let (id, incarnation, news, cut) = match event {
             NetEvent::LinkReceived {

@@ -1,9 +1,9 @@
 //! Removal of files that a killed daemon left unfinished.
 //!
-//! A daemon keeps a journal of the files that it writes ([`Journal`]) in the first directory of
-//! `--files`, and holds a lock on it. A journal without a lock belongs to a daemon that has ended.
-//! Only files that it names are removed, and only if they belong to this user, have the name of a
-//! part, lie below `--files` and are not locked.
+//! A daemon writes a journal of the files that it is writing ([`Journal`]) in the first directory
+//! of `--files`, and holds a lock on the journal. A journal without a lock belongs to a daemon that
+//! has ended. Only files that the journal names are removed, and only if they belong to this user,
+//! have the temporary name of an unfinished file, are below `--files` and are not locked.
 
 use isthmus_daemon::Roots;
 use isthmus_stream_net::{Journal, is_part};
@@ -21,7 +21,7 @@ use std::path::Path;
 /// Prefix of the names of journals, before 32 hexadecimal digits.
 const NAME: &str = ".isthmus-writing-";
 
-/// The journal of a daemon. It is removed when the daemon ends.
+/// The journal of a running daemon. It is removed when the daemon ends.
 #[derive(Debug)]
 pub(crate) struct WriteJournal {
     directory: OwnedFd,
@@ -30,7 +30,7 @@ pub(crate) struct WriteJournal {
 }
 
 impl WriteJournal {
-    /// Make the journal.
+    /// Create the journal in this directory.
     ///
     /// # Errors
     /// No file can be created in the directory.
@@ -39,7 +39,7 @@ impl WriteJournal {
         let what = |error| Error::system(format!("making {name}"), error);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map_err(what)?;
-        // From here on it is removed when this is dropped.
+        // After this point the file is removed when the journal is dropped.
         let parts = Self {
             directory,
             name: name.clone(),
@@ -61,29 +61,30 @@ impl WriteJournal {
 
 impl Drop for WriteJournal {
     fn drop(&mut self) {
-        // Files of a writer that hangs are left to the next daemon.
+        // If a writer hangs, its file remains, and the next daemon removes it.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }
 }
 
-/// Whether a name is that of a journal.
+/// Return whether a name is that of a journal.
 pub(crate) fn is_journal(name: &str) -> bool {
     let digits = name.strip_prefix(NAME);
     digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// What happened to a file that a journal names.
+/// The result of removing a file that a journal names.
 enum Removal {
     Removed,
-    /// It does not exist, or is no part.
+    /// The file does not exist, or is not an unfinished file.
     Absent,
-    /// It still exists. A later start may remove it.
+    /// The file still exists. A later start may remove it.
     Kept,
 }
 
-/// Remove the files that killed daemons left. A journal stays while a file that it names exists.
+/// Remove the files that killed daemons left unfinished. A journal remains while a file that it
+/// names exists.
 ///
 /// # Returns
 /// The paths of the files removed.
@@ -103,7 +104,7 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
         let Some((journal, found)) = own_and_locked(directory, name.as_ref()) else {
             continue;
         };
-        // A journal that other users can write is not a daemon's.
+        // A journal that other users can write was not created by a daemon.
         let Some(paths) = Journal::paths(&journal)
             .ok()
             .filter(|_| found.st_mode & 0o077 == 0)
@@ -125,7 +126,7 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
     Ok(removed)
 }
 
-/// Remove a file that a journal names, if it is a part that a daemon of this user left.
+/// Remove a file that a journal names, if a daemon of this user left it unfinished.
 fn remove(roots: &Roots, path: &Path) -> Removal {
     let name = path.file_name();
     let Some(name) = name.filter(|name| name.to_str().is_some_and(is_part)) else {
@@ -147,16 +148,16 @@ fn remove(roots: &Roots, path: &Path) -> Removal {
     }
 }
 
-/// Open and lock a regular file of this user; none if it is not such a file, or locked.
+/// Open and lock a regular file of this user; None if the file is not one, or is locked.
 fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<(File, Stat)> {
-    // `NONBLOCK`, so that opening a FIFO does not wait.
+    // With `NONBLOCK`, opening a FIFO does not wait.
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty()).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     let opened = fstat(&file).ok()?;
     let is_own = FileType::from_raw_mode(opened.st_mode) == FileType::RegularFile
         && opened.st_uid == rustix::process::geteuid().as_raw();
-    // Its daemon may have renamed it since.
+    // The daemon that wrote the file may have renamed it since.
     let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
     let same = |there: Stat| (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino);
     (is_own && there.is_ok_and(same)).then(|| (file.into(), opened))

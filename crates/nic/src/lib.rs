@@ -1,7 +1,7 @@
 //! The daemon of the stream manager. Several applications share one interface (Steenkiste 1996,
 //! sections 5.1 to 5.3), each in its own sessions, over the protocol of `isthmus-nic-protocol`.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | `config`, `error` | settings and errors |
 //! | `policy` | networks and directories that applications may reach |

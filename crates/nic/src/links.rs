@@ -15,16 +15,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a rank may take to receive its answer and its rings.
+/// Time within which a rank must receive the answer and its rings.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Size of the smallest and of the largest ring.
+/// Smallest and largest size of a ring, in bytes.
 const RING_BYTES: (u64, u64) = (4 << 10, 1 << 30);
 
 /// The socket of a refused request, the number of the request and the refusal.
 pub(crate) type Rejected = (Transport, Option<u64>, Refusal);
 
-/// The ends of a new link: the driver's, and handles of the rank's.
+/// The ends of a new link: the driver's end, and the handles of the rank's end.
 struct LinkParts {
     ends: Ends,
     handles: Vec<Handles>,
@@ -32,7 +32,7 @@ struct LinkParts {
     bytes: u64,
 }
 
-/// Reserves a link that a session is about to attach. Dropping it releases the reservation.
+/// The reservation of a link that a session is about to attach. Dropping the guard releases it.
 struct AttachGuard<'a> {
     shared: &'a Shared,
     id: LinkId,
@@ -40,7 +40,7 @@ struct AttachGuard<'a> {
 
 impl AttachGuard<'_> {
     /// Drop the guard without a release: attaching the link has ended the reservation, and a new
-    /// one may exist.
+    /// reservation may exist.
     fn disarm(self) {
         std::mem::forget(self);
     }
@@ -52,7 +52,7 @@ impl Drop for AttachGuard<'_> {
     }
 }
 
-/// Make a link of the socket, or of new rings that the socket accompanies.
+/// Create a link of the socket, or of new rings that the socket accompanies.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -83,12 +83,13 @@ pub(crate) fn link(
     });
     match carrier {
         Carrier::Socket => {
-            // Only frames follow the answer, and the driver sends none before it has the socket.
+            // After the answer only frames follow, and the driver sends none before it has the
+            // socket.
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
             let name = wire.kind();
-            // If this fails, the rank sees its link closed.
+            // If this fails, the rank detects that its link is closed.
             let Ok(socket) = wire.into_socket() else {
                 return Ok(());
             };
@@ -125,8 +126,8 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Reserve a link with rings of `asked` bytes for this session to attach, and return its
-/// application.
+/// Reserve a link with rings of `asked` bytes for this session to attach, and return the
+/// application of the link.
 fn claim<'a>(
     shared: &'a Shared,
     ticket: &str,
@@ -145,8 +146,8 @@ fn claim<'a>(
     Ok((app, AttachGuard { shared, id }))
 }
 
-/// Return the driver's number of a link without ends, if the application may have it with `asked`
-/// bytes of memory.
+/// Return the driver's number of a link without ends, if the application may use the link with
+/// `asked` bytes of memory.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,
@@ -180,7 +181,7 @@ pub(crate) fn reserve(
     Ok(id)
 }
 
-/// Return the size of the requested rings, if this socket supports them.
+/// Return the total size of the requested rings, if this socket supports them.
 fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
@@ -204,7 +205,7 @@ fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     Ok(sizes.iter().map(|bytes| capacity(*bytes)).sum())
 }
 
-/// Return the size of an application's rings, including reserved ones.
+/// Return the total size of an application's rings, including reserved ones.
 fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let links = state
         .apps
@@ -214,13 +215,13 @@ fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let bytes = |link: &AppLink| match state.attaching.get(&link.id) {
         Some(asked) => *asked,
         None if driver.is_attached(link.id) => link.ring_bytes,
-        // Its ranks and its rings are gone.
+        // The link's ranks and rings are gone.
         None => 0,
     };
     links.map(bytes).sum()
 }
 
-/// Return the size of a ring for a requested size.
+/// Return the size of the ring that is created for a requested size.
 fn capacity(bytes: u64) -> u64 {
     match bytes {
         0 => 0,
@@ -228,6 +229,7 @@ fn capacity(bytes: u64) -> u64 {
     }
 }
 
+/// Create the rings of a link, of which one may be missing.
 fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
         let bytes = capacity(bytes);
@@ -252,7 +254,7 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     })
 }
 
-/// Give the link to the driver. If the application has ended meanwhile, the link is closed.
+/// Attach the link to the driver. If the application has ended in the meantime, the link is closed.
 fn attach(
     shared: &Shared,
     app: AppId,
@@ -270,8 +272,8 @@ fn attach(
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
         driver.attach(id, parts.ends).ok()?;
-        // Now and not later: its rank may leave before this session continues, and its memory is
-        // free then.
+        // The reservation ends now, as the rank may leave before this session continues, which
+        // frees the memory of the rings.
         state.attaching.remove(&id);
         link.wipe();
         link.incarnation = driver.incarnation(id);
@@ -280,7 +282,7 @@ fn attach(
         link.socket = socket;
         Some((known.name.clone(), number))
     };
-    // If the driver has ended, the rank sees its link closed.
+    // If the driver has ended, the rank detects that its link is closed.
     if let Ok(Some((name, number))) = shared.client.call(give) {
         claim.disarm();
         let who = format!("{name} #{app} {peer}");
@@ -289,12 +291,13 @@ fn attach(
     }
 }
 
+/// Return the refusal of a ticket that no application has.
 pub(crate) fn no_ticket() -> Refusal {
     let text = "no application has this ticket: it is in the answer to hello, and ends with it";
     refusal(RefusalKind::Denied, text)
 }
 
-/// Return the application of a ticket.
+/// Return the application that has this ticket.
 pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
     shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
 }

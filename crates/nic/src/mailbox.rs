@@ -1,28 +1,30 @@
-//! Bounded queues of lines for a client. Adding a line never waits.
+//! Bounded queues of lines for a session's client. Adding a line never waits.
 
 use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Message, Refusal, RefusalKind, write};
 use isthmus_wire::{Error, Result, Signal};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of queued events, and of their bytes.
+/// Maximum number of queued events. `MAX_EVENT_BYTES` is the maximum of their bytes.
 const MAX_EVENTS: usize = 4096;
+/// Maximum size of all queued events in bytes.
 const MAX_EVENT_BYTES: usize = LINE_BYTES;
-/// Bytes of queued answers above which no further request is read.
+/// Number of bytes of queued answers above which the session reads no further request.
 const MAX_ANSWER_BYTES: usize = LINE_BYTES;
 
 /// The queued lines of one session.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     inner: Mutex<Inner>,
-    /// Wakes the session's thread.
+    /// Wakes the session's thread to send lines.
     pub wake: Signal,
     /// Whether the client receives events.
     pub watch: bool,
-    /// The session's number.
+    /// The number of the session.
     pub session: u32,
 }
 
+/// The state of the queues.
 #[derive(Debug, Default)]
 struct Inner {
     lines: VecDeque<Line>,
@@ -30,21 +32,22 @@ struct Inner {
     event_bytes: usize,
     answer_bytes: usize,
     missed: u64,
-    /// Unsent news of lasting links: the latest of each kind per link.
+    /// Unsent news of lasting links: the latest of each kind per link, with the link's key.
     news: BTreeMap<(u16, bool), (String, LinkNews)>,
-    /// Requests that wait for a later answer.
+    /// Number of requests that wait for a later answer.
     waits: u32,
-    /// Whether the session must end.
+    /// Whether the session must end when all lines are sent.
     dismissed: bool,
 }
 
+/// A queued line: an answer or an event.
 #[derive(Debug)]
 struct Line {
     bytes: Vec<u8>,
     event: bool,
 }
 
-/// Encode a message as a line. A refusal replaces a message that is too long.
+/// Encode a message as a line. If the message is too long, the line is a refusal instead.
 pub(crate) fn encode(message: &Message) -> Vec<u8> {
     let id = match message {
         Message::Answer { id, .. } => Some(*id),
@@ -72,13 +75,14 @@ impl Mailbox {
         })
     }
 
+    /// Return the state of the queues, locked.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // A thread that panics with the lock leaves the queues consistent.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queue an answer or a refusal. The session reads no further request while too many are
-    /// queued.
+    /// Queue an answer or a refusal. The session reads no further request while too many of them
+    /// are queued.
     pub fn answer(&self, message: &Message) {
         let bytes = encode(message);
         let mut inner = self.inner();
@@ -89,7 +93,8 @@ impl Mailbox {
         self.wake.set();
     }
 
-    /// Queue the line of an event. If the queue is full, the event is counted as missed.
+    /// Queue the line of an event. If the queue is full, the event is dropped and counted as
+    /// missed.
     pub fn event(&self, bytes: &[u8]) {
         let mut inner = self.inner();
         let full = inner.events >= MAX_EVENTS || inner.event_bytes + bytes.len() > MAX_EVENT_BYTES;
@@ -103,15 +108,15 @@ impl Mailbox {
         self.wake.set();
     }
 
-    /// Queue news of a lasting link for its rank. They replace earlier unsent news of that number,
-    /// even of an earlier link.
+    /// Queue news of a lasting link for its rank. They replace unsent news for the same link
+    /// number, even those of an earlier link.
     pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
         self.inner().news.insert((link, cut), (key, news));
         self.wake.set();
     }
 
-    /// Add a waiting request. Returns false if the limit is reached.
+    /// Count a request that waits for its answer. Returns false if the limit is reached.
     pub fn begin_wait(&self, limit: u32) -> bool {
         let mut inner = self.inner();
         let room = inner.waits < limit;
@@ -119,7 +124,7 @@ impl Mailbox {
         room
     }
 
-    /// Queue the answer to a waiting request.
+    /// Queue the answer to a request that was counted by `begin_wait`.
     pub fn end_wait(&self, message: &Message) {
         let mut inner = self.inner();
         inner.waits = inner.waits.saturating_sub(1);
@@ -127,12 +132,12 @@ impl Mailbox {
         self.answer(message);
     }
 
-    /// Return whether there is room for a further request.
+    /// Return whether the queue has room for the answer to a further request.
     pub fn has_room(&self) -> bool {
         self.inner().answer_bytes < MAX_ANSWER_BYTES
     }
 
-    /// Move queued lines to `out`, up to the size of one system call.
+    /// Move queued lines to `out`, up to the size that one system call writes.
     pub fn drain(&self, out: &mut Vec<u8>) {
         let mut inner = self.inner();
         while let Some(((link, _), (key, news))) = inner.news.pop_first() {
@@ -156,19 +161,20 @@ impl Mailbox {
         }
     }
 
-    /// Ask the session to end when all lines are sent.
+    /// Make the session end when all lines are sent.
     pub fn dismiss(&self) {
         self.inner().dismissed = true;
         self.wake.set();
     }
 
-    /// Return whether the session must end.
+    /// Return whether the session must end when all lines are sent.
     pub fn is_dismissed(&self) -> bool {
         self.inner().dismissed
     }
 }
 
 impl Inner {
+    /// Queue the line of an event.
     fn push_event(&mut self, bytes: Vec<u8>) {
         self.events += 1;
         self.event_bytes += bytes.len();
@@ -176,7 +182,7 @@ impl Inner {
         self.lines.push_back(Line { bytes, event });
     }
 
-    /// Queue an event with the number of missed events, in their place.
+    /// Queue an event with the number of missed events, at the position at which they are missing.
     fn report_missed(&mut self) {
         let events = std::mem::take(&mut self.missed);
         if events > 0 {
@@ -212,8 +218,8 @@ mod tests {
         Event::Moved { stream, adu, good }
     }
 
-    /// Answers, events and missed events together are all that was queued, in order, whenever the
-    /// client reads.
+    /// Answers, events and counted missed events are together all messages that were queued, in
+    /// order, at any speed of the client.
     #[test]
     fn a_slow_reader_receives_the_count_of_missed_events() {
         let mailbox = Mailbox::new(0, true).unwrap();
@@ -253,7 +259,7 @@ mod tests {
         assert!(missed > 50_000 - MAX_EVENTS as u64 && delivered > MAX_EVENTS as u64);
     }
 
-    /// Any amount of news of a link takes the room of one line of each kind.
+    /// Any amount of news of a link uses the room of one line of each kind.
     #[test]
     fn only_the_latest_news_of_a_link_are_sent() {
         let mailbox = Mailbox::new(0, false).unwrap();

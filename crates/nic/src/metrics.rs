@@ -1,4 +1,4 @@
-//! The metrics of the stream manager.
+//! The metrics of the stream manager's daemon, as text for Prometheus.
 
 use crate::counters::ENDS;
 use crate::state::{Hub, State};
@@ -15,6 +15,7 @@ pub(crate) fn render(hub: &Hub, state: &State, driver: &Driver) -> String {
     text.finish()
 }
 
+/// Add the current numbers of sessions, applications, connections and streams.
 fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     let (unauthenticated, dropped) = gate.unauthenticated();
     let apps = state.apps.len();
@@ -64,6 +65,7 @@ fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     text.gauges("streams", help, "state", &each);
 }
 
+/// Add the use of staging and network memory.
 fn add_memory(text: &mut Text, driver: &Driver) {
     let manager = driver.manager();
     let directions = [Direction::Transmit, Direction::Receive];
@@ -81,6 +83,7 @@ fn add_memory(text: &mut Text, driver: &Driver) {
     text.gauge("network_limit_bytes", help, has.network_bytes);
 }
 
+/// Add the counters since the start.
 fn add_counters(text: &mut Text, state: &State, driver: &Driver) {
     let counts = driver.manager().statistics();
     let counters = &state.counters;

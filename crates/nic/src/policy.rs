@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Prefixes of destinations, for messages.
+/// Prefixes of all destinations, for messages.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
 /// Prefixes of destinations that do not wait for a peer.
@@ -36,34 +36,34 @@ const ACCEPT: [(&str, PeerKind); 3] = [
 /// The protocol of an incoming peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerKind {
-    /// Packets; the first shows a channel.
+    /// Packets; the first packet shows the channel.
     Packets,
     /// Plain bytes.
     Bytes,
-    /// Datagrams; each shows a channel.
+    /// Datagrams; each datagram shows the channel.
     Datagrams,
 }
 
-/// Return the protocol and the address of a destination that waits for a peer; none for other
+/// Return the protocol and the address of a destination that waits for a peer; None for other
 /// destinations.
 pub(crate) fn parse_accept(words: &str) -> Option<(PeerKind, &str)> {
     let mut all = ACCEPT.into_iter();
     all.find_map(|(begin, kind)| Some((kind, words.strip_prefix(begin)?)))
 }
 
-/// The destinations that applications may reach.
+/// The policy: the destinations that applications may reach.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Networks that connections may go to.
+    /// Networks to which connections may go.
     pub to: Vec<Network>,
     /// Networks at whose addresses connections may wait for peers.
     pub accept: Vec<Network>,
-    /// Directories below which files are written and Unix sockets connected to.
+    /// Directories below which applications may write files and connect to Unix sockets.
     pub files: Vec<PathBuf>,
 }
 
 impl Default for Policy {
-    /// Loopback, and no files.
+    /// Return the default policy: loopback networks, and no files.
     fn default() -> Self {
         Self {
             to: Network::loopback(),
@@ -74,7 +74,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Resolve and open the directories.
+    /// Resolve and open the directories of the policy.
     ///
     /// # Errors
     /// A directory does not exist.
@@ -150,8 +150,8 @@ impl Policy {
         }
     }
 
-    /// Replace the host name of a destination by its address, if possible one that the policy
-    /// allows.
+    /// Replace the host name in a destination by an address of the host, if possible one that the
+    /// policy allows.
     fn looked_up(&self, words: &str) -> std::result::Result<String, Refusal> {
         let kinds = ["raw:tcp:", "tcp:", "udp:"];
         let kind = kinds.into_iter().find(|kind| words.starts_with(kind));
@@ -189,8 +189,8 @@ impl Policy {
     }
 }
 
-/// Resolve a path: return it with its real directory, which must lie below an allowed one, and that
-/// directory, opened.
+/// Resolve a path. Returns the path with its real directory, which must be below an allowed
+/// directory, and that real directory, opened.
 fn below(
     roots: &Roots,
     words: &str,
@@ -206,7 +206,7 @@ fn below(
         .paths()
         .map(|path| path.display().to_string())
         .collect();
-    // Symbolic links are resolved here; opening the directory below follows none.
+    // This call resolves symbolic links; opening the directory below follows none.
     let real = match std::fs::canonicalize(parent) {
         Ok(real) => real,
         Err(_) if shown.is_empty() => parent.to_owned(),
@@ -270,7 +270,7 @@ fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<()
     }
 }
 
-/// Open the Unix socket at a path. A symbolic link is refused, as it may leave the directory.
+/// Open the Unix socket at a path. A symbolic link is refused, as it may lead out of the directory.
 fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<OwnedFd, Refusal> {
     let refuse = |kind, why: String| refusal(kind, format!("`{words}`: {why}"));
     let name = Path::new(path).file_name().unwrap_or_default();

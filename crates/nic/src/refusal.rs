@@ -1,14 +1,14 @@
-//! Refusals.
+//! Construction of refusals of requests.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 
-/// Build a refusal.
+/// Return a refusal with this kind and text.
 pub(crate) fn refusal(kind: RefusalKind, text: impl Into<String>) -> Refusal {
     let text = text.into();
     Refusal { kind, text }
 }
 
-/// Return the refusal for clients that connect while the daemon ends.
+/// Return the refusal of clients that connect while the daemon ends.
 pub(crate) fn ending() -> Refusal {
     refusal(
         RefusalKind::Ending,

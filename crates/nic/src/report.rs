@@ -1,4 +1,4 @@
-//! The driver's state and events as objects of the control protocol.
+//! Conversion of the driver's state and events to objects of the control protocol.
 
 use crate::state::{Hub, State};
 use isthmus_nic_protocol as protocol;
@@ -9,17 +9,19 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Bytes of an overview that are reserved for everything except streams and connections.
+/// Size in bytes of the part of an overview that is reserved for everything except streams and
+/// connections.
 const OVERVIEW_RESERVE: usize = 128 << 10;
 
 impl State {
-    /// Return the application's own number of a link, for texts that name it.
+    /// Return the application's own number of a link, for messages.
     fn own_number(&self, link: LinkId) -> LinkId {
         self.links
             .get(&link)
             .map_or(link, |(_, number)| LinkId(*number))
     }
 
+    /// Return the message for a wait of a stream, with the application's numbers of links.
     fn describe_wait(&self, wait: Wait) -> String {
         if let Wait::NotOpen(id) = wait
             && let Some(waits) = self.accepting.get(&id)
@@ -55,9 +57,10 @@ impl State {
         own_number.to_string()
     }
 
+    /// Return the message for the failure of a stream, with the application's numbers of links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Another link may have the number by now.
+            // Another link may have the number now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }
@@ -67,7 +70,7 @@ impl State {
     }
 }
 
-/// Return the status of a stream.
+/// Return the status of a stream for clients.
 ///
 /// # Errors
 /// The stream is unknown.
@@ -109,7 +112,7 @@ pub(crate) fn stream(
     })
 }
 
-/// Return the status of a connection.
+/// Return the status of a connection for clients.
 ///
 /// # Errors
 /// The connection is unknown.
@@ -142,8 +145,8 @@ pub(crate) fn connection(
     })
 }
 
-/// Return everything that belongs to the applications that `of` selects. What does not fit a line
-/// is left out: ended streams first, the oldest of them first.
+/// Return everything that belongs to the applications that `of` selects. Entries that do not fit in
+/// a line are left out: ended streams first, and among these the oldest first.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -214,13 +217,13 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the bytes that the item takes in a line.
+/// Return the size in bytes of an item within a line.
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }
 
-/// Convert an event of the driver for clients, with the application that it concerns. None for
-/// events that no client needs.
+/// Convert an event of the driver for clients. Returns the event and the application that it
+/// concerns; None for events that no client needs.
 pub(crate) fn event(
     state: &State,
     driver: &Driver,
@@ -294,6 +297,7 @@ pub(crate) fn event(
     }
 }
 
+/// Convert an event of the manager for clients.
 fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Notice)> {
     let app = match event {
         Event::Opened(connection)

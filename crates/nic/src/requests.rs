@@ -1,4 +1,5 @@
-//! Handling of requests on the driver's thread, except for lookups that may take long.
+//! Handling of requests on the driver's thread. Lookups that may take long run earlier, on the
+//! session's thread.
 
 use crate::files::File;
 use crate::mailbox::Mailbox;
@@ -41,7 +42,7 @@ pub(crate) fn handle(
     };
     let message = match context.answer(id, (request, found)) {
         Ok(Some(answer)) => Message::Answer { id, answer },
-        // The answer follows later.
+        // The answer of this request follows later.
         Ok(None) => return logs.then(|| "started".into()),
         Err(refusal) => Message::Refused {
             id: Some(id),
@@ -56,7 +57,7 @@ pub(crate) fn handle(
     logs.then(|| outcome(&message))
 }
 
-/// The context of a request.
+/// The context in which a request is handled.
 struct Context<'a> {
     hub: &'a Hub,
     state: &'a mut State,
@@ -65,7 +66,7 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Return the answer, or none if it follows later.
+    /// Handle the request. Returns the answer, or None if it follows later.
     fn answer(
         &mut self,
         id: u64,
@@ -112,7 +113,7 @@ impl<'a> Context<'a> {
                 let before = self.state.link_numbers(app);
                 let streams = self.submit(&streams);
                 if streams.is_err() {
-                    // Links that only a refused submission named do not count.
+                    // Forget links that only a refused submission named.
                     self.state.forget_links(app, &before);
                 }
                 streams
@@ -183,6 +184,7 @@ impl<'a> Context<'a> {
         at_once.map(Some)
     }
 
+    /// Submit streams.
     fn submit(&mut self, streams: &[Spec]) -> Result<Answer, Refusal> {
         let app = self.caller.app;
         let links = self.hub.config.limits.links;
@@ -202,6 +204,7 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Make the request wait for the progress of a stream.
     fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
         self.check_stream(stream.0, true)?;
         self.begin_wait()?;
@@ -209,6 +212,7 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Count a request that waits for its answer, or refuse it at the limit.
     fn begin_wait(&self) -> Result<(), Refusal> {
         let limit = self.hub.config.limits.waits;
         if !self.caller.mailbox.begin_wait(limit) {
@@ -219,9 +223,10 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Close a connection. If it writes a file, the answer follows when the file is kept or discarded.
+    /// Close a connection. If it writes a file, the answer follows when the file is completed or
+    /// discarded.
     fn close(&mut self, id: ConnectionId, waiter: Waiter) -> Result<Option<Answer>, Refusal> {
-        // The manager may forget the connection before its file is complete.
+        // The manager may remove the connection before its file is complete.
         let own = self.state.connections.get(&id).map(|entry| entry.app) == Some(self.caller.app);
         let file = self.state.file(id).filter(|_| own || self.caller.operator);
         let resolved = file.map(File::answer);
@@ -258,6 +263,7 @@ impl<'a> Context<'a> {
         Ok(id)
     }
 
+    /// Check that the connection belongs to the caller.
     fn check_connection(&self, id: ConnectionId) -> Result<(), Refusal> {
         let status = self.driver.manager().connection_status(id);
         let status = status.map_err(convert::refused)?;
@@ -268,8 +274,8 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Return the screens, unless another live application set the geometry of this one: that
-    /// application owns it.
+    /// Return the screens, or a refusal if another live application set the geometry of the named
+    /// screen and so owns it.
     fn screens_for(&self, name: &str) -> Result<&'a Screens, Refusal> {
         let Some(screens) = &self.hub.screens else {
             let text = "this daemon shows no screens: the operator starts it with --screens";
@@ -284,8 +290,8 @@ impl<'a> Context<'a> {
         Ok(screens)
     }
 
-    /// Check that there is memory for a screen of this geometry. Screens of ended applications are
-    /// freed if necessary.
+    /// Check that there is memory for a screen of this geometry. If necessary, the screens of ended
+    /// applications are removed.
     fn check_screen_memory(
         &mut self,
         screens: &Screens,
@@ -324,8 +330,8 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Open a connection on the driver's thread. The policy has already allowed the destination and
-    /// opened the file or socket that it names.
+    /// Open a connection. The policy has already allowed the destination and opened the file or
+    /// socket that the destination names.
     fn open(&mut self, request: Request, found: Option<OwnedFd>) -> Result<Answer, Refusal> {
         let app = self.caller.app;
         if self.state.ending {
@@ -430,7 +436,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Return the log entry of a request; none for requests that only read.
+/// Return the log entry of a request; None for requests that only read.
 pub(crate) fn log_entry(request: &Request) -> Option<String> {
     Some(match request {
         Request::Open {

@@ -1,4 +1,4 @@
-//! A session: one socket, one thread, lines in, answers and events out.
+//! A session of a client: one socket, one thread, requests in, answers and events out.
 
 use crate::accept;
 use crate::convert;
@@ -22,10 +22,10 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long sending the last lines to a client may take.
+/// Time within which the last lines must be sent to a client.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum size of the first line, which comes from a client that is not admitted yet.
+/// Maximum size of the first line, which comes from a client that is not yet admitted.
 const FIRST_LINE_BYTES: usize = 8 << 10;
 
 /// Maximum length of an application's name, in characters.
@@ -62,11 +62,12 @@ pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
     gate.log_refusal(&wire.peer().to_string(), "begin", &refusal.text);
     shared.hub.state().counters.refused += 1;
     let deadline = Instant::now() + CLOSE_TIMEOUT;
-    // The client may be gone.
+    // If the client is gone, this fails, which does not matter.
     let _ = wire.write_all(&encode(&Message::Refused { id, refusal }), deadline);
     wire.close_gracefully(deadline);
 }
 
+/// Handle the first line of a client: start a session, or turn the socket into a link.
 fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> {
     let asked: RequestLine = match read(line) {
         Ok(asked) => asked,
@@ -121,15 +122,18 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
     }
 }
 
+/// Return a free slot for a session, or a refusal.
 fn session_slot(shared: &Shared) -> Result<SessionSlot, Refusal> {
     let slot = shared.hub.gate.take_session();
     slot.map_err(|text| refusal(RefusalKind::Limit, text))
 }
 
+/// Return a new random ticket.
 fn ticket() -> Result<String, Refusal> {
     random_key().map_err(|error| refusal(RefusalKind::Limit, format!("{error}: try again")))
 }
 
+/// Convert an error of the server to a refusal.
 fn internal(error: &isthmus_wire::Error) -> Refusal {
     refusal(RefusalKind::Limit, error.to_string())
 }
@@ -161,7 +165,7 @@ fn hello(
         }
         let limits = &hub.config.limits;
         let others = state.apps.values().filter(|app| !app.operator).count();
-        // Their data is still in network memory.
+        // The data of these removed applications is still in network memory.
         let leaving = driver.manager().leaving();
         if !operator && others + leaving >= limits.applications as usize {
             let left = match leaving {
@@ -199,7 +203,7 @@ fn hello(
     })
 }
 
-/// Add a session to an application.
+/// Add a session to the application that has the ticket.
 fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Caller, Refusal> {
     let mailbox = Mailbox::new(shared.hub.gate.next_session(), watch);
     let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
@@ -219,7 +223,7 @@ fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Caller, Refusal> {
     })
 }
 
-/// A session of an application.
+/// A running session of an application.
 struct Session<'a> {
     shared: &'a Shared,
     wire: Transport,
@@ -232,7 +236,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Create the session and queue its welcome.
+    /// Create the session and queue the welcome, its first answer.
     fn new(shared: &'a Shared, wire: Transport, caller: Caller, id: u64) -> Self {
         let config = &shared.hub.config;
         let (ticket, name) = {
@@ -263,8 +267,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Serve the session until one side ends it. The application ends with the session that sent
-    /// `hello`.
+    /// Serve the session until one side ends it. If the session is the `owner`, which created the
+    /// application, the application ends with it.
     fn run(mut self, owner: bool) {
         let what = if owner { "hello" } else { "join" };
         self.log(Some(what.into()), "ok");
@@ -273,7 +277,7 @@ impl<'a> Session<'a> {
         self.log(Some(format!("leave, after {what}")), "ok");
         let (app, mailbox) = (self.caller.app, Arc::clone(&self.caller.mailbox));
         let hub = Arc::clone(&self.shared.hub);
-        // If the driver's thread has ended, the application is gone already.
+        // If the driver's thread has ended, the application has ended too.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.forget_waiters(&mailbox);
@@ -293,7 +297,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Read and answer lines. Returns whether the client is gone.
+    /// Read and answer lines until the session ends. Returns whether the client is gone.
     fn serve(&mut self) -> bool {
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -317,7 +321,7 @@ impl<'a> Session<'a> {
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
                 PollFd::new(&self.caller.mailbox.wake, PollFlags::IN),
             ];
-            // Interrupted or not, the loop checks everything again.
+            // After an interruption too, the loop checks everything again.
             let _ = poll(&mut fds, None);
             let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
             if woken {
@@ -334,7 +338,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Read available data. Returns false at the end.
+    /// Read available data. Returns false at the end of the data.
     fn receive(&mut self, buffer: &mut [u8]) -> bool {
         match self.wire.read(buffer) {
             Ok(Moved::Some(read)) => self.lines.push(&buffer[..read]),
@@ -344,7 +348,7 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Write until the socket is full. Returns false if the client is gone.
+    /// Write queued lines until the socket is full. Returns false if the client is gone.
     fn flush(&mut self) -> bool {
         if self.wire.flush().is_err() {
             return false;
@@ -366,7 +370,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Write everything that is left.
+    /// Write all queued lines, until the deadline.
     fn flush_all(&mut self, deadline: Instant) {
         loop {
             let left = &self.out[self.written..];
@@ -382,8 +386,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Handle the received lines while there is room for answers. Returns false if a line cannot be
-    /// read.
+    /// Handle the received lines while there is room for answers. Returns false if the data cannot
+    /// be split into lines.
     fn handle_lines(&mut self) -> bool {
         while self.caller.mailbox.has_room() {
             match self.lines.take() {
@@ -398,12 +402,14 @@ impl<'a> Session<'a> {
         true
     }
 
+    /// Queue a refusal of a request.
     fn refuse(&self, id: Option<u64>, refusal: Refusal) {
         self.caller
             .mailbox
             .answer(&Message::Refused { id, refusal });
     }
 
+    /// Handle a line with a request.
     fn handle_line(&self, line: &[u8]) {
         let RequestLine { id, mut request } = match read(line) {
             Ok(asked) => asked,
@@ -424,7 +430,7 @@ impl<'a> Session<'a> {
                     found = Some(there);
                     Ok(words)
                 }
-                // Port 0 is replaced by the actual port.
+                // The actual port replaces port 0.
                 Allowed::Accept(PeerKind::Datagrams, address) => {
                     let bound = accept::bind(self.shared, address)?;
                     let address = bound.address;
@@ -459,7 +465,7 @@ impl<'a> Session<'a> {
             }
             result
         });
-        // The connection is registered or refused by now.
+        // The connection is registered or refused at this point.
         drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),
@@ -468,6 +474,7 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Log the request, if it has a log entry, with its result.
     fn log(&self, what: Option<String>, result: &str) {
         if let Some(what) = what {
             let who = format!("{} #{} {}", self.name, self.caller.app, self.wire.peer());

@@ -4,7 +4,7 @@ use crate::state::Hub;
 use isthmus_stream_net::Client;
 use std::sync::Arc;
 
-/// The service of the daemon: applications share one stream manager.
+/// The handles that all threads of the daemon share: its state and the driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub hub: Arc<Hub>,

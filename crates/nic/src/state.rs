@@ -17,11 +17,11 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// How many names of ended applications are kept.
+/// Number of ended applications whose names are stored.
 const GONE_APPS: usize = 256;
 
-/// The state that all threads of a daemon share. A thread must hold the lock for moments only, and
-/// must not wait for the driver's thread meanwhile, as that takes the lock too.
+/// The state that all threads of a daemon share. A thread must hold the lock for moments only. It
+/// must not wait for the driver's thread with the lock, as that thread locks it too.
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
@@ -32,16 +32,17 @@ pub(crate) struct Hub {
     pub started: Instant,
 }
 
+/// The part of the state that the lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
-    /// The driver's links: the application of each and its number there.
+    /// The driver's links: the application of each link, and the application's number of it.
     pub links: BTreeMap<LinkId, (AppId, u16)>,
     pub connections: BTreeMap<ConnectionId, ConnectionEntry>,
     pub waiters: BTreeMap<WaitTarget, Vec<Waiter>>,
-    /// By stream, the number of ADUs with missing data.
+    /// Number of ADUs with missing data, by stream.
     pub incomplete: BTreeMap<StreamId, u64>,
-    /// Links that a session is about to attach, with the bytes of their rings.
+    /// Links that a session is about to attach, with the total size of their rings in bytes.
     pub attaching: BTreeMap<LinkId, u64>,
     /// Connections that wait for their peer.
     pub accepting: BTreeMap<ConnectionId, PendingAccept>,
@@ -51,18 +52,18 @@ pub(crate) struct State {
     pub screens: BTreeMap<String, AppId>,
     pub counters: Counters,
     pub ending: bool,
-    /// Names of the applications that ended last, for log entries that still mention them.
+    /// Names of the most recently ended applications, for log entries that still mention them.
     gone: VecDeque<(AppId, String)>,
     next_link: u16,
 }
 
-/// An application.
+/// A running application.
 #[derive(Debug)]
 pub(crate) struct App {
     pub name: String,
     pub ticket: String,
     pub operator: bool,
-    /// By the application's own numbers.
+    /// The links of the application, by the application's own numbers.
     pub links: BTreeMap<u16, AppLink>,
     pub sessions: Vec<Arc<Mailbox>>,
 }
@@ -72,13 +73,14 @@ pub(crate) struct App {
 pub(crate) struct AppLink {
     /// The driver's number of the link.
     pub id: LinkId,
-    /// Distinguishes successive links with the same driver's number.
+    /// The number that distinguishes successive links with the same driver's number.
     pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
-    /// Open while the daemon lives, so that ranks with rings notice its end.
+    /// The socket of a link with rings. It stays open while the daemon lives, so that ranks detect
+    /// its end.
     pub socket: Option<OwnedFd>,
-    /// The owner of a lasting link, and whether the link waits for a new socket.
+    /// The owner of a lasting link.
     pub owner: Option<Owner>,
     pub cut: bool,
 }
@@ -102,20 +104,20 @@ pub(crate) struct Owner {
     pub session: u32,
 }
 
-/// What the daemon knows of a connection.
+/// The daemon's state of a connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionEntry {
     pub app: AppId,
     pub destination: String,
-    /// Bytes moved by streams that have ended, by direction.
+    /// Number of bytes moved by streams that have ended, by direction.
     pub moved: [u64; 2],
-    /// Whether data can be received over it; files and screens only take data.
+    /// Whether the connection can receive data; files and screens can only be written.
     pub receives: bool,
-    /// The checksum of its data; none if the destination does not check it.
+    /// The checksum of the data; none if the destination does not check it.
     pub checksum: Checksum,
-    /// The name of the socket that it will be given, if it waits for a peer.
+    /// The name of the socket that the driver connects to, if the connection waits for a peer.
     pub given: Option<String>,
-    /// The state of its file, if it writes one.
+    /// The state of the file that the connection writes, if it writes one.
     pub file: Option<File>,
 }
 
@@ -123,14 +125,14 @@ pub(crate) struct ConnectionEntry {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct PendingAccept {
     pub address: SocketAddr,
-    /// The channel that the first packet must show; none for a peer that sends plain bytes.
+    /// The channel that the first packet must show; None for a peer that sends plain bytes.
     pub channel: Option<u32>,
     /// Whether the peer sends datagrams.
     pub datagrams: bool,
 }
 
 impl PendingAccept {
-    /// Whether one peer could match both.
+    /// Return whether one peer could match both connections.
     fn conflicts_with(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
         let there = (self.address, self.datagrams) == (other.address, other.datagrams);
@@ -147,17 +149,18 @@ pub(crate) enum WaitTarget {
     File(ConnectionId),
 }
 
-/// A request that is answered later.
+/// A request that is answered when an event happens.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub mailbox: Arc<Mailbox>,
     pub id: u64,
-    /// ADUs to wait for; none: the end of the stream.
+    /// Number of ADUs to wait for; None to wait for the end of the stream.
     pub adus: Option<u64>,
     pub moved: bool,
 }
 
 impl Waiter {
+    /// Return whether the stream has reached the state that the request waits for.
     pub fn is_satisfied(&self, status: &isthmus_stream::Status) -> bool {
         let has = if self.moved {
             status.moved
@@ -180,10 +183,12 @@ impl Hub {
         }
     }
 
+    /// Return the audit log.
     pub fn log(&self) -> &Log {
         self.gate.log()
     }
 
+    /// Return the state, locked.
     pub fn state(&self) -> MutexGuard<'_, State> {
         // A thread that panics with the lock leaves each map consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -191,7 +196,8 @@ impl Hub {
 }
 
 impl State {
-    /// Return the application of a ticket. The comparison takes the same time for every ticket.
+    /// Return the application that has this ticket. The comparison takes the same time for every
+    /// ticket.
     pub fn by_ticket(&self, ticket: &str) -> Option<AppId> {
         let mut found = None;
         for (id, app) in &self.apps {
@@ -202,7 +208,7 @@ impl State {
         found
     }
 
-    /// Whether an open connection already waits for the same peer.
+    /// Return whether an open connection already waits for the same peer.
     pub fn is_awaited(&self, manager: &Manager, pending: &PendingAccept) -> bool {
         self.accepting.iter().any(|(id, other)| {
             let status = manager.connection_status(*id);
@@ -228,18 +234,20 @@ impl State {
         known.or_else(gone).map_or("-", String::as_str)
     }
 
+    /// Return the entry of a link by the driver's number.
     pub fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
         let (app, number) = self.links.get(&id)?;
         self.apps.get_mut(app)?.links.get_mut(number)
     }
 
-    /// Return the link of an event. None if a newer link already has its number.
+    /// Return the link that an event is about. None if a newer link already has its number.
     pub fn incarnation(&mut self, id: LinkId, incarnation: u64) -> Option<&mut AppLink> {
         self.link_mut(id)
             .filter(|link| link.incarnation == incarnation)
     }
 
-    /// Return the driver's number of an application's link; a new link gets a new number.
+    /// Return the driver's number of an application's link. A number that the application uses for
+    /// the first time creates a link.
     ///
     /// # Errors
     /// The application already has the maximum number of links.
@@ -280,8 +288,8 @@ impl State {
         Ok(id)
     }
 
-    /// Make room for these links: if they would exceed the limit, remove links that have no ends
-    /// and that no stream names.
+    /// Make room for the links of these numbers: if they would exceed the limit, remove links that
+    /// have no ends and that no stream names.
     pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], limit: u32) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;
@@ -302,13 +310,14 @@ impl State {
         });
     }
 
-    /// Return the numbers of an application's links.
+    /// Return the application's own numbers of its links.
     pub fn link_numbers(&self, app: AppId) -> BTreeSet<u16> {
         let links = self.apps.get(&app).map(|app| app.links.keys().copied());
         links.into_iter().flatten().collect()
     }
 
-    /// Forget an application's links except these numbers. The driver does not know the others yet.
+    /// Remove the entries of an application's links except those with the numbers `but`. The driver
+    /// does not know the removed links yet.
     pub fn forget_links(&mut self, app: AppId, but: &BTreeSet<u16>) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;
@@ -322,7 +331,7 @@ impl State {
         });
     }
 
-    /// Send an event to the sessions of an application that watch.
+    /// Send an event to the sessions of an application that receive events.
     pub fn notify(&self, app: AppId, event: Notice) {
         let Some(app) = self.apps.get(&app) else {
             return;
@@ -359,7 +368,7 @@ impl State {
         self.waiters.retain(|_, waiters| !waiters.is_empty());
     }
 
-    /// Forget the waiting requests of a session that has ended.
+    /// Remove the waiting requests of a session that has ended.
     pub fn forget_waiters(&mut self, mailbox: &Arc<Mailbox>) {
         self.waiters.retain(|_, waiters| {
             waiters.retain(|waiter| !Arc::ptr_eq(&waiter.mailbox, mailbox));
@@ -386,7 +395,7 @@ impl State {
         if self.gone.len() > GONE_APPS {
             self.gone.pop_front();
         }
-        // The driver knows every application that is in the map.
+        // The driver knows every application in the map, so this cannot fail.
         let _ = driver.remove_application(id);
         for link in app.links.values() {
             driver.detach(link.id);

@@ -1,4 +1,5 @@
-//! Applications of the stream manager.
+//! Applications that run on the stream manager: the digital VCR, process optimisation and medical
+//! imaging.
 
 use crate::arrays::wrong;
 use crate::question::{Quantity, Refusal, answer, read};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// The specification of a digital VCR, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
@@ -23,6 +25,7 @@ struct Asked {
 }
 
 impl Asked {
+    /// Convert the JSON specification to that of the application.
     fn spec(self) -> Result<Spec, Refusal> {
         let address = self.address.parse().map_err(|_| {
             let what = format!(
@@ -46,7 +49,7 @@ impl Asked {
     }
 }
 
-/// Progress as JSON.
+/// Convert the progress of the VCR to JSON.
 fn report(figures: &Figures) -> PyResult<String> {
     let [in_step, apart] = figures.in_step;
     crate::json(&json!({
@@ -61,11 +64,12 @@ fn report(figures: &Figures) -> PyResult<String> {
     }))
 }
 
-/// The digital VCR.
+/// A running digital VCR.
 #[pyclass(name = "Vcr", module = "isthmus._core", frozen)]
 pub(crate) struct PyVcr(Mutex<Option<Vcr>>);
 
 impl PyVcr {
+    /// Call `what` without holding the interpreter. Fails if the VCR has ended.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -88,29 +92,30 @@ impl PyVcr {
         })
     }
 
-    /// Return the address of its page.
+    /// Return the address of the VCR's web page.
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |vcr| Some(vcr.as_ref()?.address().to_string()))
     }
 
-    /// Return its progress as JSON.
+    /// Return the progress of the VCR as JSON.
     fn figures(&self, py: Python<'_>) -> PyResult<String> {
         let figures = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
         report(&figures)
     }
 
-    /// Return the reason why it ended by itself, if it did.
+    /// Return the reason for which the VCR ended without being stopped, if it did.
     fn failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |vcr| Some(vcr.as_ref()?.failure()))
     }
 
-    /// Play started frames to their end. Returns the final progress as JSON.
+    /// Play the started frames to their end. Returns the final progress as JSON.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
         report(&ended.map_err(wrong)?)
     }
 }
 
+/// The specification of a process optimisation, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Optimisation {
@@ -120,7 +125,7 @@ struct Optimisation {
     time: Quantity<Time>,
 }
 
-/// Process optimisation by the stream manager, as JSON.
+/// Run process optimisation on the stream manager, and return the result as JSON.
 #[pyfunction]
 pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |asked: Optimisation, progress| {
@@ -142,13 +147,14 @@ pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// The specification of medical imaging, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Imaging {
     images: u64,
 }
 
-/// Medical imaging by the stream manager, as JSON.
+/// Run medical imaging on the stream manager, and return the result as JSON.
 #[pyfunction]
 pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |asked: Imaging, progress| {
@@ -159,9 +165,9 @@ pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             "triangles": report.triangles,
             "bytes": report.bytes,
             "seconds": report.ns as f64 / 1e9,
-            // Part of `seconds` in which a rank with control was sending.
+            // The part of `seconds` in which the rank that had control was sending.
             "sending_seconds": report.sending_ns as f64 / 1e9,
-            // Triangles of an image from one rank: the fewest and the most.
+            // Number of triangles of an image from one rank: the minimum and the maximum.
             "of_rank": report.of_rank,
             // Shares of the ranks' time: computing, waiting for control, sending.
             "ranks": report.ranks,

@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
+/// Convert an error to a Python `ValueError`.
 pub(crate) fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The distribution of a dimension over an axis, as Python passes it.
+/// The distribution of a dimension over a grid axis, as Python passes it.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Along {
     /// Axis, block size, source coordinate.
@@ -27,6 +28,7 @@ pub(crate) enum Along {
 }
 
 impl Along {
+    /// Convert a dimension of the Rust type; None if it is not distributed.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
         let (axis, spread) = dim.0.as_ref()?;
         Some(match spread {
@@ -36,6 +38,7 @@ impl Along {
         })
     }
 
+    /// Convert the distribution to a dimension of the Rust type.
     fn dim(self) -> Dim {
         let (axis, spread) = match self {
             Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
@@ -77,8 +80,8 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// Create a layout of boxes: by rank and part, the start and the end of the box. `partial` says whether
-    /// elements may be in no box.
+    /// Create a layout of boxes, which are given by rank and part with their starts and ends.
+    /// `partial` says whether elements may be in no box.
     #[staticmethod]
     fn boxes(
         py: Python<'_>,
@@ -98,7 +101,7 @@ impl PyLayout {
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
     }
 
-    /// Return the same layout with other rank numbers.
+    /// Return the layout with other rank numbers.
     fn on_ranks(&self, ranks: Vec<u32>) -> PyResult<Self> {
         let layout = Layout::clone(&self.0).on_ranks(&ranks);
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
@@ -109,7 +112,7 @@ impl PyLayout {
         self.0.shape().to_vec()
     }
 
-    /// Return the numbers of its ranks.
+    /// Return the numbers of the layout's ranks.
     #[getter]
     fn ranks(&self) -> Vec<u32> {
         let places = 0..self.0.rank_count() as u32;
@@ -121,7 +124,7 @@ impl PyLayout {
         self.0.replicas()
     }
 
-    /// Return a number that is equal for equal layouts in all processes that run this program.
+    /// Return a number that is equal for equal layouts, in all processes that run this program.
     fn fingerprint(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.0.fingerprint())
     }
@@ -144,6 +147,7 @@ impl PyLayout {
     }
 }
 
+/// Return the position of a rank in a layout.
 pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     let none = || {
         wrong(format!(
@@ -156,8 +160,10 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
 
 /// The bytes of an array from its first element on, and its strides in bytes.
 pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
+/// The bytes of a writable array from its first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
+/// View arrays from Python for reading.
 pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     let each = given.iter().map(|(bytes, strides)| {
         Ok(Array {
@@ -168,6 +174,7 @@ pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     each.collect()
 }
 
+/// View arrays from Python for writing.
 pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
     let each = taken.iter_mut().map(|(bytes, strides)| {
         Ok(ArrayMut {
@@ -204,9 +211,10 @@ impl PyPlan {
         Ok(sizes_by_rank(self.0.from(), &messages))
     }
 
-    /// Return the runs of the elements that go from one rank to another, as pairs of a length in bytes and the
-    /// number of such runs. A run is contiguous on both sides. `columns` says whether sender and receiver use
-    /// column-major order. With `packed`, one of the sides is a message: the receiving side if it is true.
+    /// Return the runs of the elements that go from one rank to another, as pairs of a length in
+    /// bytes and the number of runs with that length. A run is contiguous on both sides. `columns`
+    /// says whether sender and receiver use column-major order. If `packed` is given, one side is a
+    /// message: the receiving side if it is true.
     #[pyo3(signature = (pair, element, columns, packed = None))]
     fn runs(
         &self,
@@ -238,7 +246,8 @@ impl PyPlan {
         }))
     }
 
-    /// Move the parts of all ranks, given by index in their layouts, with this number of threads.
+    /// Move the parts of all ranks, which are given in the order of their layouts, with this number
+    /// of threads.
     fn redistribute(
         &self,
         py: Python<'_>,
@@ -255,10 +264,10 @@ impl PyPlan {
     }
 }
 
-/// Start and end of a box in each dimension.
+/// The start and the end of a box in each dimension.
 type Ends = (Vec<u64>, Vec<u64>);
 
-/// Return the elements `first` to `end` - 1 of an array, in file order, as boxes that follow one another.
+/// Return the elements `first` to `end` - 1 of an array, in file order, as consecutive boxes.
 #[pyfunction(name = "stretch")]
 pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -> Vec<Ends> {
     let slowest_first: Vec<u64> = match columns {
@@ -279,6 +288,7 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
         .collect()
 }
 
+/// Return the number of elements of each message, with the rank of its other end.
 fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
     let messages = messages.iter();
     messages
@@ -286,11 +296,12 @@ fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
         .collect()
 }
 
+/// Return the storage order: column-major if `columns`, otherwise row-major.
 pub(crate) fn order(columns: bool) -> Order {
     if columns { Order::F } else { Order::C }
 }
 
-/// Return the extents held by the rank at position `place` of the layout, by part.
+/// Return the extents that the rank at position `place` of the layout holds, by part.
 fn extents(layout: &Layout, place: u32) -> Vec<Vec<u64>> {
     let parts = layout.parts(place).into_iter();
     parts

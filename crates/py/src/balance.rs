@@ -7,9 +7,10 @@ use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Size of one sorted value or one matrix element, unless the question gives another.
+/// Size of one sorted value or one matrix element, unless the question contains another.
 const WORD: Bytes = Bytes::new(8);
 
+/// The applications whose I/O bandwidth is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Application {
@@ -21,6 +22,7 @@ enum Application {
     Search,
 }
 
+/// The question, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -34,6 +36,7 @@ struct Question {
     io_node_bandwidth: Option<Quantity<Bandwidth>>,
 }
 
+/// The answer, in JSON.
 #[derive(Serialize)]
 struct Answer {
     application: Application,
@@ -55,12 +58,13 @@ struct Answer {
     source: &'static str,
 }
 
-/// Size the I/O side of a machine for an application.
+/// Compute the I/O bandwidth and the number of I/O nodes that an application needs, as JSON.
 #[pyfunction]
 pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| solve(question))
 }
 
+/// Answer a question.
 fn solve(question: Question) -> Result<Answer, Refusal> {
     let computation = computation(question.application, question.grid_dimensions)?;
     let word = question.word.map_or(WORD, |word| word.0);
@@ -80,7 +84,8 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     let machine = Balance {
         computation,
         pes: question.pes.0.into(),
-        // The factors do not depend on these two; the answer leaves out all values that do.
+        // The factors do not depend on these two values; the answer leaves out all values that
+        // depend on them.
         mips: question.compute.unwrap_or(1.0),
         io_mbytes_per_s: io.unwrap_or(1.0),
         memory_words: question.memory.map(|memory| words(memory.0)),
@@ -119,6 +124,7 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
+/// Return the computation of the balance model for an application.
 fn computation(
     application: Application,
     grid_dimensions: Option<Whole>,
@@ -141,7 +147,7 @@ fn computation(
     })
 }
 
-/// Return the law with memory, the law without memory, and their source.
+/// Return the law with memory and the law without memory as text, and their source.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";
@@ -168,7 +174,7 @@ fn laws(computation: Computation) -> (String, String, &'static str) {
     (law, simple, source)
 }
 
-/// Return the error in terms of the question's fields.
+/// Convert an error to one that names the field of the question.
 fn in_field(error: Error) -> Refusal {
     let Error::OutOfRange {
         field,

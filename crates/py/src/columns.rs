@@ -1,4 +1,4 @@
-//! Bins and channels of many points as columns of numpy.
+//! Bins and channels of many points as numpy columns.
 
 use isthmus_experiment::columns::{BinColumns, ChannelColumns, Misfit};
 use numpy::{Element, PyArray1};
@@ -8,20 +8,22 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use std::mem::take;
 
-/// Return an error that says which of the given lists is invalid, and why.
+/// Return an error that names the invalid list and the problem.
 fn misfit(misfit: Misfit) -> PyErr {
     PyValueError::new_err((misfit.at, misfit.problem))
 }
 
+/// View the lists as byte slices.
 fn slices(lists: &[PyBackedBytes]) -> Vec<&[u8]> {
     lists.iter().map(|list| &**list).collect()
 }
 
+/// Move a column to a numpy array in the dictionary.
 fn put<T: Element>(columns: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
     columns.set_item(name, PyArray1::from_vec(columns.py(), take(column)))
 }
 
-/// Bins of many distributions.
+/// Collects the bins of many distributions in columns.
 #[pyclass(name = "BinColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyBinColumns(BinColumns);
@@ -33,13 +35,13 @@ impl PyBinColumns {
         Self::default()
     }
 
-    /// Add JSON lists of bins, one per distribution, parsed in parallel.
+    /// Add JSON lists of bins, one list per distribution. The lists are parsed in parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// Return all columns and remove them, with bounds in the unit of `steps`, one step for each
-    /// distribution.
+    /// Return and remove all columns. Bounds are in the unit of `steps`, which has one step for
+    /// each distribution.
     fn take<'py>(&mut self, py: Python<'py>, steps: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
         let (columns, count) = (PyDict::new(py), self.0.lengths.len());
         if steps.len() != count {
@@ -55,7 +57,7 @@ impl PyBinColumns {
     }
 }
 
-/// Channels of many points.
+/// Collects the channels of many points in columns.
 #[pyclass(name = "ChannelColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyChannelColumns(ChannelColumns);
@@ -77,7 +79,7 @@ impl PyChannelColumns {
         self.0.kinds.clone()
     }
 
-    /// Return all columns and remove them.
+    /// Return and remove all columns.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (columns, own) = (PyDict::new(py), &mut self.0);
         put(&columns, "lengths", &mut own.lengths)?;

@@ -1,24 +1,25 @@
-//! Ratios, differences and means of results.
+//! Comparison of results: ratios, differences and means.
 
 use crate::json;
 use isthmus_experiment::comparison::{Pairs, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Return the result of an operation on quantities, as JSON; null if it has no value.
+/// Return the result of an operation on quantities, as JSON; null if the result has no value.
 #[pyfunction]
 pub(crate) fn compare(question: &str) -> PyResult<String> {
     let question: Question = serde_json::from_str(question).map_err(invalid)?;
     json(&question.answer().map_err(invalid)?)
 }
 
-/// Return the differences between the quantities of each pair, judged together, as JSON.
+/// Return the differences between the quantities of each pair, tested together, as JSON.
 #[pyfunction]
 pub(crate) fn differences(question: &str) -> PyResult<String> {
     let question: Pairs = serde_json::from_str(question).map_err(invalid)?;
     json(&question.answer().map_err(invalid)?)
 }
 
+/// Convert a problem of the question to a Python `ValueError`.
 fn invalid(problem: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("comparison: {problem}"))
 }

@@ -1,4 +1,4 @@
-//! Scenarios and their runs.
+//! Scenarios and their runs, for Python.
 
 use crate::interruptible::interruptible;
 use crate::{ResumeError, ScenarioError, json};
@@ -36,6 +36,7 @@ impl From<SetupFailure> for PyErr {
 /// A [`SetupError`] that becomes a Python exception.
 pub(crate) struct SetupFailure(pub SetupError);
 
+/// Parse a scenario and build its experiment.
 pub(crate) fn set_up(
     text: &str,
     file: &str,
@@ -50,6 +51,7 @@ pub(crate) fn set_up(
         .map_err(SetupFailure)
 }
 
+/// An axis of a scenario, in the result of [`check`].
 #[derive(Serialize)]
 struct CheckedAxis {
     key: String,
@@ -58,7 +60,7 @@ struct CheckedAxis {
     values: Vec<String>,
 }
 
-/// What [`check`] returns.
+/// The result of [`check`], as JSON.
 #[derive(Serialize)]
 struct Checked {
     name: String,
@@ -66,7 +68,8 @@ struct Checked {
     description: String,
     changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
-    /// Position of the load among the axes; its values do not count as variants.
+    /// Position of the load axis among the axes, if there is one; its values do not count as
+    /// variants.
     load_axis: Option<usize>,
     points: usize,
     searches: usize,
@@ -74,15 +77,15 @@ struct Checked {
     canonical: String,
     digest: String,
     seed: u64,
-    /// Each effective value and its origin.
+    /// Each effective value of the scenario, with its origin.
     resolved: Vec<Resolved>,
-    /// Demand and supply of each variant.
+    /// The demand and the supply of each variant.
     capacity: Vec<Capacity>,
     /// Warnings about a run of this length.
     warnings: Vec<String>,
 }
 
-/// Read a scenario. Returns the planned run as JSON.
+/// Read and check a scenario. Returns the planned run as JSON.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -130,8 +133,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// Return the invalid entries of a folder's journal, for a caller that knows the run. Each has the reason and
-/// whether it only could not be read.
+/// Return the invalid entries of a folder's journal, for a caller that knows the run. Each has the
+/// reason, and whether the entry is only unreadable.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,
@@ -149,18 +152,18 @@ pub(crate) fn journal_flaws(
     })
 }
 
-/// Return whether `text` is a worker's name.
+/// Return whether `text` is a valid name of a worker.
 #[pyfunction]
 pub(crate) fn is_worker(text: &str) -> bool {
     WorkerName::parsed(text).is_some()
 }
 
-/// A claim: its unit, the host and process ID of its worker, whether that process is known to have ended, the
-/// time of its last heartbeat by the folder's clock, and the seconds without one after which the claim is
-/// lost.
+/// A worker's claim on a unit of the run: the unit, the host and process ID of the worker, whether
+/// that process is known to have ended, the time of the last heartbeat by the folder's clock, and
+/// the number of seconds without a heartbeat after which the claim expires.
 type Claim = (String, String, u32, bool, f64, f64);
 
-/// Return the readable claims on these units, for an observer.
+/// Return the readable claims on these units, for a process that only observes the run.
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
@@ -178,7 +181,8 @@ pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     claims.collect()
 }
 
-/// Return the seconds between two heartbeats of a worker whose claims are lost after `expiry_s` without one.
+/// Return the seconds between two heartbeats of a worker whose claims expire after `expiry_s`
+/// without one.
 #[pyfunction]
 pub(crate) fn worker_beat_s(expiry_s: f64) -> f64 {
     let expiry = Duration::try_from_secs_f64(expiry_s).unwrap_or_default();
@@ -217,7 +221,7 @@ pub(crate) struct PyExperiment {
 /// Size in bytes from which a result is returned without a copy.
 const LONG: usize = 16 << 20;
 
-/// The result of a run, as JSON, or of a part of a run.
+/// The result of a run or of a part of a run.
 enum Outcome {
     Whole(Vec<u8>),
     Part(Part),
@@ -268,7 +272,8 @@ impl PyExperiment {
         json(&self.experiment.warnings())
     }
 
-    /// Start the whole run, or the points and searches at these positions, in separate threads.
+    /// Start the whole run, or only the points and searches at these positions, in separate
+    /// threads.
     #[pyo3(signature = (part=None))]
     fn start(&self, part: Option<Positions>) -> PyResult<()> {
         let experiment = Arc::clone(&self.experiment);
@@ -286,7 +291,7 @@ impl PyExperiment {
         }
     }
 
-    /// Return its progress as JSON.
+    /// Return the progress of the run as JSON.
     fn progress(&self) -> PyResult<String> {
         let (points_done, points_total) = self.progress.jobs();
         json(&json!({
@@ -299,7 +304,7 @@ impl PyExperiment {
         }))
     }
 
-    /// Ask the run to end soon; finished points stay in the journal.
+    /// Request the end of the run; finished points stay in the journal.
     fn cancel(&self) {
         self.progress.cancel();
     }
@@ -310,8 +315,8 @@ impl PyExperiment {
         py.detach(|| self.task.wait(limit))
     }
 
-    /// Take the result as JSON; an error if the run has not ended or ended early. A long result is
-    /// a `memoryview` without a copy.
+    /// Return and remove the result as JSON. Fails if the run has not ended or ended early. A long
+    /// result is a `memoryview` without a copy.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = |json: &[u8]| Ok(PyBytes::new(py, json).into_any());
         match self.task.take() {
@@ -324,7 +329,7 @@ impl PyExperiment {
             Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // The folder failed, not a point, so the exit status differs.
+            // The error concerns the folder, not a point, so the exit status differs.
             Some(Err(RunError::Journal(error))) => Err(refused(&error)),
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             None => Err(PyRuntimeError::new_err(
@@ -333,8 +338,8 @@ impl PyExperiment {
         }
     }
 
-    /// Compute these points and searches now. Return the files of a journal by name, and the failures as
-    /// JSON.
+    /// Compute these points and searches in this call. Return their journal files by name, and the
+    /// failures as JSON.
     fn compute(&self, py: Python<'_>, part: Positions) -> PyResult<(Vec<Entry>, String)> {
         let experiment = Arc::clone(&self.experiment);
         let part = self.selection(part)?;
@@ -348,13 +353,13 @@ impl PyExperiment {
         Ok((entries.collect(), json(&part)?))
     }
 
-    /// Add results of another process to the journal.
+    /// Add a journal file with results of another process to the journal.
     fn admit(&self, py: Python<'_>, name: String, bytes: PyBackedBytes) -> PyResult<()> {
         let admitted = py.detach(|| self.experiment.admit(&name, bytes.to_vec()));
         admitted.map_err(|error| refused(&error))
     }
 
-    /// Return the number of points and of searches.
+    /// Return the number of points and the number of searches of the run.
     fn counts(&self) -> (usize, usize) {
         self.experiment.counts()
     }
@@ -367,13 +372,14 @@ impl PyExperiment {
     }
 }
 
-/// Positions of points and of searches.
+/// Positions of points, and of searches, in a run.
 type Positions = (Vec<usize>, Vec<usize>);
 
-/// A file of a journal: name and bytes.
+/// A file of a journal: its name and its bytes.
 type Entry = (String, Py<PyBytes>);
 
 impl PyExperiment {
+    /// Check positions and convert them to a selection.
     fn selection(&self, (points, searches): Positions) -> PyResult<Selection> {
         let (of_points, of_searches) = self.experiment.counts();
         if points.iter().any(|&at| at >= of_points) || searches.iter().any(|&at| at >= of_searches)
@@ -386,11 +392,12 @@ impl PyExperiment {
     }
 }
 
+/// Convert an error of the journal to a Python exception.
 fn refused(error: &JournalError) -> PyErr {
     ResumeError::new_err(error.to_string())
 }
 
-/// Parse an amount of memory with its unit.
+/// Parse an amount of memory with its unit, which must be large enough for a run.
 fn amount(text: &str) -> PyResult<Bytes> {
     let least = Bytes::new(1_000_000);
     let problem = match text.parse::<Bytes>() {

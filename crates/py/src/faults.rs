@@ -19,22 +19,24 @@ pub(crate) struct FaultsQuestion {
     pub io_links: Vec<Link>,
 }
 
-/// Return the cube that the I/O nodes of a placement form.
+/// Return the incomplete hypercube that the I/O nodes of a placement form.
 pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
     IncompleteHypercube::new(placement.io_node_count())
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
 }
 
+/// Return the numbers of nodes as plain integers.
 fn plain(list: &[Whole]) -> Vec<u32> {
     list.iter().map(|whole| whole.0).collect()
 }
 
+/// Return links as pairs of plain integers.
 fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
     list.iter().map(|&Link(from, to)| (from, to)).collect()
 }
 
 impl FaultsQuestion {
-    /// Return whether nothing has failed.
+    /// Return whether the question contains no faults.
     pub(crate) fn is_none(&self) -> bool {
         self.pes.is_empty()
             && self.io_nodes.is_empty()

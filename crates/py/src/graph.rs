@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The file formats of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Format {
@@ -28,7 +29,8 @@ pub(crate) struct GraphQuestion {
 }
 
 impl GraphQuestion {
-    /// Read the graph. Errors name the file and the line, or the field if there is no file.
+    /// Read the graph. Errors name the file and the line, or the field of the question if there is
+    /// no file.
     pub(crate) fn read(&self, prefix: &str) -> Result<Graph, Refusal> {
         let place = match &self.file {
             Some(file) => file.clone(),
@@ -61,6 +63,7 @@ struct ListQuestion {
     ignored: String,
 }
 
+/// The account of a network of switches, in JSON.
 #[derive(Serialize)]
 struct Account {
     vertices: u32,
@@ -74,9 +77,10 @@ struct Account {
     not_used: ByPart,
 }
 
-/// Names of attributes by the kind of part that they describe.
+/// Names of attributes, by the kind of part that they describe.
 type ByPart = BTreeMap<&'static str, Vec<String>>;
 
+/// Group attribute names by the kind of part.
 fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     let mut found = ByPart::new();
     for (part, name) in attributes {
@@ -90,7 +94,7 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     found
 }
 
-/// Return an account of the network of switches that a list file describes.
+/// Return an account of the network of switches that a list file describes, as JSON.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: ListQuestion, _| {

@@ -1,4 +1,5 @@
-//! Long work that Ctrl-C can end: it runs on another thread, while this one checks for signals.
+//! Long work that Ctrl-C can interrupt: it runs on another thread, while the calling thread checks
+//! for signals.
 
 use crate::CoreError;
 use isthmus_experiment::{Progress, catch};
@@ -11,8 +12,8 @@ use std::time::Duration;
 /// Interval between checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// Return the result of `work`. A signal cancels `progress`, and the thread ends at its next check.
-/// A panic becomes an error that asks for a report.
+/// Return the result of `work`, which runs on another thread. A signal cancels `progress`, and the
+/// thread ends at its next check. A panic becomes an error that asks the user for a report.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     progress: Arc<Progress>,
@@ -21,7 +22,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let shared = Arc::clone(&progress);
     let thread = thread::Builder::new().spawn(move || {
-        // After a signal the receiver is gone.
+        // After a signal the receiver no longer exists.
         let _ = sender.send(catch(|| work(shared)));
     });
     thread.map_err(|error| CoreError::new_err(format!("cannot start a thread: {error}")))?;

@@ -4,7 +4,8 @@ use crate::arrays::{Along, PyLayout, place, wrong};
 use isthmus_redistribute::{IoDistribution, IoGrid};
 use pyo3::prelude::*;
 
-/// A transfer unit: its number, its start in the array, and the rank and number of elements of each block.
+/// A transfer unit: its number, its start in the array, and the rank and number of elements of each
+/// of its blocks.
 type Unit = (u64, u64, Vec<(u32, u64)>);
 
 /// A layout from which transfer units are read.
@@ -67,12 +68,12 @@ impl PyIoDistribution {
         self.0.unit_count()
     }
 
-    /// Return the link over which a rank sends.
+    /// Return the number of the link over which a rank sends.
     fn link(&self, rank: u32) -> PyResult<u32> {
         Ok(self.0.link(place(self.0.layout(), rank)?))
     }
 
-    /// Return a transfer unit.
+    /// Return the transfer unit with this number.
     fn unit(&self, number: u64) -> PyResult<Unit> {
         let none = || {
             let count = self.0.unit_count();

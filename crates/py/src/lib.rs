@@ -1,5 +1,5 @@
-//! The Python module `isthmus._core`. It only converts: text and JSON in, JSON out, and the bytes of
-//! distributed arrays.
+//! The Python module `isthmus._core`. It only converts: from text and JSON to Rust and back, and
+//! between the bytes of distributed arrays.
 
 #[cfg(target_os = "linux")]
 mod apps;
@@ -37,7 +37,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Largest network whose nodes and links are listed one by one.
+/// Maximum number of nodes of a network whose nodes and links are listed one by one.
 const LISTED_MAX: u32 = 1 << 12;
 
 create_exception!(
@@ -60,14 +60,14 @@ create_exception!(
     "The core has failed, which is to be reported."
 );
 
-/// Return a panic as a Python exception.
+/// Convert a panic to a Python exception.
 fn panicked(panic: &Panicked) -> PyErr {
     CoreError::new_err(format!(
         "{panic}; this is an error of isthmus, please report it with this line and the scenario"
     ))
 }
 
-/// Return the version of the core, the same as the package's.
+/// Return the version of the core, which is also that of the package.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -111,7 +111,7 @@ fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// The module.
+/// The module `isthmus._core`.
 #[pymodule]
 mod _core {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Points of a scenario executed on this machine.
+//! Execution of points of a scenario on this machine, instead of a simulation.
 
 use crate::question::{Given, Quantity, Refusal, answer};
 use isthmus_scenario::Point;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Return a machine and its work, if their kind can be executed.
+/// Return the machine and the work of a point. Fails if a machine of this kind cannot be executed.
 fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work), Refusal> {
     let (machine, work) = (point.machine.as_(), point.workload.as_());
     machine.zip(work).ok_or_else(|| {
@@ -21,7 +21,7 @@ fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work)
     })
 }
 
-/// Return the points of a scenario and which of them can be executed here, as JSON.
+/// Return the points of a scenario as JSON, with the reason for each that cannot be executed here.
 #[pyfunction]
 pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, _| {
@@ -30,7 +30,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let points = points.iter().map(|point| {
             let (machine, work) = described(point, &given.file)?;
             let values = scenario.axes.iter().zip(&point.values);
-            // Values of the axes, and the reason if the point cannot be executed here.
+            // The values of the axes, and the reason if the point cannot be executed here.
             let at: BTreeMap<_, _> = values
                 .map(|(axis, value)| (&axis.key, &value.text))
                 .collect();
@@ -41,6 +41,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// The pacing of the execution, as in the question.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Pacing {
@@ -48,6 +49,7 @@ enum Pacing {
     Described,
 }
 
+/// The question: the point to execute, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {

@@ -6,7 +6,8 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::atomic;
 
-/// Make data written before the call visible to other processes before data written after it.
+/// Make data that was written before this call visible to other processes before data written after
+/// it.
 #[pyfunction]
 pub(crate) fn fence() {
     atomic::fence(atomic::Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Section 6's queueing model under its named readings.
+//! The queueing model of the paper's section 6, under several readings of the paper.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
+/// The names of the readings of the model in the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ReadingName {
@@ -31,6 +32,7 @@ impl ReadingName {
         Self::Counted,
     ];
 
+    /// Return the reading with this name.
     const fn reading(self) -> Reading {
         match self {
             Self::Literal => Reading::literal(),
@@ -42,14 +44,15 @@ impl ReadingName {
     }
 }
 
+/// The results of the model at one point, in JSON.
 #[derive(Serialize)]
 struct Point {
     values: Vec<String>,
-    /// `None` if the model does not cover the point.
+    /// The results by reading; `None` if the model does not cover the point.
     readings: Option<BTreeMap<ReadingName, Solved>>,
 }
 
-/// The model at one point under one reading; infinite numbers become null.
+/// The results of the model at one point under one reading; infinite numbers become null.
 #[derive(Serialize)]
 struct Solved {
     saturation_per_ms: f64,
@@ -65,6 +68,7 @@ struct Solved {
     channels: Vec<Channel>,
 }
 
+/// The latency of one class of messages, in JSON.
 #[derive(Serialize)]
 struct Latency {
     router_us: f64,
@@ -72,6 +76,7 @@ struct Latency {
     channels: f64,
 }
 
+/// The load of one kind of channel, in JSON.
 #[derive(Serialize)]
 struct Channel {
     kind: ChannelKind,
@@ -89,7 +94,7 @@ struct Channel {
     utilisation: f64,
 }
 
-/// Evaluate the queueing model at the points of a scenario; return JSON.
+/// Evaluate the queueing model at the points of a scenario, and return the results as JSON.
 #[pyfunction]
 pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, progress| {
@@ -113,6 +118,7 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// Evaluate the model under one reading.
 fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     let Queueing {
         model,
@@ -137,6 +143,7 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     })
 }
 
+/// Return the latencies by class of messages.
 fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency> {
     MessageClass::ALL
         .into_iter()
@@ -153,6 +160,7 @@ fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency
         .collect()
 }
 
+/// Return the loads of the channels.
 fn channels(solution: &Solution, cycle_us: f64) -> Vec<Channel> {
     solution
         .channels

@@ -1,4 +1,4 @@
-//! The stream manager's daemon, for the command that runs it.
+//! The stream manager's daemon, for the command `isthmus` that runs it.
 
 use crate::question::{Refusal, answer};
 use isthmus_nic::{
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The settings of the command: sizes in bytes, times in nanoseconds.
+/// The options of the command, in JSON: sizes in bytes, times in nanoseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {
@@ -42,12 +42,13 @@ struct Given {
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
     screen_memory_bytes: u64,
-    /// A file name, or "-" for standard error.
+    /// The name of a file, or "-" for standard error.
     log: Option<String>,
     metrics: Option<String>,
     screens: Option<String>,
 }
 
+/// Parse the address and port of an option.
 fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketAddr>, Refusal> {
     let Some(words) = words else {
         return Ok(None);
@@ -58,6 +59,7 @@ fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketA
     })
 }
 
+/// Parse networks; without any, return the loopback networks.
 fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     match words {
         [] => Ok(Network::loopback()),
@@ -65,7 +67,7 @@ fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     }
 }
 
-/// Parse the file mode for the Unix sockets among the addresses.
+/// Parse the file mode of the Unix sockets. Fails if no address is a Unix socket.
 fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
     let refused = |text: String| Refusal::at("--socket-mode", text);
     if !listen.iter().any(|at| matches!(at, Address::Unix(_))) {
@@ -78,6 +80,7 @@ fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
 }
 
 impl Given {
+    /// Convert the options to the configuration of a daemon.
     fn config(self) -> Result<Config, Refusal> {
         let refused = |error: isthmus_wire::Error| Refusal::of(error);
         let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
@@ -141,6 +144,7 @@ pub(crate) struct PyDaemon {
 }
 
 impl PyDaemon {
+    /// Call `what` with the daemon, if it is running.
     fn with<T>(&self, what: impl FnOnce(&Daemon) -> T) -> Option<T> {
         let daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
         daemon.as_ref().map(what)
@@ -173,25 +177,25 @@ impl PyDaemon {
         })
     }
 
-    /// Return the addresses at which it listens, as JSON.
+    /// Return the addresses at which the daemon listens, as JSON.
     fn listening(&self) -> &str {
         &self.listening
     }
 
-    /// Return whether it runs.
+    /// Return whether the daemon is running.
     fn runs(&self, py: Python<'_>) -> bool {
         py.detach(|| self.with(Daemon::is_running)).unwrap_or(false)
     }
 
-    /// Open the log's file again, and read the certificate again.
+    /// Open the log file again, and read the certificate again.
     fn reload(&self, py: Python<'_>) {
         py.detach(|| self.with(Daemon::reload));
     }
 
-    /// Stop it, within its grace period and some seconds.
+    /// Stop the daemon, within its grace period and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
-            // Taken out first, so that concurrent calls find no daemon.
+            // The daemon is removed first, so that concurrent calls find none.
             let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
             let daemon = place.take();
             drop(place);

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
+/// The equations of the SCI paper.
 #[derive(Debug, Clone, Copy, Deserialize)]
 enum Equation {
     #[serde(rename = "1")]
@@ -20,20 +21,21 @@ enum Equation {
     TorusRounded,
 }
 
+/// The question, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     equation: Equation,
-    /// Number of nodes of the whole fabric.
+    /// Number of nodes of all rings of the fabric.
     nodes: Whole,
 }
 
-/// Return the peak effective throughput by an equation of the SCI paper, as JSON.
+/// Return the peak effective throughput according to an equation of the SCI paper, as JSON.
 #[pyfunction]
 pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
         let nodes = question.nodes.0;
-        // The 64-byte move of Table 1.
+        // The protocol of the 64-byte move in Table 1.
         let protocol = Protocol::MOVE_64;
         let refused = |error| Refusal::at("nodes", error);
         let peak_gb_per_s = match question.equation {

@@ -1,4 +1,4 @@
-//! Placement of I/O nodes.
+//! Questions about the placement of I/O nodes.
 
 use crate::graph::GraphQuestion;
 use crate::question::{NodeRef, Refusal, Whole, answer};
@@ -9,13 +9,14 @@ use isthmus_topology::{
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Search budget for the placement with which a placement without a search is compared.
+/// Search budget for the smallest placement, with which a placement without a search is compared.
 const COMPARISON: Budget = Budget {
     solver_pes_max: 64,
     solver_nodes_max: 2_000,
     search_steps_max: 1 << 26,
 };
 
+/// The methods of placement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Method {
@@ -27,7 +28,7 @@ pub(crate) enum Method {
     List,
 }
 
-/// A placement in a question.
+/// The part of a question that describes a placement.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -39,23 +40,23 @@ pub(crate) struct PlacementQuestion {
     pub pes: Option<Vec<NodeRef>>,
 }
 
-/// A requested placement, with only the fields that its method needs.
+/// A requested placement, reduced to the fields that its method needs.
 pub(crate) struct Choice {
     pub method: Method,
     count: u32,
     pes: Vec<NodeRef>,
-    /// Prefix of the names of its fields.
+    /// Prefix of the names of the placement's fields in messages.
     prefix: &'static str,
 }
 
-/// A placement and, if it was searched for, the bounds on the smallest one.
+/// A placement and, if it was found by a search, the bounds on the smallest placement.
 pub(crate) struct Placed {
     pub placement: Placement,
     set: Option<DominatingSet>,
 }
 
 impl Choice {
-    /// Return the choice for a hypercube.
+    /// Return the requested placement on a hypercube.
     pub(crate) fn of_cube(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -63,7 +64,7 @@ impl Choice {
         Self::new(question, Method::Combined, prefix)
     }
 
-    /// Return the choice for an imported graph.
+    /// Return the requested placement on an imported graph.
     pub(crate) fn of_graph(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -78,6 +79,7 @@ impl Choice {
         }
     }
 
+    /// Check that the question has exactly the fields that its method needs.
     fn new(
         question: PlacementQuestion,
         usual: Method,
@@ -110,11 +112,12 @@ impl Choice {
         })
     }
 
+    /// Return an error about a field of the placement.
     fn refuse(&self, field: &str, problem: impl std::fmt::Display) -> Refusal {
         Refusal::at(format!("{}{field}", self.prefix), problem)
     }
 
-    /// Return the choice as part of a hypercube machine's description.
+    /// Return the placement as part of a hypercube machine's description.
     pub(crate) fn spec(&self) -> Result<PlacementSpec, Refusal> {
         let count = self.count;
         Ok(match self.method {
@@ -127,6 +130,7 @@ impl Choice {
         })
     }
 
+    /// Place I/O nodes on a hypercube.
     pub(crate) fn on_cube(&self, cube: Hypercube) -> Result<Placed, Refusal> {
         let placement = match self.spec()? {
             PlacementSpec::Combined => Ok(Placement::combined(cube)),
@@ -145,7 +149,7 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Place on a graph. Stride and clustered use node numbers, as in a hypercube.
+    /// Place I/O nodes on a graph. Stride and clustered use node numbers, as on a hypercube.
     pub(crate) fn on_graph(&self, graph: &Graph) -> Result<Placed, Refusal> {
         let placement = match self.method {
             Method::List => Placement::list(graph, &self.numbers(|name| graph.find(name))?),
@@ -167,6 +171,7 @@ impl Choice {
         self.placed(placement, None)
     }
 
+    /// Return the placement, or an error that names the field that causes it.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,
@@ -180,7 +185,7 @@ impl Choice {
         Ok(Placed { placement, set })
     }
 
-    /// Return the field that determines the positions of the I/O nodes.
+    /// Return the name of the field that determines the positions of the I/O nodes.
     fn culprit(&self) -> &'static str {
         match self.method {
             Method::List => "pes",
@@ -189,6 +194,7 @@ impl Choice {
         }
     }
 
+    /// Return the numbers of the listed nodes; `find` returns the number of a name.
     fn numbers(&self, find: impl Fn(&str) -> Option<u32>) -> Result<Vec<u32>, Refusal> {
         let number = |node: &NodeRef| match node {
             NodeRef::Number(number) => Ok(*number),
@@ -201,6 +207,7 @@ impl Choice {
     }
 }
 
+/// The question, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -211,6 +218,7 @@ struct Question {
     pes: Option<Vec<NodeRef>>,
 }
 
+/// The answer, in JSON.
 #[derive(Serialize)]
 struct Answer {
     method: Method,
@@ -229,12 +237,13 @@ struct Answer {
     note: String,
 }
 
-/// Place I/O nodes on a hypercube or a graph.
+/// Place I/O nodes on a hypercube or a graph, and return the placement as JSON.
 #[pyfunction]
 pub(crate) fn place(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| assess(question))
 }
 
+/// Answer a question.
 fn assess(question: Question) -> Result<Answer, Refusal> {
     let placement = PlacementQuestion {
         method: question.method,
@@ -261,6 +270,7 @@ fn assess(question: Question) -> Result<Answer, Refusal> {
     }
 }
 
+/// Return the answer for a placement that was found.
 fn assessed(
     network: &impl Adjacency,
     choice: &Choice,
@@ -290,6 +300,7 @@ fn assessed(
     }
 }
 
+/// Return a sentence about the quality of the placement.
 fn note(method: Method, placement: &Placement, set: &DominatingSet) -> String {
     let coverage = placement.coverage();
     let count = placement.io_node_count();
@@ -299,7 +310,7 @@ fn note(method: Method, placement: &Placement, set: &DominatingSet) -> String {
             "perfect: every PE is within one hop of exactly one I/O node".to_owned()
         }
         Method::Combined | Method::Hamming => {
-            // A code of 2^m - 1 dimensions gives each I/O node 2^m PEs.
+            // A Hamming code of 2^m - 1 dimensions assigns 2^m PEs to each I/O node.
             let block = coverage.served_range().1 - 1;
             format!("Hamming codes of {block}-cubes, combined (section 3.2 of the hypercube paper)")
         }

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The reason why a question cannot be answered: one line with the field and the correction.
+/// The reason for which a question cannot be answered: one line with the field and the correction.
 #[derive(Debug)]
 pub(crate) struct Refusal(String);
 
@@ -35,8 +35,8 @@ impl Refusal {
     }
 }
 
-/// Answer the question in `text` without holding the interpreter. Ctrl-C ends the wait; the work ends when it
-/// next checks `progress`. A panic becomes an error.
+/// Answer the question in `text` with `solve`, without holding the interpreter. Ctrl-C ends the
+/// wait; the work ends when it next checks `progress`. A panic becomes an error.
 pub(crate) fn answer<Q, A>(
     py: Python<'_>,
     text: &str,
@@ -54,6 +54,7 @@ where
     answer.map_err(|refusal| PyValueError::new_err(refusal.0))
 }
 
+/// Parse a question from JSON. Errors name the field.
 pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
@@ -71,24 +72,25 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     })
 }
 
-/// A scenario in a question.
+/// The part of a question that contains a scenario.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Given {
     scenario: String,
-    /// File name for messages.
+    /// Name of the scenario file in messages.
     pub file: String,
     #[serde(default)]
     overrides: Vec<String>,
 }
 
 impl Given {
+    /// Parse the scenario.
     pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
         let read = KINDS.parse(&self.scenario, &self.file, &self.overrides);
         read.map_err(Refusal::of)
     }
 
-    /// Read it and build its machines.
+    /// Parse the scenario and build its machines.
     pub(crate) fn build(&self, progress: Arc<Progress>) -> Result<Experiment, Refusal> {
         let (text, options) = (&self.scenario, Options::default());
         let built = set_up(text, &self.file, &self.overrides, options, progress);

@@ -10,21 +10,22 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// One fabric of the scenario.
+/// The description of one fabric of the scenario, in JSON.
 #[derive(Serialize)]
 struct Described {
     summary: SciSummary,
     sizes: Option<Vec<u32>>,
-    /// Pairs of a ring length in nodes and the number of rings with it, ascending.
+    /// Pairs of a ring's length in nodes and the number of rings with this length, ascending.
     ring_lengths: Vec<(u32, u32)>,
-    /// Smallest and largest number of rings to which a node belongs.
+    /// Minimum and maximum number of rings to which a node belongs.
     rings_per_node: (u32, u32),
     links: u32,
-    /// Share of packets by number of links crossed, under uniform traffic.
+    /// Share of packets by number of links crossed, if all destinations are equally frequent.
     distances: Vec<f64>,
     deadlock: Deadlock,
 }
 
+/// The verdict on deadlock of a fabric, in JSON.
 #[derive(Serialize)]
 struct Deadlock {
     free: bool,
@@ -44,6 +45,7 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// Return the description of a fabric.
 fn described(summary: SciSummary, machine: &Machine) -> Described {
     let fabric = machine.fabric();
     let waiting = machine.routes().check_waiting();
@@ -68,6 +70,7 @@ fn described(summary: SciSummary, machine: &Machine) -> Described {
     }
 }
 
+/// Return the minimum and maximum number of rings to which a node belongs.
 fn rings_per_node(fabric: &Fabric) -> (u32, u32) {
     let counts = (0..fabric.node_count()).map(|node| fabric.links_from(node).len() as u32);
     let (fewest, most) = counts.fold((u32::MAX, 0), |(fewest, most), count| {

@@ -1,4 +1,4 @@
-//! Settings at every point, and conversion of texts to numbers of one unit.
+//! The values of all fields at every point, and conversion of texts to numbers in one unit.
 
 use crate::question::{Refusal, answer};
 use isthmus_kinds::KINDS;
@@ -22,11 +22,11 @@ struct Question {
 #[derive(Serialize)]
 struct Setting {
     key: String,
-    /// Whether a file, an override or an axis sets it at any point.
+    /// Whether a file, an override or an axis sets the field at any point.
     given: bool,
-    /// Whether it determines the load of the machine.
+    /// Whether the field determines the load of the machine.
     load: bool,
-    /// The value at each point; `None` if the setting does not apply there.
+    /// The value at each point; `None` where the field does not apply.
     texts: Vec<Option<String>>,
 }
 
@@ -38,6 +38,7 @@ pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// Return the value of every field at every point.
 fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, Refusal> {
     let parse = |overrides: &[String]| {
         let parsed = KINDS.parse(&question.scenario, &question.file, overrides);
@@ -67,11 +68,11 @@ fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, R
     Ok(json!({"digest": whole.digest(), "settings": settings}))
 }
 
-/// Texts as numbers in the unit of the first of them.
+/// Texts that were converted to numbers in the unit of the first text.
 #[derive(Serialize, Default)]
 struct Quantities {
     unit: Option<String>,
-    /// `None` unless all present texts are numbers of one dimension.
+    /// The numbers; `None` unless all present texts are numbers of one dimension.
     numbers: Option<Vec<Option<f64>>>,
 }
 
@@ -91,12 +92,13 @@ pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
+/// Convert texts to numbers in one unit.
 fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let first = texts.iter().flatten().next();
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
         return Quantities::default();
     };
-    // A derived value may have words after its number that are no unit.
+    // A derived value may have words after its number that are not a unit.
     if !unit.is_empty() && amount(&format!("1 {unit}")).is_none() {
         return Quantities::default();
     }
@@ -118,6 +120,7 @@ fn split(text: &str) -> (&str, &str) {
     (number.trim(), unit.trim())
 }
 
+/// Return the number in a text, converted to this unit.
 fn number_in(text: &str, unit: &str) -> Option<f64> {
     let (number, own) = split(text);
     let number: f64 = number.parse().ok()?;

@@ -31,15 +31,16 @@ type Places = (u64, u64, (u64, u64), (u64, u64));
 pub(crate) struct PyShare {
     packing: Packing,
     held: Vec<Vec<Comb>>,
-    /// The other rank's number and the sections of each message.
+    /// The number of the receiving rank and the sections of each sent message.
     sends: Vec<(u32, Vec<Section>)>,
     receives: Vec<(u32, Vec<Section>)>,
 }
 
 #[pymethods]
 impl PyShare {
-    /// Compute the messages of a rank, which need not be one of the plan's. `element` is the size of an
-    /// element in bytes; `columns` says whether the first index varies fastest in messages.
+    /// Compute the messages of a rank, which need not be one of the plan's ranks. `element` is the
+    /// size of an element in bytes; `columns` says whether the first index varies fastest in
+    /// messages.
     #[new]
     fn new(py: Python<'_>, plan: &PyPlan, rank: u32, element: u64, columns: bool) -> Self {
         let plan = &plan.0;
@@ -155,7 +156,7 @@ impl PyShare {
             .collect())
     }
 
-    /// Write pieces into memory, each into its array.
+    /// Write pieces of messages into memory, each into its array.
     fn pack(
         &self,
         py: Python<'_>,
@@ -175,7 +176,7 @@ impl PyShare {
         .map_err(wrong)
     }
 
-    /// Read pieces, each from its source.
+    /// Read pieces of messages, each from its source.
     fn unpack(
         &self,
         py: Python<'_>,
@@ -205,10 +206,12 @@ impl PyShare {
 }
 
 impl PyShare {
+    /// Return the sent or the received messages.
     fn messages(&self, sent: bool) -> &[(u32, Vec<Section>)] {
         if sent { &self.sends } else { &self.receives }
     }
 
+    /// Return the sections of a piece of a message.
     fn cut(&self, sent: bool, (message, low, high): PieceOf) -> PyResult<Cow<'_, [Section]>> {
         let (_, sections) = get(self.messages(sent), message)?;
         let whole: u64 = sections.iter().map(Section::size).sum();
@@ -223,17 +226,20 @@ impl PyShare {
     }
 }
 
+/// Return a message by its index. Fails if there is none.
 fn get(messages: &[(u32, Vec<Section>)], number: usize) -> PyResult<&(u32, Vec<Section>)> {
     let none = || wrong(format!("there is no message {number}"));
     messages.get(number).ok_or_else(none)
 }
 
+/// Return the number of elements of each message, with the rank of its other end.
 fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
     let each = messages.iter();
     each.map(|(rank, sections)| (*rank, sections.iter().map(Section::size).sum()))
         .collect()
 }
 
+/// Return the packing for elements of this size and order.
 fn packed((element, columns): (u64, bool)) -> Packing {
     Packing {
         element,

@@ -1,4 +1,4 @@
-//! A sink that listens for streams, for tests.
+//! A sink, which listens for streams and checks them, for tests.
 
 use crate::arrays::wrong;
 use isthmus_nic_client::protocol::Checksum;
@@ -12,19 +12,20 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// Convert an error of the sink to a Python exception.
 fn failed(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// A sink that listens on a TCP port.
+/// A listening sink on a TCP port.
 #[pyclass(name = "NicSink", module = "isthmus._core", frozen)]
 pub(crate) struct PySink(SinkServer);
 
 #[pymethods]
 impl PySink {
-    /// Listen. Arguments: an address with a port, the number of bytes that a sender may send before they are
-    /// confirmed, checksum and channel of the connection, and whether to wait for retransmission of corrupted
-    /// packets.
+    /// Start to listen. Arguments: an address with a port, the number of bytes that a sender may
+    /// send before they are confirmed, the checksum and the channel of the connection, and whether
+    /// to wait for corrupted packets to be sent again.
     #[new]
     fn new(
         address: &str,
@@ -52,7 +53,7 @@ impl PySink {
         Ok(Self(SinkServer::listen(at, sink).map_err(wrong)?))
     }
 
-    /// Return the address at which it listens.
+    /// Return the address at which the sink listens.
     fn address(&self) -> PyResult<String> {
         let address = self.0.address().map_err(failed)?;
         Ok(address.to_string())
@@ -64,7 +65,7 @@ impl PySink {
     }
 
     /// Accept the next sender, if one comes in time. Valid data is also written to a file, which is
-    /// emptied when the first of it arrives.
+    /// emptied when the first valid data arrives.
     fn take(
         &self,
         py: Python<'_>,
@@ -78,11 +79,12 @@ impl PySink {
     }
 }
 
-/// A session with a connected sender.
+/// The reception from one sender.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
 pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
 
 impl PyTaking {
+    /// Call `look` with the session. Fails if it has ended.
     fn look<T>(&self, look: impl FnOnce(&SinkSession) -> T) -> PyResult<T> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taking = taking.as_ref();
@@ -102,13 +104,13 @@ impl PyTaking {
         self.look(SinkSession::bytes)
     }
 
-    /// Wait up to `seconds` for the end; return whether the session is over.
+    /// Wait up to `seconds` for the end of the session; return whether it has ended.
     fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
         py.detach(|| self.look(|taking| taking.over(time)))
     }
 
-    /// End it. Returns the counts as JSON.
+    /// End the session. Returns the counters as JSON.
     fn end(&self, py: Python<'_>) -> PyResult<String> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let taking = taking.ok_or_else(|| failed("it was ended"))?;

@@ -1,5 +1,5 @@
-//! Sessions with the stream manager's daemon, and streams. It wraps the calls of `isthmus-nic-client`:
-//! requests and answers are JSON, data are the bytes of numpy arrays.
+//! Sessions with the stream manager's daemon, and streams. The module wraps the calls of
+//! `isthmus-nic-client`: requests and answers are JSON, data is in numpy arrays.
 
 use crate::arrays::wrong;
 use isthmus_nic_client::protocol::{Carrier, Request, Spec};
@@ -20,6 +20,7 @@ create_exception!(
     "What went wrong with a session or a stream: its kind, and one line."
 );
 
+/// Convert an error of the client to a Python exception.
 fn to_py_error(error: &Error) -> PyErr {
     let kind = match error {
         Error::Address(..) => "address",
@@ -57,7 +58,7 @@ fn wait_detached<T: Send>(
         Some(Ok(time)) => Timeout::after(time),
     };
     let signal = Mutex::new(None);
-    // The interpreter has just checked signals, and acquiring it costs as much as a small send.
+    // The interpreter has just checked for signals, and acquiring it costs as much as a small send.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {
@@ -86,7 +87,7 @@ fn wait_detached<T: Send>(
     }
 }
 
-/// Parse an address, with a file of trusted certificates.
+/// Parse the address of a daemon, with a file of certificates to trust.
 fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     let address = Address::parse(words);
     let address = match ca {
@@ -135,8 +136,8 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, join)?))
     }
 
-    /// Return the application's number, its ticket, the daemon's version, and the bytes of staging and
-    /// network memory.
+    /// Return the application's number, its ticket, the daemon's version, and the sizes of staging
+    /// and network memory in bytes.
     fn welcome(&self) -> (u32, String, String, u64, u64) {
         let it = self.0.welcome().clone();
         (
@@ -148,7 +149,7 @@ impl PySession {
         )
     }
 
-    /// Fail in a process that was forked from the one that owns the session.
+    /// Fail if this process was forked from the process that owns the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
@@ -265,7 +266,7 @@ pub(crate) struct PyPending(Pending);
 
 #[pymethods]
 impl PyPending {
-    /// Return its number in `notices`.
+    /// Return the number of the request in `notices`.
     #[getter]
     fn id(&self) -> u64 {
         self.0.id()
@@ -281,32 +282,34 @@ impl PyPending {
     }
 }
 
-/// Number of an ADU, and the byte ranges missing in it.
+/// The number of a received ADU, and the byte ranges that are missing in it.
 type Came = (u64, Vec<(u64, u64)>);
 
-/// A stream.
+/// A stream of a session.
 #[pyclass(name = "NicStream", module = "isthmus._core", frozen)]
 pub(crate) struct PyStream(Stream);
 
 #[pymethods]
 impl PyStream {
+    /// Return the number of the stream within its daemon.
     #[getter]
     fn number(&self) -> u32 {
         self.0.number()
     }
 
-    /// Fail in a process that was forked from the one that owns the session.
+    /// Fail if this process was forked from the process that owns the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Return the bytes of an ADU that use links of this process.
+    /// Return how many bytes of an ADU go over links of this process.
     fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
         self.check_process()?;
         Ok(self.0.own_bytes(adu_bytes))
     }
 
-    /// Send an ADU, or those SUs of an ADU of this size that use links of this process. Return its number.
+    /// Send an ADU, or only those SUs of an ADU of this size that go over links of this process.
+    /// Return the number of the ADU.
     fn send(
         &self,
         py: Python<'_>,
@@ -347,8 +350,8 @@ impl PyStream {
             .collect())
     }
 
-    /// Receive an ADU, or those SUs of an ADU of this size that use links of this process; `None` at the end
-    /// of the stream.
+    /// Receive an ADU, or only those SUs of an ADU of this size that come over links of this
+    /// process; `None` at the end of the stream.
     fn recv(
         &self,
         py: Python<'_>,
@@ -370,7 +373,8 @@ impl PyStream {
         })
     }
 
-    /// Wait until the ADUs are moved or done, or for the end. Return the status as JSON.
+    /// Wait until the ADUs are moved or done, or for the end of the stream. Return its status as
+    /// JSON.
     fn wait(
         &self,
         py: Python<'_>,
@@ -386,14 +390,14 @@ impl PyStream {
         crate::json(&status?)
     }
 
-    /// Return the status as JSON.
+    /// Return the status of the stream as JSON.
     fn status(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<String> {
         crate::json(&wait_detached(py, seconds, |timeout| {
             self.0.status(timeout)
         })?)
     }
 
-    /// Set the final number of ADUs.
+    /// Set the final number of ADUs of the stream.
     fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.finish(adus, timeout))
     }

@@ -12,7 +12,7 @@ struct Question {
     scenarios: Vec<Given>,
     /// Number of pairs of failures to sample in each fabric.
     double: u64,
-    /// Seed of the pairs and the runs; by default that of the first scenario.
+    /// Seed of the sampled pairs and of the runs; by default that of the first scenario.
     seed: Option<u64>,
 }
 

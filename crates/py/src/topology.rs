@@ -13,9 +13,10 @@ use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Limit on elementary steps for walking a faulty cube from every node: about two seconds.
+/// Maximum number of elementary steps to search a faulty cube from every node: about two seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
+/// The kinds of networks that a question may describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -23,6 +24,7 @@ enum Kind {
     Graph,
 }
 
+/// The question, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -38,6 +40,7 @@ struct Question {
     faults: FaultsQuestion,
 }
 
+/// The answer, in JSON.
 #[derive(Serialize)]
 struct Answer {
     kind: Kind,
@@ -62,6 +65,7 @@ struct Answer {
     unreachable: Vec<u32>,
 }
 
+/// A broadcast in a network, in JSON.
 #[derive(Serialize)]
 struct Broadcast {
     steps: u32,
@@ -70,8 +74,8 @@ struct Broadcast {
 }
 
 impl Broadcast {
-    /// Compute from the lowest working node of the network's largest component; return `None` if nothing
-    /// works.
+    /// Compute the broadcast from the lowest working node of the network's largest component;
+    /// return `None` if no node works.
     fn over(faults: &CubeFaults) -> Option<Self> {
         let (part, _) = distance::largest_part(faults, faults.working_nodes());
         let tree = BroadcastTree::new(faults, *part.first()?).ok()?;
@@ -83,7 +87,7 @@ impl Broadcast {
     }
 }
 
-/// The network that the I/O nodes of a placement form; of size zero if there is none.
+/// The network that the I/O nodes of a placement form; it has size zero if there is none.
 struct IoNetwork {
     edges: Vec<(u32, u32)>,
     distances: Vec<u64>,
@@ -91,14 +95,15 @@ struct IoNetwork {
 }
 
 impl IoNetwork {
+    /// The network of a machine without one among its I/O nodes.
     const NONE: Self = Self {
         edges: Vec::new(),
         distances: Vec::new(),
         broadcast: None,
     };
 
-    /// Create the network. `links` has the working links; in `nodes`, nodes that do not forward a broadcast
-    /// count as failed.
+    /// Create the network from its working `links`. In `nodes`, nodes that do not forward a
+    /// broadcast count as failed.
     fn new(links: &CubeFaults, nodes: &CubeFaults) -> Self {
         Self {
             edges: edges(links),
@@ -117,7 +122,8 @@ pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the working links of a cube by their ends, the lower one first; empty for large cubes.
+/// Return the working links of a cube as pairs of nodes, the lower one first; empty for large
+/// cubes.
 fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     if faults.cube().node_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -125,7 +131,8 @@ fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     faults.working_links().collect()
 }
 
-/// Return the number of ordered pairs of working nodes by hops; empty if a faulty cube is too large to walk.
+/// Return the number of ordered pairs of working nodes, by hops; empty if a faulty cube is too
+/// large to search.
 fn distances(faults: &CubeFaults) -> Vec<u64> {
     let cube = faults.cube();
     if faults.is_none() {
@@ -137,11 +144,12 @@ fn distances(faults: &CubeFaults) -> Vec<u64> {
     }
 }
 
-/// Return the longest distance in a histogram.
+/// Return the longest distance that occurs in a histogram of distances.
 fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }
 
+/// Return the I/O node that serves each PE.
 fn servers(placement: &Placement) -> Vec<Option<u32>> {
     if placement.pe_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -149,7 +157,7 @@ fn servers(placement: &Placement) -> Vec<Option<u32>> {
     placement.servers().iter().copied().map(Some).collect()
 }
 
-/// The I/O nodes of a graph, by rank, form a cube as those of a hypercube do.
+/// Describe the cube that the I/O nodes of a graph form by rank, as those of a hypercube do.
 fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
     let none = CubeFaults::none(cube);
     IoNetwork::new(&none, &none)

@@ -1,4 +1,4 @@
-//! Claims: bytes of a ring that stay in place while they are used.
+//! Claims: bytes of a ring that stay in the ring while a caller uses them.
 
 use crate::error::{Error, refused};
 use crate::mapping::Mapping;
@@ -8,16 +8,19 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm_memory::WriteVolatile;
 
-/// Released pieces, by their first position, with their lengths.
+/// Pieces of a ring that claims have released, as lengths by first position. The consumer collects
+/// them.
 #[derive(Debug, Default)]
 pub(crate) struct Back(Mutex<BTreeMap<u64, u64>>);
 
 impl Back {
+    /// Returns the released pieces, locked.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        // No holder of the lock can panic.
+        // No thread that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a released piece.
     pub(crate) fn put(&self, position: u64, len: u64) {
         if len > 0 {
             self.stretches().insert(position, len);
@@ -36,10 +39,10 @@ impl Back {
     }
 }
 
-/// Bytes of a ring that the producer cannot overwrite before this is dropped and the consumer is
-/// used once more. A claim may outlive the consumer and the producer's process.
+/// A claim on bytes of a ring: the producer cannot overwrite them before the claim is dropped and
+/// the consumer is used once more. A claim may outlive the consumer and the producer's process.
 ///
-/// A misbehaving producer may change the bytes meanwhile, so two reads may differ.
+/// A misbehaving producer may still change the bytes, so two reads may differ.
 #[derive(Debug)]
 pub struct Claim {
     memory: Arc<Mapping>,
@@ -58,17 +61,17 @@ impl Claim {
         }
     }
 
-    /// Returns the number of bytes.
+    /// Returns the number of claimed bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the claim has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Splits the claim. The result has the bytes from byte `at`, and is dropped on its own.
+    /// Splits the claim in two. The result has the bytes from byte `at`, and is dropped separately.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         let at = at.min(self.len);
@@ -82,24 +85,24 @@ impl Claim {
         rest
     }
 
-    /// Appends a claim that follows directly in the same ring.
+    /// Appends another claim, which must follow directly in the same ring.
     ///
     /// # Errors
-    /// Returns the other claim if it does not follow.
+    /// Returns the other claim if it does not follow directly.
     pub fn join(&mut self, mut next: Self) -> Result<(), Self> {
         let behind = self.position + self.len as u64;
         if !Arc::ptr_eq(&self.back, &next.back) || next.position != behind {
             return Err(next);
         }
-        // The dropped claim is empty now.
+        // After this the other claim is empty, so dropping it releases nothing.
         self.len += std::mem::take(&mut next.len);
         Ok(())
     }
 
-    /// Copies from byte `at` into `bytes`.
+    /// Copies claimed bytes, from byte `at` of the claim, into `bytes`.
     ///
     /// # Returns
-    /// The number of copied bytes, without any beyond the claim.
+    /// The number of copied bytes, which is smaller than `bytes` at the end of the claim.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let len = bytes.len().min(self.len.saturating_sub(at));
         let mut done = 0;
@@ -111,10 +114,10 @@ impl Claim {
         len
     }
 
-    /// Writes once to a file or socket, from byte `from`, as much as lies in one piece, straight
-    /// from the ring. It waits as long as the file does, without limit if that blocks. A socket
-    /// whose peer is gone gives `EPIPE`, and a signal unless the process ignores it, as Rust and
-    /// Python programs do.
+    /// Writes claimed bytes once to a file or socket, straight from the ring: from byte `from`, as
+    /// many as are contiguous in memory. The call blocks as long as the file does, without limit. A
+    /// socket whose peer is gone returns `EPIPE`, and raises a signal unless the process ignores
+    /// it, as Rust and Python programs do.
     ///
     /// # Returns
     /// The number of bytes written.
@@ -130,8 +133,8 @@ impl Claim {
         written.map_err(|error| refused("writing from a ring", error))
     }
 
-    /// Returns the location of the bytes from `from`: the memory, their offset in it, how many lie
-    /// there in one piece, at most `most`.
+    /// Returns the location of the claimed bytes from `from`: the memory, their offset in it, and
+    /// the number of contiguous bytes there, at most `most`.
     fn locate(&self, from: usize, most: usize) -> (&Arc<Mapping>, usize, usize) {
         let len = most.min(self.len.saturating_sub(from));
         let position = self.position + from as u64;

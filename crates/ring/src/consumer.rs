@@ -1,4 +1,4 @@
-//! The reading end.
+//! The consumer: the reading end of a ring.
 
 use crate::claim::{Back, Claim};
 use crate::error::{Error, Wanted};
@@ -12,29 +12,31 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Reads from a ring. Dropping it closes the end.
+/// The end of a ring that reads. Dropping it closes the end.
 ///
-/// Its descriptor becomes readable when the producer wakes it or is gone. A driver of many rings
-/// calls [`Consumer::arm`], polls all descriptors, and calls [`Consumer::mark_ready`] for the
-/// readable ones.
+/// The descriptor of the consumer becomes readable when the producer wakes the consumer or is gone.
+/// A driver of many rings calls [`Consumer::arm`], polls all descriptors, and calls
+/// [`Consumer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Consumer {
-    /// None only while it is passed on or dropped.
+    /// None only while the end is passed to another process or dropped.
     parts: Option<Parts>,
 }
 
+/// The parts of a consumer.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
-    /// Released claims.
+    /// The pieces that claims have released.
     back: Arc<Back>,
     line: Line,
     memory: OwnedFd,
 }
 
 impl Consumer {
-    /// Attaches the consumer's end of a received ring of at most `most` bytes. There must be only
-    /// one. The whole memory of the ring is charged to this process, which touches it first.
+    /// Attaches the consumer's end of a received ring of at most `most` bytes. A ring must have
+    /// only one consumer. The whole memory of the ring is charged to this process, which accesses
+    /// it first.
     ///
     /// # Errors
     /// [`Error::NoRing`] if it is not a ring, is too large, or its memory could be shrunk by the
@@ -52,20 +54,21 @@ impl Consumer {
         Ok(Self { parts })
     }
 
-    /// Converts this end for another process. Unreleased and claimed data stays in the ring.
+    /// Converts this end for another process. Data that is unread or claimed stays in the ring.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
+    /// Returns the parts, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
             .expect("only dropped ends have no parts")
     }
 
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the ring in bytes.
     pub fn capacity(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.reader.capacity())
@@ -77,11 +80,11 @@ impl Consumer {
         parts.map_or(0, |parts| parts.reader.cursor())
     }
 
-    /// Returns the number of readable bytes. None once there will be no more, after the producer
-    /// closed.
+    /// Returns the number of readable bytes. None if no more bytes will come because the producer
+    /// has closed.
     ///
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::PeerGone`] once there will be no more because the producer's
+    /// [`Error::Corrupt`]; [`Error::PeerGone`] if no more bytes will come because the producer's
     /// process ended.
     pub fn available(&mut self) -> Result<Option<u64>, Error> {
         let there = self.parts().refresh()?;
@@ -89,17 +92,17 @@ impl Consumer {
         Ok((!over).then_some(there))
     }
 
-    /// Whether no more data will come than there was at the last check: the producer has closed or
-    /// is gone.
+    /// Returns whether no data will come beyond the data at the last check: the producer has closed
+    /// or is gone.
     pub fn is_over(&mut self) -> bool {
         let parts = self.parts();
         parts.reader.ended() || parts.line.gone()
     }
 
-    /// Reads the present data into `bytes`, as much as fits.
+    /// Reads available data into `bytes`, as much as fits.
     ///
     /// # Returns
-    /// The number of bytes, 0 if there are none now. None once there will be no more.
+    /// The number of bytes, 0 if none are available. None if no more bytes will come.
     ///
     /// # Errors
     /// As [`Consumer::available`].
@@ -113,10 +116,10 @@ impl Consumer {
         Ok(Some(len))
     }
 
-    /// Waits for data and reads it into `bytes`, as much as fits.
+    /// Waits for data and reads available data into `bytes`, as much as fits.
     ///
     /// # Returns
-    /// The number of bytes. 0 once there will be no more, or if `bytes` is empty.
+    /// The number of bytes. 0 if no more bytes will come, or if `bytes` is empty.
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; otherwise as [`Consumer::available`].
@@ -131,11 +134,11 @@ impl Consumer {
         Ok(len)
     }
 
-    /// Fills `bytes`, of any length.
+    /// Fills `bytes`, which may be larger than the ring.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if there will be
-    /// no more. Each contains the number of bytes that were read nevertheless, at the start of
+    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if no more bytes
+    /// will come. Each of these contains the number of bytes that were read, at the start of
     /// `bytes`. [`Error::Corrupt`].
     pub fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), Error> {
         let parts = self.parts();
@@ -144,7 +147,8 @@ impl Consumer {
         while read < bytes.len() {
             let rest = bytes.len() - read;
             let wanted = (rest.min(STEP) as u64).min(half);
-            // An end that must sleep waits for more bytes, so that it is not woken for each piece.
+            // A consumer that must sleep waits for more bytes, so that it is not woken for each
+            // piece.
             let worth = (rest as u64).min(half);
             let there = parts.wait(wanted, worth, deadline);
             let there = there.map_err(|error| error.after(read))?;
@@ -159,8 +163,8 @@ impl Consumer {
         Ok(())
     }
 
-    /// Claims the next `len` bytes, if they have all come. They stay in the ring until the claim is
-    /// dropped. Later bytes can be read, claimed and dropped in any order meanwhile.
+    /// Claims the next `len` bytes, if all of them have come. They stay in the ring until the claim
+    /// is dropped. Later bytes can be read, claimed and released in any order in the meantime.
     ///
     /// # Returns
     /// None if fewer bytes have come.
@@ -188,24 +192,25 @@ impl Consumer {
     }
 
     /// Returns the number of bytes that the producer cannot overwrite, because they are claimed or
-    /// lie behind claims. Releases dropped claims to the producer, as all reading calls do.
+    /// follow claimed bytes. Releases the bytes of dropped claims to the producer, as all reading
+    /// calls do.
     pub fn held(&mut self) -> u64 {
         let parts = self.parts();
         parts.settle();
         parts.reader.held()
     }
 
-    /// Whether the producer waits to be woken, because it has too little room.
+    /// Returns whether the producer sleeps because it has too little room.
     pub fn producer_sleeps(&self) -> bool {
         let parts = self.parts.as_ref();
         parts.is_some_and(|parts| parts.reader.writer_sleeps())
     }
 
-    /// Prepares for polling the descriptor: requests to be woken once there are `len` bytes, at
-    /// most half of the ring, or the producer closes.
+    /// Prepares for polling the descriptor: requests a wake-up when `len` bytes are available, at
+    /// most half of the ring, or when the producer closes.
     ///
     /// # Returns
-    /// Whether the caller may sleep. If not, there is something to do now.
+    /// Whether the caller may sleep. If not, the condition holds already.
     ///
     /// # Errors
     /// [`Error::TooMuch`], [`Error::Corrupt`].
@@ -227,7 +232,7 @@ impl Consumer {
         parts.line.mark_ready()
     }
 
-    /// Closes the end, so that nothing more will be read. The producer gets an error on its next
+    /// Closes the end, so that no more bytes are read. The producer gets an error on its next
     /// write.
     pub fn close(self) {
         drop(self);
@@ -235,6 +240,7 @@ impl Consumer {
 }
 
 impl Parts {
+    /// Releases the next `len` bytes to the producer, after the claims before them.
     fn release(&mut self, len: usize) {
         if len == 0 {
             return;
@@ -245,13 +251,14 @@ impl Parts {
             }
             return;
         }
-        // The head of the ring must not pass claimed bytes.
+        // Claims before these bytes still exist, and the head of the ring must not pass claimed
+        // bytes.
         self.back.put(self.reader.cursor(), len as u64);
         self.reader.hold(len);
         self.settle();
     }
 
-    /// Releases bytes that no claim holds.
+    /// Releases the bytes at the head of the ring that no claim holds.
     fn settle(&mut self) {
         if self.reader.held() == 0 {
             return;
@@ -265,7 +272,7 @@ impl Parts {
     /// Returns the number of readable bytes. Fails if there are none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // Checked first, because the producer's last position is older than its end.
+        // Checked before the position, which is final if the producer is gone.
         let gone = self.line.gone();
         let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {
@@ -274,10 +281,10 @@ impl Parts {
         Ok(there)
     }
 
-    /// Waits for `wanted` bytes. If it must sleep, it waits for `worth`.
+    /// Waits for `wanted` bytes. If the thread must sleep, it waits for `worth` bytes.
     ///
     /// # Returns
-    /// Fewer only if there will be no more.
+    /// The number of available bytes: fewer than `wanted` only if no more will come.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {
@@ -307,7 +314,8 @@ impl Parts {
                 self.reader.mark_awake();
                 in_time?
             } else {
-                // Usually there is data now, but a misbehaving producer may cause this repeatedly.
+                // Usually data is available now, but a misbehaving producer may cause wake-ups
+                // without data.
                 Instant::now() < deadline
             };
         }

@@ -9,13 +9,13 @@ use vm_memory::VolatileMemoryError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The capacity in bytes is invalid.
+    /// The capacity, in bytes, is invalid.
     #[error("a ring of {0} bytes: the capacity must be a power of two from 4096 to 2^30")]
     Capacity(u64),
-    /// The call would wait for more than half of the ring.
+    /// The call would have to wait for more than half of the ring.
     #[error("{wanted} bytes of a ring at once: at most half of it, {most} bytes")]
     TooMuch {
-        /// Requested bytes.
+        /// Number of bytes that the call requested.
         wanted: u64,
         /// Half of the capacity, in bytes.
         most: u64,
@@ -26,22 +26,22 @@ pub enum Error {
     /// The other side wrote invalid positions.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
-    /// The deadline passed.
+    /// The deadline passed before the call was complete.
     #[error("timed out waiting for {waited_for}{}", progress(*.waited_for, *.moved, *.written, *.read))]
     TimedOut {
-        /// What the call waited for.
+        /// The condition that the call waited for.
         waited_for: Wanted,
-        /// Bytes that this call moved nevertheless; they count.
+        /// Number of bytes that this call moved before the deadline; they stay moved.
         moved: usize,
         /// Total bytes written to the ring.
         written: u64,
-        /// Total bytes read from it.
+        /// Total bytes read from the ring.
         read: u64,
     },
     /// The other side has closed its end.
     #[error("the other side of the ring has closed it, after {moved} bytes of these")]
     Closed {
-        /// Bytes that this call moved nevertheless.
+        /// Number of bytes that this call moved before the end.
         moved: usize,
     },
     /// The process at the other end is gone and did not close it.
@@ -50,7 +50,7 @@ pub enum Error {
          of these"
     )]
     PeerGone {
-        /// Bytes that this call moved nevertheless.
+        /// Number of bytes that this call moved before the end.
         moved: usize,
     },
     /// Descriptors were lost: the receiver has too little room for them, in the message or in its
@@ -63,7 +63,7 @@ pub enum Error {
     /// The system refused an operation.
     #[error("{what}: {error}")]
     System {
-        /// The operation.
+        /// The operation that failed.
         what: &'static str,
         /// The error of the system.
         #[source]
@@ -71,12 +71,12 @@ pub enum Error {
     },
 }
 
-/// What a call waits for.
+/// The condition that a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// This many bytes of room.
+    /// Room for this number of bytes.
     Room(u64),
-    /// This many bytes of data.
+    /// This number of bytes of data.
     Data(u64),
     /// Room in a socket for a message.
     Sending,
@@ -85,12 +85,13 @@ pub enum Wanted {
 }
 
 impl Error {
+    /// Creates an error of the system; `what` names the operation.
     pub(crate) fn system(what: &'static str, error: impl Into<io::Error>) -> Self {
         let error = error.into();
         Self::System { what, error }
     }
 
-    /// Adds bytes that were moved `before` this error.
+    /// Adds the number of bytes that the call had moved `before` this error.
     pub(crate) fn after(mut self, before: usize) -> Self {
         match &mut self {
             Self::TimedOut { moved, .. } | Self::Closed { moved } | Self::PeerGone { moved } => {
@@ -113,7 +114,7 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// Returns the bytes that a call moved before it timed out, for a wait on a ring.
+/// Describes the progress of a call on a ring that timed out.
 fn progress(waited_for: Wanted, moved: usize, written: u64, read: u64) -> String {
     match waited_for {
         Wanted::Sending | Wanted::Message => String::new(),
@@ -121,7 +122,7 @@ fn progress(waited_for: Wanted, moved: usize, written: u64, read: u64) -> String
     }
 }
 
-/// Converts an error of a copy to or from the memory of a ring.
+/// Converts an error of a copy to or from the memory of a ring; `what` names the operation.
 pub(crate) fn refused(what: &'static str, error: VolatileMemoryError) -> Error {
     let error = match error {
         VolatileMemoryError::IOError(error) => error,

@@ -13,20 +13,20 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// Maximum number of descriptors in a message (`SCM_MAX_FD` of Linux).
+/// Maximum number of descriptors in one message (`SCM_MAX_FD` of Linux).
 const MOST: usize = 253;
 
 /// The contents of a received message.
 #[derive(Debug)]
 pub struct Received {
-    /// Number of bytes at the beginning of the buffer. 0 if the peer has closed the socket.
+    /// Number of bytes at the start of the caller's buffer. 0 if the peer has closed the socket.
     pub bytes: usize,
     /// The descriptors in the message, with the close-on-exec flag.
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// Sends all of `bytes` through a Unix socket, with `descriptors` attached to the first of them.
-/// Nobody else may write to a stream socket meanwhile.
+/// Sends all of `bytes` through a Unix socket, with `descriptors` attached to the first of them. No
+/// other thread may write to a stream socket during the call.
 ///
 /// # Errors
 /// [`Error::TimedOut`] at `deadline`, with the number of sent bytes. [`Error::System`], for example
@@ -45,7 +45,7 @@ pub fn send_fds(
     let socket = socket.as_fd();
     let mut sent = 0;
     while sent < bytes.len() {
-        // The rest of a stream's bytes follows without descriptors.
+        // Of a stream, the remaining bytes follow without descriptors.
         let with = if sent == 0 { descriptors } else { &[] };
         let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(with.len()))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -72,9 +72,9 @@ pub fn send_fds(
 /// much as fits in `bytes`, and at most `most` descriptors.
 ///
 /// # Errors
-/// [`Error::Truncated`] if more descriptors came, or more bytes of a message; all received
-/// descriptors are closed. [`Error::TimedOut`] at `deadline`. [`Error::System`], for example
-/// without room for bytes or with a limit above 253 descriptors (`EINVAL`).
+/// [`Error::Truncated`] if more descriptors arrived than expected, or more bytes of a message; all
+/// received descriptors are closed. [`Error::TimedOut`] at `deadline`. [`Error::System`], for
+/// example without room for bytes or with a limit above 253 descriptors (`EINVAL`).
 pub fn recv_fds(
     socket: impl AsFd,
     bytes: &mut [u8],
@@ -98,7 +98,8 @@ pub fn recv_fds(
                         descriptors.extend(found);
                     }
                 }
-                // The space is rounded up, so that one more descriptor may have fitted in.
+                // The system rounds the space up, so one descriptor more than expected may have
+                // fitted.
                 let lost = ReturnFlags::CTRUNC | ReturnFlags::TRUNC;
                 if message.flags.intersects(lost) || descriptors.len() > most {
                     return Err(Error::Truncated);
@@ -119,6 +120,7 @@ pub fn recv_fds(
     }
 }
 
+/// Returns the error of a timeout on a socket.
 fn timed_out(waited_for: Wanted, moved: usize) -> Error {
     Error::TimedOut {
         waited_for,

@@ -1,4 +1,4 @@
-//! An end of a ring that is being passed to another process.
+//! The handles of a ring's end, with which it is passed to another process.
 
 use crate::error::{Error, Wanted};
 use crate::fds::{recv_fds, send_fds};
@@ -8,8 +8,8 @@ use std::time::Instant;
 /// The bytes that are sent with the descriptors to identify an end of a ring.
 const GREETING: &[u8; 16] = b"isthmus ring 1\r\n";
 
-/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropping them
-/// counts as the death of the process at that end.
+/// The descriptors of one end of a ring: its memory, and one of its two sockets. If they are
+/// dropped, the other end treats this as the death of the process at this end.
 #[derive(Debug)]
 pub struct Handles {
     pub(crate) memory: OwnedFd,
@@ -18,7 +18,7 @@ pub struct Handles {
 
 impl Handles {
     /// Wraps descriptors that were received in another way. They are checked when an end is created
-    /// from them.
+    /// from the handles.
     pub fn new(memory: OwnedFd, line: OwnedFd) -> Self {
         Self { memory, line }
     }
@@ -28,7 +28,8 @@ impl Handles {
         (self.memory, self.line)
     }
 
-    /// Sends the descriptors through a Unix socket, with 16 bytes, and closes them here.
+    /// Sends the descriptors through a Unix socket, with 16 bytes of data, and closes them in this
+    /// process.
     ///
     /// # Errors
     /// As [`send_fds`].
@@ -54,7 +55,7 @@ impl Handles {
             }
             len += received.bytes;
             descriptors.extend(received.descriptors);
-            // Reported at once, without waiting for the rest.
+            // A wrong start is reported at once, without waiting for the rest.
             if greeting[..len] != GREETING[..len] {
                 return Err(no("the message says something else"));
             }

@@ -21,17 +21,18 @@
 //!
 //! # Rules
 //!
-//! - **Two positions** are the whole state: the total numbers of bytes written and read. Each is
-//!   written by one side only, which keeps its own copy and never reads it back. Bytes between the
-//!   two belong to the consumer, all others to the producer ([`words`]).
+//! - **Two positions** are the whole state: the total numbers of bytes written and read. Each
+//!   position is written by one side only, which has its own copy and never reads the shared one
+//!   back. Bytes between the two positions belong to the consumer, all others to the producer
+//!   ([`words`]).
 //! - **No call waits for ever.** Each waiting call has a deadline, and ends sooner when the other
 //!   side closes or its process ends for any reason. Each side holds one end of a pair of sockets,
 //!   which the system closes with the process ([`Error::PeerGone`]).
 //! - **After a close the data in the ring can still be read**, also after the producer's death. All
 //!   of it is complete, because bytes count only once the position includes them.
-//! - **A sleeping side announces that** in the ring, with the position for which it waits. The
-//!   other side then sends one byte through the sockets once that is reached, and makes no system
-//!   call otherwise.
+//! - **A sleeping side announces its sleep** in the ring, with the position for which it waits. The
+//!   other side sends one byte through the sockets when that position is reached, and makes no
+//!   system call otherwise.
 //! - **The other side is not trusted.** Its positions are checked, and invalid ones give
 //!   [`Error::Corrupt`]. Memory is mapped only if it can neither shrink nor grow, and is accessed
 //!   by copies only: no reference to bytes ever exists that another process may write. A
@@ -42,10 +43,9 @@
 //! - **Half a ring is the maximum** to wait for. Of two sides that wait for half a ring, one always
 //!   has it, so they never wait for each other.
 //!
-//! Linux only: this crate is empty elsewhere. Every process that holds an end must be one whose
-//! death the system detects: a child that was forked without `exec` keeps the end of its parent
+//! Linux only: this crate is empty elsewhere. The system must be able to detect the death of every
+//! process that holds an end: a child that was forked without `exec` keeps the end of its parent
 //! open.
-//! system sees die: a child that was forked without `exec` holds the end of its parent open.
 
 #![cfg(target_os = "linux")]
 
@@ -85,15 +85,16 @@ pub use self::{
     producer::{Producer, Reserved},
 };
 
-/// Bytes that are copied at a time where each copy is also summed. A copy of this size is still in
-/// the L1 cache for the next step.
+/// Number of bytes that are copied and then summed. A copy of this size is still in the L1 cache
+/// when it is summed.
 pub const CHUNK: usize = 16 << 10;
 
 /// Creates a ring of `capacity` bytes, a power of two from 4 KiB to 1 GiB, and its two ends. Either
-/// may be passed to another process ([`Producer::into_handles`], [`Consumer::into_handles`]).
+/// end may be passed to another process ([`Producer::into_handles`], [`Consumer::into_handles`]).
 ///
 /// # Errors
-/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be allocated, all of it now.
+/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be allocated. All of it is allocated
+/// at once.
 #[cfg(not(loom))]
 pub fn ring(capacity: u64) -> Result<(Producer, Consumer), Error> {
     let memory = mapping::create(capacity)?;

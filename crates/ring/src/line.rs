@@ -1,5 +1,5 @@
-//! The pair of sockets of a ring: one byte wakes a sleeping side, and the end of a process is
-//! detected.
+//! The pair of sockets of a ring: one byte wakes a sleeping side, and each side detects the end of
+//! the other's process.
 
 use crate::error::Error;
 use crate::wait::ready;
@@ -9,14 +9,14 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// One end of the pair.
+/// One end of the pair of sockets.
 #[derive(Debug)]
 pub(crate) struct Line {
     socket: OwnedFd,
     gone: bool,
 }
 
-/// Creates both ends.
+/// Creates both ends of the pair.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -28,7 +28,7 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Line {
-    /// Wraps a received descriptor, if it is a socket.
+    /// Wraps a received descriptor. Fails if it is not a socket.
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, Error> {
         let no = |why: &str| Err(Error::NoRing(why.to_owned()));
         match rustix::net::sockopt::socket_domain(&socket) {
@@ -56,14 +56,14 @@ impl Line {
     /// Waits until the other side wakes this one or is gone, or until `deadline`.
     ///
     /// # Returns
-    /// Whether there was time left.
+    /// Whether the deadline had not passed.
     pub(crate) fn sleep(&mut self, deadline: Instant) -> Result<bool, Error> {
         let in_time = ready(self.socket.as_fd(), PollFlags::IN, deadline)?;
         self.mark_ready()?;
         Ok(in_time)
     }
 
-    /// Consumes the wake-up, and checks whether the other side is gone.
+    /// Consumes the wake-up bytes, and checks whether the other side is gone.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
         // One byte is usual. The number of reads is limited in case the peer sends many.
@@ -81,7 +81,7 @@ impl Line {
         Ok(())
     }
 
-    /// Whether the other side was found to be gone.
+    /// Returns whether the other side was found to be gone.
     pub(crate) fn gone(&self) -> bool {
         self.gone
     }

@@ -1,4 +1,4 @@
-//! The memory of a ring: a file in memory that can neither shrink nor grow, mapped.
+//! The mapped memory of a ring: a file in memory that can neither shrink nor grow.
 //!
 //! | bytes | hold |
 //! |---|---|
@@ -22,11 +22,11 @@ use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 /// The first bytes of the memory of a ring: `ISTHRING`.
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
-/// Version of the layout above.
+/// Version of the layout of the memory, which is described above.
 pub(crate) const VERSION: u64 = 2;
-/// Bytes before the data.
+/// Number of bytes before the data.
 pub(crate) const HEADER: usize = 4096;
-/// Bytes from one word to the next.
+/// Distance in bytes from one word to the next.
 const APART: usize = 128;
 /// Minimum and maximum capacity in bytes.
 const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
@@ -40,6 +40,7 @@ pub(crate) struct Mapping {
     capacity: u64,
 }
 
+/// Returns whether this is a valid capacity: a power of two within the limits.
 fn is_capacity(bytes: u64) -> bool {
     bytes.is_power_of_two() && CAPACITIES.contains(&bytes)
 }
@@ -52,11 +53,11 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let refused = |what: &'static str| move |error: Errno| Error::system(what, error);
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = fs::memfd_create("isthmus-ring", flags).map_err(refused("memory for a ring"))?;
-    // No process of another user may open it through `/proc`.
+    // Processes of other users must not open the file through `/proc`.
     fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
-    // Missing memory is reported now, not by a signal on first access.
+    // Missing memory causes an error now, instead of a signal on first access.
     fs::fallocate(&file, FallocateFlags::empty(), 0, len)
         .map_err(refused("the pages of a ring"))?;
     fs::fcntl_add_seals(&file, seals()).map_err(refused("the seals of a ring"))?;
@@ -76,13 +77,13 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     Ok(file)
 }
 
-/// Seals that keep the other side from removing mapped pages.
+/// Returns the seals that keep the other side from removing mapped pages.
 fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL
 }
 
 impl Mapping {
-    /// Maps a received descriptor, if it is a ring of at most `most` bytes.
+    /// Maps a received descriptor. Fails if it is not a ring of at most `most` bytes.
     pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let again = file
             .try_clone()
@@ -90,6 +91,7 @@ impl Mapping {
         Self::checked(again, most)
     }
 
+    /// Maps the file after checks of its seals, its size and its header.
     fn checked(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
@@ -98,7 +100,7 @@ impl Mapping {
             Ok(_) => return no("its size is not sealed".to_owned()),
             Err(_) => return no("it is no file in memory".to_owned()),
         }
-        // Huge pages could still be missing, and the access would kill this process.
+        // With huge pages, memory could still be missing, and the access would kill this process.
         match fs::fstatfs(&file) {
             Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
             _ => return no("its memory is not of ordinary pages".to_owned()),
@@ -128,10 +130,11 @@ impl Mapping {
         Ok(Arc::new(mapping))
     }
 
+    /// Maps the file, which has a valid size.
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
         let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
-        // Fills the page tables now: a fault for each page would cost more than its copy.
+        // This fills the page tables now: a fault for each page would cost more than its copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)
             .map_err(|error| Error::system("mapping a ring", std::io::Error::other(error)))?;
@@ -160,7 +163,7 @@ impl Memory for Arc<Mapping> {
         self.number(APART * (1 + word as usize))
     }
 
-    // Both are copies through pointers to memory that may change meanwhile; nothing is read twice.
+    // Both copies use pointers to memory that may change during the copy; no byte is read twice.
 
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         self.bytes(at, bytes.len()).copy_from(bytes);

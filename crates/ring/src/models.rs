@@ -1,7 +1,7 @@
-//! Both sides of a ring in all interleavings, and with all values that loads may return, by loom.
-//! Bytes are atomic and relaxed: only the order of the words prevents reading an old one. A model
-//! of the pair of sockets remembers a wake until it is received. Loom reports a sleeper that nobody
-//! wakes.
+//! Models of both sides of a ring, which loom runs in all interleavings, with all values that loads
+//! may return. Bytes are atomic and relaxed: only the order of the words prevents reading an old
+//! byte. A model of the pair of sockets remembers a wake-up until it is received. Loom reports a
+//! sleeping side that is never woken.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p isthmus-ring --lib --release`
 
@@ -12,6 +12,7 @@ use loom::sync::atomic::AtomicU8;
 use loom::sync::{Arc, Notify};
 use loom::thread;
 
+/// The memory of a ring in a model.
 struct Heap {
     words: [AtomicU64; 6],
     bytes: Vec<AtomicU8>,
@@ -50,14 +51,15 @@ impl Memory for Arc<Heap> {
     }
 }
 
-/// All runs with at most three preemptions: seconds. With `LOOM_MAX_PREEMPTIONS=4` it takes
-/// minutes.
+/// Runs a model in all interleavings with at most three preemptions, which takes seconds. With
+/// `LOOM_MAX_PREEMPTIONS=4` it takes minutes.
 fn model(run: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.check(run);
 }
 
+/// A ring in a model, with the wake-ups of both sides.
 struct Link {
     memory: Arc<Heap>,
     for_reader: Arc<Notify>,
@@ -73,6 +75,7 @@ impl Link {
         }
     }
 
+    /// Returns the other side's handle of the ring.
     fn other(&self) -> Self {
         Self {
             memory: self.memory.clone(),
@@ -81,8 +84,8 @@ impl Link {
         }
     }
 
-    /// Writes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the reader
-    /// closes.
+    /// Writes the bytes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the
+    /// reader closes.
     fn write(self, last: u8, step: usize) {
         let mut writer = Writer::new(self.memory).unwrap();
         let bytes: Vec<u8> = (1..=last).collect();
@@ -106,7 +109,8 @@ impl Link {
         }
     }
 
-    /// Reads this many bytes or to the end, checks that they are 1, 2, ..., and closes.
+    /// Reads at most `most` bytes, checks that they are 1, 2, ..., and closes. Returns their
+    /// number.
     fn read(self, most: usize, wanted: u64) -> usize {
         let mut reader = Reader::new(self.memory).unwrap();
         let mut read = 0;
@@ -139,8 +143,8 @@ impl Link {
     }
 }
 
-/// Passes `bytes` bytes through a ring of `capacity`, written `step` at a time, read `wanted` at a
-/// time.
+/// Checks that `bytes` bytes arrive through a ring of `capacity`, written `step` at a time and read
+/// `wanted` at a time.
 fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
     model(move || {
         let link = Link::new(capacity);
@@ -163,7 +167,7 @@ fn pieces_arrive_whatever_the_order() {
     all_arrive(2, 3, 1, 2);
 }
 
-/// A reader that holds one byte while it reads the next, checks both again, and releases them.
+/// A reader holds one byte while it reads the next one, checks both bytes again, and releases them.
 #[test]
 fn what_is_held_is_not_written_over() {
     model(|| {
@@ -186,7 +190,7 @@ fn what_is_held_is_not_written_over() {
             }
             reader.hold(1);
             let held = reader.held();
-            // As a claim does it: from a position that was read.
+            // The copy starts at a position that was read, as that of a claim does.
             let mut byte = [0];
             let at = (reader.cursor() - 1) % 2;
             link.memory.copy_out(at as usize, &mut byte);
@@ -196,7 +200,7 @@ fn what_is_held_is_not_written_over() {
                 read,
                 "an old byte, or one written too early"
             );
-            // The first alone stays held; the second releases both.
+            // The first byte stays held alone; when the second is read, both are released.
             if (held == 2 || reader.ended() || read == 3) && reader.release_held(held) {
                 link.for_writer.notify();
             }

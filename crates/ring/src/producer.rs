@@ -1,4 +1,4 @@
-//! The writing end.
+//! The producer: the writing end of a ring.
 
 use crate::CHUNK;
 use crate::error::{Error, Wanted};
@@ -11,20 +11,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes after which the consumer is notified, so that it copies while the next are written.
+/// Number of bytes after which the consumer is notified, so that it copies them while the next ones
+/// are written.
 pub(crate) const STEP: usize = 2 * CHUNK;
 
-/// Writes to a ring. Dropping it closes the end.
+/// The end of a ring that writes. Dropping it closes the end.
 ///
-/// Its descriptor becomes readable when the consumer wakes it or is gone. A driver of many rings
-/// calls [`Producer::arm`], polls all descriptors, and calls [`Producer::mark_ready`] for the
-/// readable ones.
+/// The descriptor of the producer becomes readable when the consumer wakes the producer or is gone.
+/// A driver of many rings calls [`Producer::arm`], polls all descriptors, and calls
+/// [`Producer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Producer {
-    /// None only while it is passed on or dropped.
+    /// None only while the end is passed to another process or dropped.
     parts: Option<Parts>,
 }
 
+/// The parts of a producer.
 #[derive(Debug)]
 struct Parts {
     writer: Writer<Arc<Mapping>>,
@@ -33,8 +35,9 @@ struct Parts {
 }
 
 impl Producer {
-    /// Attaches the producer's end of a received ring of at most `most` bytes. There must be only
-    /// one. The whole memory of the ring is charged to this process, which touches it first.
+    /// Attaches the producer's end of a received ring of at most `most` bytes. A ring must have
+    /// only one producer. The whole memory of the ring is charged to this process, which accesses
+    /// it first.
     ///
     /// # Errors
     /// [`Error::NoRing`] if it is not a ring, is too large, or its memory could be shrunk by the
@@ -51,26 +54,28 @@ impl Producer {
         Ok(Self { parts })
     }
 
-    /// Converts this end for another process. Published data stays, reserved room does not.
+    /// Converts this end for another process. Published data stays in the ring; reserved room is
+    /// released.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.writer.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
+    /// Returns the parts, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
             .expect("only dropped ends have no parts")
     }
 
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the ring in bytes.
     pub fn capacity(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.writer.capacity())
     }
 
-    /// Returns the total number of bytes written.
+    /// Returns the total number of bytes written to the ring.
     pub fn written(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.writer.tail())
@@ -99,18 +104,19 @@ impl Producer {
         Ok(len)
     }
 
-    /// Writes all of `bytes`, of any length.
+    /// Writes all of `bytes`, which may be more than the ring can hold.
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if no consumer
-    /// will read them. Each contains the number of bytes that were written nevertheless.
+    /// will read the bytes. Each of these contains the number of bytes that were written.
     /// [`Error::Corrupt`].
     pub fn write_all(&mut self, bytes: &[u8], deadline: Instant) -> Result<(), Error> {
         self.write_all_with(bytes, deadline, STEP, |_| ())
     }
 
     /// Writes all of `bytes` as [`Producer::write_all`] does, and passes each piece of at most
-    /// `step` bytes to `visit` right before it is copied, so that sums are cheap.
+    /// `step` bytes to `visit` right before it is copied, so that the caller can sum it at low
+    /// cost.
     ///
     /// # Errors
     /// As [`Producer::write_all`].
@@ -129,7 +135,8 @@ impl Producer {
             let rest = &bytes[written..];
             let piece = &rest[..rest.len().min(step)];
             let wanted = (piece.len() as u64).min(half);
-            // An end that must sleep waits for more room, so that it is not woken for each piece.
+            // A producer that must sleep waits for more room, so that it is not woken for each
+            // piece.
             let worth = (rest.len() as u64).min(half);
             let room = parts.wait(wanted, worth, deadline);
             let room = room.map_err(|error| error.after(written))?;
@@ -142,7 +149,8 @@ impl Producer {
         Ok(())
     }
 
-    /// Waits for room for `len` bytes, which can be filled in any order and are published together.
+    /// Waits for room for `len` bytes, and reserves it. The room can be filled in any order, and is
+    /// published as a whole.
     ///
     /// # Errors
     /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
@@ -154,11 +162,11 @@ impl Producer {
         Ok(Reserved { parts, len })
     }
 
-    /// Prepares for polling the descriptor: requests to be woken once there is room for `len`
-    /// bytes, at most half of the ring, or the consumer closes.
+    /// Prepares for polling the descriptor: requests a wake-up when there is room for `len` bytes,
+    /// at most half of the ring, or when the consumer closes.
     ///
     /// # Returns
-    /// Whether the caller may sleep. If not, there is something to do now.
+    /// Whether the caller may sleep. If not, the condition holds already.
     ///
     /// # Errors
     /// [`Error::TooMuch`], [`Error::Corrupt`].
@@ -179,13 +187,13 @@ impl Producer {
         parts.line.mark_ready()
     }
 
-    /// Closes the end, so that nothing more will be written. The consumer can read the remaining
-    /// data.
+    /// Closes the end, so that no more bytes are written. The consumer can read the remaining data.
     pub fn close(self) {
         drop(self);
     }
 }
 
+/// Checks that a call waits for at most half of the ring.
 pub(crate) fn at_most_half(wanted: u64, capacity: u64) -> Result<(), Error> {
     let most = capacity / 2;
     if wanted <= most {
@@ -196,12 +204,14 @@ pub(crate) fn at_most_half(wanted: u64, capacity: u64) -> Result<(), Error> {
 }
 
 impl Parts {
+    /// Publishes the next `len` bytes, and wakes the consumer if it waits for them.
     fn publish(&mut self, len: usize) {
         if len > 0 && self.writer.publish(len) {
             self.line.wake();
         }
     }
 
+    /// Returns the free bytes. Fails if no consumer is left.
     fn room(&mut self) -> Result<u64, Error> {
         if self.writer.reader_closed() {
             return Err(Error::Closed { moved: 0 });
@@ -212,7 +222,7 @@ impl Parts {
         Ok(self.writer.refresh()?)
     }
 
-    /// Waits for `wanted` bytes of room. If it must sleep, it waits for `worth`.
+    /// Waits for `wanted` bytes of room. If the thread must sleep, it waits for `worth` bytes.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {
@@ -240,7 +250,8 @@ impl Parts {
                 self.writer.mark_awake();
                 in_time?
             } else {
-                // Usually there is room now, but a misbehaving consumer may cause this repeatedly.
+                // Usually room is available now, but a misbehaving consumer may cause wake-ups
+                // without room.
                 Instant::now() < deadline
             };
         }
@@ -264,7 +275,7 @@ impl Drop for Producer {
     }
 }
 
-/// Room in a ring. Room that is not committed before this is dropped stays free.
+/// Reserved room in a ring. Room that is not committed before this is dropped becomes free again.
 #[derive(Debug)]
 pub struct Reserved<'p> {
     parts: &'p mut Parts,
@@ -272,12 +283,12 @@ pub struct Reserved<'p> {
 }
 
 impl Reserved<'_> {
-    /// Returns the number of bytes.
+    /// Returns the size of the room in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the room has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -285,13 +296,13 @@ impl Reserved<'_> {
     /// Copies `bytes` to byte `at` of the room.
     ///
     /// # Returns
-    /// The number of copied bytes, without any beyond the room.
+    /// The number of copied bytes, which is smaller than that of `bytes` at the end of the room.
     pub fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len.saturating_sub(at));
         self.parts.writer.put(at, &bytes[..len])
     }
 
-    /// Publishes the first `len` bytes of the room to the consumer. Bytes that were not filled keep
+    /// Publishes the first `len` bytes of the room to the consumer. Bytes that were not filled have
     /// older contents of the ring.
     pub fn commit(self, len: usize) {
         self.parts.publish(len.min(self.len));

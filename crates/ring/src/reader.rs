@@ -1,21 +1,21 @@
-//! The consumer's side of a ring, without system calls: what it may read, and when to wake the
-//! writer.
+//! The consumer's side of a ring, without system calls: the bytes that it may read, and the moments
+//! at which it must wake the writer.
 
 use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// Reads from a ring. Nothing here waits; the caller does.
+/// The reading side of a ring. None of its calls waits; the caller does.
 #[derive(Debug)]
 pub struct Reader<M> {
     memory: M,
-    /// Bytes released to the writer.
+    /// Total number of bytes released to the writer.
     head: u64,
-    /// Bytes read. Those between the two positions are held.
+    /// Total number of bytes read. Bytes between `head` and `cursor` are held.
     cursor: u64,
-    /// The tail at the last check.
+    /// The writer's position at the last check.
     tail: u64,
-    /// Whether the tail is final.
+    /// Whether the writer had closed at the last check, so that `tail` is final.
     ended: bool,
 }
 
@@ -38,7 +38,7 @@ impl<M: Memory> Reader<M> {
         Ok(reader)
     }
 
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the ring in bytes.
     pub fn capacity(&self) -> u64 {
         self.memory.capacity()
     }
@@ -58,12 +58,12 @@ impl<M: Memory> Reader<M> {
         self.cursor - self.head
     }
 
-    /// Returns the memory.
+    /// Returns the memory of the ring.
     pub fn memory(&self) -> &M {
         &self.memory
     }
 
-    /// Returns the number of bytes written, at the last check.
+    /// Returns the number of bytes written, as of the last check.
     pub fn tail(&self) -> u64 {
         self.tail
     }
@@ -73,18 +73,18 @@ impl<M: Memory> Reader<M> {
         self.tail - self.cursor
     }
 
-    /// Whether the writer had closed at the last check, so that no more bytes will come.
+    /// Returns whether the writer had closed at the last check, so that no more bytes will come.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Checks the position of the writer.
+    /// Updates the position of the writer.
     ///
     /// # Returns
     /// The number of readable bytes.
     ///
     /// # Errors
-    /// The writer's position exceeds the room that there was, or went back.
+    /// The writer's position exceeds the room that it had, or went back.
     pub fn refresh(&mut self) -> Result<u64, Corrupt> {
         // The flag comes first: a tail that is loaded after the flag was set is final.
         let ended = self.memory.word(Word::WriterClosed).load(Ordering::Acquire) != 0;
@@ -94,10 +94,10 @@ impl<M: Memory> Reader<M> {
         Ok(self.available())
     }
 
-    /// Copies bytes into `bytes` from `at` bytes after the read position.
+    /// Copies bytes into `bytes`, starting `at` bytes after the read position.
     ///
     /// # Returns
-    /// The number of copied bytes, at most those of the last check.
+    /// The number of copied bytes. Only bytes of the last check are copied.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let there = usize::try_from(self.available()).unwrap_or(usize::MAX);
         let len = bytes.len().min(there.saturating_sub(at));
@@ -121,8 +121,8 @@ impl<M: Memory> Reader<M> {
         self.release_held(self.held())
     }
 
-    /// Reads the next `len` bytes, at most those of the last check. They are not overwritten before
-    /// they are released.
+    /// Reads and holds the next `len` bytes, at most those of the last check. They are not
+    /// overwritten before they are released.
     pub fn hold(&mut self, len: usize) {
         self.cursor += (len as u64).min(self.available());
     }
@@ -139,11 +139,11 @@ impl<M: Memory> Reader<M> {
         must_wake(self.memory.word(Word::WriterWants), self.head)
     }
 
-    /// Announces that this side sleeps until there are `len` bytes to read, at most what fits
+    /// Announces that this side sleeps until `len` bytes can be read, at most the number that fits
     /// beside the held bytes.
     ///
     /// # Returns
-    /// Whether it may sleep. If not, the bytes have come, or the writer has closed.
+    /// Whether this side may sleep. If not, the bytes have come, or the writer has closed.
     ///
     /// # Errors
     /// As [`Reader::refresh`].
@@ -158,7 +158,7 @@ impl<M: Memory> Reader<M> {
         Ok(may)
     }
 
-    /// Whether the writer sleeps until there is more room.
+    /// Returns whether the writer sleeps until there is more room.
     pub fn writer_sleeps(&self) -> bool {
         self.memory.word(Word::WriterWants).load(Ordering::Relaxed) != AWAKE
     }
@@ -176,7 +176,7 @@ impl<M: Memory> Reader<M> {
     pub fn close(&mut self) -> bool {
         let word = self.memory.word(Word::ReaderClosed);
         word.store(1, Ordering::Release);
-        // Whatever it waits for.
+        // The writer must be woken at any position for which it waits.
         must_wake(self.memory.word(Word::WriterWants), AWAKE - 1)
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting: an end polls for a short time, then sleeps.
+//! Waiting on a ring: an end polls for a short time, then sleeps.
 
 use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{available_parallelism, yield_now};
 use std::time::Instant;
 
-/// Number of checks before a thread yields its processor.
+/// Number of checks before the thread yields its processor.
 const LOOKS: u32 = 200;
-/// Number of yields before it sleeps.
+/// Number of yields before the thread sleeps.
 const OFFERS: u32 = 8;
 
-/// Whether there is one processor only. It is kept without a lock, which a process that is forked
-/// while another thread asks would find locked for ever.
+/// Returns whether there is only one processor. The answer is stored without a lock: a process that
+/// is forked while another thread holds a lock would find it locked forever.
 fn alone() -> bool {
+    /// The stored answer: 0 before it is known.
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {
@@ -27,8 +28,8 @@ fn alone() -> bool {
     }
 }
 
-/// Polls `ready` for some microseconds, long enough for the copy of a chunk on the other processor.
-/// Does not poll if there is only one processor.
+/// Polls `ready` for some microseconds, long enough for another processor to copy a chunk. Does not
+/// poll if there is only one processor.
 pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
     if !alone() {
         for _ in 0..LOOKS {
@@ -50,14 +51,14 @@ pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool
 /// Waits until a descriptor has `events` or has hung up, or until `deadline`.
 ///
 /// # Returns
-/// Whether there was time left. A signal also ends the wait.
+/// Whether the deadline had not passed. A signal also ends the wait.
 pub(crate) fn ready(
     descriptor: BorrowedFd<'_>,
     events: PollFlags,
     deadline: Instant,
 ) -> Result<bool, Error> {
     let left = deadline.saturating_duration_since(Instant::now());
-    // A longer time than the system supports is replaced by the maximum.
+    // The maximum replaces a time that is longer than the system supports.
     let timeout = Timespec::try_from(left).unwrap_or(Timespec {
         tv_sec: i64::MAX,
         tv_nsec: 0,

@@ -3,20 +3,21 @@
 //! # Why the orders of memory suffice
 //!
 //! **Data.** The producer copies bytes, then stores [`Word::Tail`] with release; the consumer loads
-//! it with acquire, then copies. So the copy in happens before the copy out. The way back is the
-//! same with [`Word::Head`]: the copy out happens before the next copy in to the same place.
+//! it with acquire, then copies. So the copy in happens before the copy out. The same holds for
+//! [`Word::Head`] in the other direction: the copy out happens before the next copy in to the same
+//! position.
 //!
 //! **Sleep.** A side that finds too little stores in its *wants* word the position of the other
 //! side that it waits for. It then checks that position once more, and sleeps if it is still too
 //! low. The other side stores its position, then checks the wants word. With a sequentially
 //! consistent fence between store and load on both sides, at least one of them sees the other's
 //! store: either the sleeper does not go to sleep, or it is woken. It is woken once: the waking
-//! side resets the wants word to [`AWAKE`], and a late wake only causes another check. All writers
-//! of this word exchange it, which orders a late wake and the next sleep.
+//! side resets the wants word to [`AWAKE`], and a late wake-up only causes another check. Every
+//! writer of this word uses an exchange, which orders a late wake-up and the next sleep.
 //!
 //! **Close.** A producer stores its last position, then [`Word::WriterClosed`] with release. A
-//! consumer loads the flag with acquire and the position after it: if the flag was set the position
-//! is the last.
+//! consumer loads the flag with acquire and the position after it: if the flag was set, the
+//! position is final.
 //!
 //! Loom runs programs of both sides in all their interleavings (the module `models`).
 
@@ -28,24 +29,24 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// The value of a wants word whose side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
-/// The maximum position at which an end may begin. A ring of 100 GB/s reaches it in a year and a
-/// half, and needs three more years until numbers overflow.
+/// The maximum position that a ring may have when an end is created. A ring of 100 GB/s reaches it
+/// in a year and a half, and needs three more years until the numbers overflow.
 pub const FURTHEST: u64 = 1 << 62;
 
 /// The words that both sides share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// Total bytes written; stored by the producer.
+    /// Total number of bytes written; stored by the producer.
     Tail,
-    /// Total bytes read; stored by the consumer.
+    /// Total number of bytes read; stored by the consumer.
     Head,
-    /// The tail for which the consumer sleeps.
+    /// The value of the tail for which the consumer sleeps, or [`AWAKE`].
     ReaderWants,
-    /// The head for which the producer sleeps.
+    /// The value of the head for which the producer sleeps, or [`AWAKE`].
     WriterWants,
-    /// Not 0 once the producer has closed.
+    /// 1 once the producer has closed, 0 before.
     WriterClosed,
-    /// Not 0 once the consumer has closed.
+    /// 1 once the consumer has closed, 0 before.
     ReaderClosed,
 }
 
@@ -60,7 +61,7 @@ impl Word {
         Self::ReaderClosed,
     ];
 
-    /// Returns the side that writes the word.
+    /// Returns the name of the side that writes the word, for messages.
     fn writer(self) -> &'static str {
         match self {
             Self::Tail | Self::ReaderWants | Self::WriterClosed => "producer",
@@ -77,10 +78,10 @@ pub trait Memory {
     /// Returns one of the words.
     fn word(&self, word: Word) -> &AtomicU64;
 
-    /// Copies `bytes` into the ring from its byte `at`; they must end within it.
+    /// Copies `bytes` into the ring from byte `at` of the ring; the copy must not exceed the end.
     fn copy_in(&self, at: usize, bytes: &[u8]);
 
-    /// Copies from byte `at` of the ring into `bytes`; they must end within it.
+    /// Copies from byte `at` of the ring into `bytes`; the copy must not exceed the end.
     fn copy_out(&self, at: usize, bytes: &mut [u8]);
 }
 
@@ -93,7 +94,7 @@ pub trait Memory {
 pub struct Corrupt {
     /// The word with the position.
     pub word: Word,
-    /// Its value.
+    /// The value of the word.
     pub found: u64,
     /// The minimum valid value.
     pub least: u64,
@@ -101,25 +102,25 @@ pub struct Corrupt {
     pub most: u64,
 }
 
-/// Locates `len` bytes from position `position`, in at most two pieces of a ring: the offset of the
-/// first, and its length.
+/// Locates `len` bytes from position `position`, in at most two pieces of the ring. Returns the
+/// offset of the first piece in the ring, and its length.
 pub(crate) fn split(capacity: u64, position: u64, len: usize) -> (usize, usize) {
     let at = position & (capacity - 1);
     // A ring is mapped, so its capacity fits in `usize`.
     (at as usize, len.min((capacity - at) as usize))
 }
 
-/// Whether the side that moved to `position` must wake the other side, which waits with the word
-/// `wants`. True once per sleep.
+/// Returns whether the side that moved to `position` must wake the other side, which waits with the
+/// word `wants`. True once per sleep.
 pub(crate) fn must_wake(wants: &AtomicU64, position: u64) -> bool {
-    // Pairs with the fence of `sleeps`; see above.
+    // Pairs with the fence of `sleeps`, as described in the module documentation.
     fence(Ordering::SeqCst);
-    // Usually a load of a cache line that nobody writes.
+    // Usually this is a load of a cache line that no side writes.
     position >= wants.load(Ordering::Relaxed) && wants.swap(AWAKE, Ordering::AcqRel) != AWAKE
 }
 
-/// Announces that this side sleeps until the other is at `position`. The caller must check its
-/// condition again after this.
+/// Announces that this side sleeps until the other side is at `position`. The caller must check its
+/// condition again after this call.
 pub(crate) fn sleeps(wants: &AtomicU64, position: u64) {
     wants.swap(position.min(AWAKE - 1), Ordering::AcqRel);
     fence(Ordering::SeqCst);
@@ -130,7 +131,7 @@ pub(crate) fn awake(wants: &AtomicU64) {
     wants.swap(AWAKE, Ordering::AcqRel);
 }
 
-/// Returns the other side's position in `word`, if it is from `least` to `most`.
+/// Returns the other side's position in `word`. Fails if it is not from `least` to `most`.
 pub(crate) fn within(
     memory: &impl Memory,
     word: Word,

@@ -1,16 +1,16 @@
-//! The producer's side of a ring, without system calls: what it may write, and when to wake the
-//! reader.
+//! The producer's side of a ring, without system calls: the room that it may fill, and the moments
+//! at which it must wake the reader.
 
 use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// Writes to a ring. Nothing here waits; the caller does.
+/// The writing side of a ring. None of its calls waits; the caller does.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
     tail: u64,
-    /// The head at the last check.
+    /// The reader's position at the last check.
     head: u64,
 }
 
@@ -28,7 +28,7 @@ impl<M: Memory> Writer<M> {
         Ok(writer)
     }
 
-    /// Returns the capacity in bytes.
+    /// Returns the capacity of the ring in bytes.
     pub fn capacity(&self) -> u64 {
         self.memory.capacity()
     }
@@ -38,7 +38,7 @@ impl<M: Memory> Writer<M> {
         self.tail
     }
 
-    /// Returns the number of bytes read, at the last check.
+    /// Returns the number of bytes read, as of the last check.
     pub fn head(&self) -> u64 {
         self.head
     }
@@ -48,10 +48,10 @@ impl<M: Memory> Writer<M> {
         self.capacity() - (self.tail - self.head)
     }
 
-    /// Checks the position of the reader.
+    /// Updates the position of the reader.
     ///
     /// # Returns
-    /// The number of bytes that can be written.
+    /// The number of bytes that can be written now.
     ///
     /// # Errors
     /// The reader's position is beyond the written bytes, or went back.
@@ -60,16 +60,16 @@ impl<M: Memory> Writer<M> {
         Ok(self.room())
     }
 
-    /// Whether the reader has closed.
+    /// Returns whether the reader has closed.
     pub fn reader_closed(&self) -> bool {
         self.memory.word(Word::ReaderClosed).load(Ordering::Acquire) != 0
     }
 
-    /// Copies `bytes` to `at` bytes after the published ones. The reader does not see them before
-    /// they are published.
+    /// Copies `bytes` to the ring, starting `at` bytes after the published ones. The reader cannot
+    /// read them before they are published.
     ///
     /// # Returns
-    /// The number of copied bytes, at most the room of the last check.
+    /// The number of copied bytes. Only the room of the last check is filled.
     pub fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let bytes = &bytes[..bytes.len().min(room.saturating_sub(at))];
@@ -97,7 +97,7 @@ impl<M: Memory> Writer<M> {
     /// Announces that this side sleeps until there is room for `room` bytes, at most the capacity.
     ///
     /// # Returns
-    /// Whether it may sleep. If not, there is room, or the reader has closed.
+    /// Whether this side may sleep. If not, there is room, or the reader has closed.
     ///
     /// # Errors
     /// As [`Writer::refresh`].
@@ -125,7 +125,7 @@ impl<M: Memory> Writer<M> {
     pub fn close(&mut self) -> bool {
         let word = self.memory.word(Word::WriterClosed);
         word.store(1, Ordering::Release);
-        // Whatever it waits for.
+        // The reader must be woken at any position for which it waits.
         must_wake(self.memory.word(Word::ReaderWants), AWAKE - 1)
     }
 }

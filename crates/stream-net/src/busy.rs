@@ -1,23 +1,24 @@
-//! Links or connections that a driver tries in each round.
+//! The links or connections that a driver tries in each round.
 
 use isthmus_stream::Instant;
 use std::collections::BTreeMap;
 
-/// How long a link or connection is tried in each round after data moved on it, in nanoseconds.
+/// Time for which a link or connection is tried in each round after data moved on it, in
+/// nanoseconds.
 const BUSY_NS: u64 = 10_000_000;
 
-/// The links or connections to try in each round, with the time at which that ends.
+/// The links or connections to try in each round, each with the time after which it is idle.
 #[derive(Debug, Default)]
 pub(crate) struct Busy<Id>(BTreeMap<Id, Instant>);
 
 impl<Id: Ord + Copy> Busy<Id> {
-    /// Tries a link or connection in the following rounds.
+    /// Makes the following rounds try a link or connection.
     pub fn add(&mut self, id: Id, now: Instant) {
         self.0.insert(id, now.after_ns(BUSY_NS));
     }
 
-    /// Records whether data moved in a round. A link or connection without movement for some time
-    /// is idle.
+    /// Records whether data moved on a link or connection in a round. Without movement for some
+    /// time it becomes idle.
     pub fn note(&mut self, id: Id, now: Instant, moved: bool) {
         if moved {
             self.add(id, now);
@@ -26,14 +27,17 @@ impl<Id: Ord + Copy> Busy<Id> {
         }
     }
 
+    /// Returns whether all links or connections are idle.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Returns whether this link or connection is tried in each round.
     pub fn contains(&self, id: Id) -> bool {
         self.0.contains_key(&id)
     }
 
+    /// Returns the links or connections to try in this round.
     pub fn ids(&self) -> Vec<Id> {
         self.0.keys().copied().collect()
     }

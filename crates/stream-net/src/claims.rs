@@ -1,5 +1,5 @@
-//! Data that stays in the rings of links until it is sent: the claims on it, in the order of a TU
-//! and of its packets.
+//! Data that stays in the rings of links until it is sent, represented by claims on ring memory in
+//! the order of a TU and of its packets.
 
 use crate::sum::Sum;
 use isthmus_ring::Claim;
@@ -9,10 +9,10 @@ use isthmus_wire::{Moved, Socket};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Bytes that are copied and summed together. The copy stays in the L1 cache.
+/// Number of bytes that are copied and then summed. The copy stays in the L1 cache.
 const SUM_STEP: usize = 16 << 10;
 
-/// Claimed bytes of one link.
+/// A claim on contiguous bytes in the ring of one link.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub link: LinkId,
@@ -25,7 +25,7 @@ pub(crate) struct Part {
 pub(crate) struct SumBuffer(Vec<u8>);
 
 impl SumBuffer {
-    /// Adds the data of a claim to a sum.
+    /// Adds the data of a claim to the checksum `sum`.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
@@ -55,7 +55,7 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
     }
 }
 
-/// The claims on the data of a packet.
+/// The claims on the data of one packet, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     parts: Vec<Part>,
@@ -63,6 +63,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
+    /// Appends a claim.
     fn push(&mut self, part: Part) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
@@ -73,17 +74,18 @@ impl Claims {
         }
     }
 
-    /// Number of bytes.
+    /// Returns the number of claimed bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether some of the data lies in the ring of this link.
+    /// Returns whether some of the data lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
     }
 
-    /// Returns the claim with byte `from`, and the position in that claim. None beyond the end.
+    /// Returns the claim that contains byte `from`, and the position in that claim. None beyond the
+    /// end.
     pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
         for part in &self.parts {
             if from < part.claim.len() {
@@ -94,7 +96,7 @@ impl Claims {
         None
     }
 
-    /// Copies all data to `bytes`, which must have the same length.
+    /// Copies all claimed data to `bytes`, which must have the same length.
     pub fn copy_to(&self, bytes: &mut [u8]) {
         let mut at = 0;
         for part in &self.parts {
@@ -102,7 +104,7 @@ impl Claims {
         }
     }
 
-    /// Returns the sum of the data.
+    /// Returns the checksum of the claimed data.
     pub fn sum(&self, checksum: Checksum) -> Sum {
         let mut sum = Sum::new(checksum);
         let mut sum_buffer = SumBuffer::default();
@@ -113,30 +115,32 @@ impl Claims {
     }
 }
 
-/// The claims on the data of a TU, by first byte. They do not overlap.
+/// The claims on the data of a TU, by first byte in the TU. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, Part>);
 
 impl Claimed {
+    /// Returns whether no data of the TU is claimed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Drops all claims.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Drops the claims on an SU, bytes `at .. at + bytes`, which is sent again.
+    /// Drops the claims on bytes `at .. at + bytes` of the TU: an SU that is sent again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
-        // It may have been joined to the claim before it.
+        // The claim on the SU may have been joined to the claim before it.
         if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
             drop(before.claim.split_off(at - begin));
         }
     }
 
-    /// Adds a claim at byte `at`. It is joined to the previous one if the two are adjacent in the
-    /// ring.
+    /// Adds a claim at byte `at` of the TU. It is joined to the previous claim if the two are
+    /// adjacent in the ring.
     pub fn put(&mut self, at: usize, part: Part) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {
@@ -151,7 +155,8 @@ impl Claimed {
         self.0.insert(at, Part { claim, ..part });
     }
 
-    /// Takes bytes `at .. at + bytes`, if all of them are claimed.
+    /// Removes and returns the claims on bytes `at .. at + bytes`. None if some of the bytes are
+    /// not claimed.
     pub fn take(&mut self, at: usize, bytes: usize) -> Option<Claims> {
         let end = at + bytes;
         if bytes == 0 || !self.covers(at, end) {
@@ -183,6 +188,7 @@ impl Claimed {
         Some(claims)
     }
 
+    /// Returns whether all bytes `at .. end` are claimed.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self
@@ -199,8 +205,8 @@ impl Claimed {
         next >= end
     }
 
-    /// Copies the data in the ring of this link, or of all links, to its position in `bytes`, and
-    /// releases the claims.
+    /// Copies the data in the ring of this link, or of all links if `link` is None, to its position
+    /// in `bytes`, and releases the claims.
     ///
     /// # Returns
     /// The number of copied bytes.
@@ -216,7 +222,7 @@ impl Claimed {
         copied
     }
 
-    /// Whether some of the data lies in the ring of this link.
+    /// Returns whether some of the data lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.0.values().any(|part| part.link == link)
     }

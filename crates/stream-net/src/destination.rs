@@ -20,26 +20,26 @@ use isthmus_wire::address::numeric;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The destination of a connection.
+/// The parsed destination of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// Packets over TCP.
     RawTcp(SocketAddr),
-    /// Packets over a Unix socket.
+    /// Packets over a Unix socket at this path or with this abstract name.
     RawUnix(String),
-    /// Packets over a provided socket.
+    /// Packets over a socket that the application provides under this name.
     RawProvided(String),
     /// Plain bytes over TCP.
     Tcp(SocketAddr),
-    /// Plain bytes over a provided socket.
+    /// Plain bytes over a socket that the application provides under this name.
     TcpProvided(String),
-    /// A file.
+    /// A file at this path.
     File(PathBuf),
-    /// A screen.
+    /// The screen with this name.
     Framebuffer(String),
     /// Packets in datagrams, with an optional limit in bytes per second.
     Udp(SocketAddr, Option<u64>),
-    /// Packets in datagrams over a provided socket.
+    /// Packets in datagrams over a UDP socket that the application provides under this name.
     UdpProvided(String),
 }
 

@@ -23,10 +23,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
 
-/// Bytes of free blocks that are kept for reuse, at most.
+/// Maximum size in bytes of the free memory blocks that the driver retains for reuse.
 const FREE_MAX: u64 = 160 << 20;
 
-/// How long the driver waits at its end for writers to remove unfinished files.
+/// Time for which a driver that is dropped waits for writers to remove unfinished files.
 const FILES_END: time::Duration = time::Duration::from_secs(2);
 
 /// The driver's state of a connection.
@@ -35,23 +35,23 @@ pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Maximum size of a packet in bytes.
     pub packet_max: u64,
-    /// Whether data can be sent straight from a ring. It must not be needed for retransmission.
+    /// Whether data can be sent straight from a ring, because it is not needed for retransmission.
     pub from_rings: bool,
     /// Size of each ADU in bytes, if the connection accepts only one size.
     pub adu_bytes: Option<u64>,
     /// For a connection of plain bytes: the channel and the receive window in bytes. A window of 0
     /// means that the connection only sends.
     pub plain_window: Option<(u32, u64)>,
-    /// Streams that are to receive plain bytes, in the order of registration.
+    /// Streams that receive plain bytes from the connection, in the order of registration.
     pub expects: VecDeque<Expected>,
     /// The application that owns the connection.
     pub app: AppId,
-    /// Whether the application has closed it.
+    /// Whether the application has closed the connection.
     pub closed: bool,
-    /// Whether a stream was submitted that sends over it.
+    /// Whether a stream was submitted that sends over the connection.
     pub used: bool,
-    /// Whether a stream failed, or the application left before it closed the connection. A file is
-    /// then discarded.
+    /// Whether a stream failed, or the application left before it closed the connection. In either
+    /// case a file is discarded.
     pub failed: bool,
 }
 
@@ -88,9 +88,9 @@ pub struct Driver {
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
     /// Links whose ranks have left, and the time at which the data in their rings is copied.
     pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
-    /// The link on which each SU order is carried out.
+    /// The link on which the fetch or delivery of each order runs.
     pub(crate) order_links: BTreeMap<OrderId, LinkId>,
-    /// Sockets that were provided before a connection asked for them.
+    /// Sockets that the application provided before it opened the connection that uses them.
     pub(crate) provided_sockets: BTreeMap<String, Socket>,
     pub(crate) provided_datagrams: BTreeMap<String, UdpSocket>,
     screens: Option<Box<dyn Screens>>,
@@ -100,17 +100,18 @@ pub struct Driver {
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<FileTransport>)>,
     pub(crate) writers: Writers,
-    /// Directories and sockets opened in advance for connections that are not open yet.
+    /// Directories and sockets that the caller opened in advance, for connections that are not open
+    /// yet.
     pub(crate) opened_paths: BTreeMap<ConnectionId, OwnedFd>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
-    /// Number of incarnations of links so far.
+    /// Number of link incarnations so far.
     pub(crate) incarnations: u64,
     origin: time::Instant,
     /// Time at the start of the round. Reading the clock costs as much as a small copy.
     pub(crate) round_at: Instant,
-    /// When all links and connections are tried next.
+    /// The time at which all links and connections are tried next.
     pub(crate) full_round_at: Instant,
     pub(crate) busy_links: Busy<LinkId>,
     pub(crate) busy_transports: Busy<ConnectionId>,
@@ -155,7 +156,7 @@ impl Driver {
     }
 
     /// Returns the default configuration: 16 MiB of staging memory and 64 MiB of network memory in
-    /// each direction, 64 engines, stalls reported after 5 s.
+    /// each direction, 64 engines, and stall reports after 5 s without progress.
     #[must_use]
     pub fn config() -> Config {
         Config {
@@ -172,6 +173,7 @@ impl Driver {
         self.waker.clone()
     }
 
+    /// Returns the signal that wakes the driver.
     pub(crate) fn wake_signal(&self) -> Arc<Signal> {
         Arc::clone(&self.waker.0)
     }
@@ -208,6 +210,7 @@ impl Driver {
         Instant(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
+    /// Converts a time on the manager's clock to the system's clock.
     pub(crate) fn moment(&self, at: Instant) -> time::Instant {
         let at = self.origin.checked_add(time::Duration::from_nanos(at.0));
         at.unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
@@ -285,9 +288,9 @@ impl Driver {
     }
 
     /// Opens a connection to a file or a Unix socket that the caller has already opened, for paths
-    /// that other users may change. `found` is the directory of the file, or the socket itself;
-    /// `O_PATH` is enough. The path in `spec` appears in messages, and its last part names the
-    /// file.
+    /// that other users may change. `found` is the directory of the file, or the socket itself; a
+    /// descriptor opened with `O_PATH` is enough. The path in `spec` appears in messages, and its
+    /// last part names the file.
     ///
     /// # Errors
     /// The destination is neither `file:` nor `raw:unix:`; otherwise as [`Driver::open`].
@@ -432,7 +435,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether a link has an end, so that [`attach`](Self::attach) may refuse another.
+    /// Returns whether a link has an end already, so that [`attach`](Self::attach) may refuse
+    /// another one.
     #[must_use]
     pub fn is_attached(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
@@ -447,7 +451,8 @@ impl Driver {
         }
     }
 
-    /// Whether the driver has no connections, nothing to send or write, and no events to return.
+    /// Returns whether the driver has no connections, nothing to send or write, and no events to
+    /// return.
     pub fn is_quiet(&mut self) -> bool {
         self.carry_out();
         self.transports.is_empty()
@@ -472,7 +477,7 @@ impl Driver {
         self.manager.handle_link_cut(now, id);
     }
 
-    /// Records from now on in a journal which files are being written.
+    /// Makes the driver record the files that are being written in this journal.
     pub fn keep_journal(&self, journal: Journal) {
         self.writers.keep_journal(journal);
     }
@@ -482,6 +487,7 @@ impl Driver {
         self.screens = Some(screens);
     }
 
+    /// Returns the screen of a connection, after a check of the connection's settings.
     fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
         let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
         if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
@@ -497,7 +503,7 @@ impl Driver {
     fn end_files(&mut self) {
         self.transports.clear();
         self.ending_files.clear();
-        // On a disk that hangs the file stays, under its temporary name.
+        // On a disk that hangs, the file remains under its temporary name.
         let _ = self.writers.wait(FILES_END);
     }
 

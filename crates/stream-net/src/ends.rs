@@ -6,8 +6,9 @@ use crate::link::{Ends, Input, Output};
 use isthmus_stream::{Direction, LinkId};
 
 impl Driver {
-    /// Returns the incarnation of the current or last link of this number, or 0 if there was none.
-    /// Events carry it, because the number may belong to a newer link when an event is handled.
+    /// Returns the incarnation of the current or last link with this number, or 0 if there was
+    /// none. Events carry the incarnation, because the number may belong to a newer link when an
+    /// event is handled.
     #[must_use]
     pub fn incarnation(&self, id: LinkId) -> u64 {
         self.links.get(&id).map_or(0, |link| link.incarnation)

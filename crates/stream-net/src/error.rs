@@ -36,6 +36,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Creates an error of the system: `what` is the operation.
     pub(crate) fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::System(what.into(), error.into())
     }

@@ -1,17 +1,17 @@
-//! Events and counters of drivers.
+//! Events and counters of a driver.
 
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Something that happened in a driver.
+/// An event of a driver: one of its manager, of a link or of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// An event of the manager.
     Stream(isthmus_stream::Event),
-    /// The other end of a link is gone. With a grace period the link is cut, without one its
-    /// streams fail. Also reported if no stream needs the link, since it can then be attached
-    /// again.
+    /// The other end of a link is gone. If the link has a grace period, it is cut; otherwise its
+    /// streams fail. The driver reports this even if no stream needs the link, since the link can
+    /// then be attached again.
     LinkGone {
         /// The link.
         link: LinkId,
@@ -21,36 +21,36 @@ pub enum Event {
         /// The reason, for a message.
         reason: String,
     },
-    /// The socket of a resumable link is gone. No data is lost: its streams wait.
+    /// The socket of a resumable link is lost. No data is lost: the link's streams wait.
     LinkCut {
         /// The link.
         link: LinkId,
         /// The incarnation of the link.
         incarnation: u64,
-        /// The number of the socket.
+        /// The number of the socket that was lost.
         nth: u32,
         /// The reason, for a message.
         reason: String,
     },
-    /// A resumable link has a new socket.
+    /// A resumable link continues with a new socket.
     LinkRestored {
         /// The link.
         link: LinkId,
         /// The incarnation of the link.
         incarnation: u64,
-        /// The number of the socket.
+        /// The number of the new socket.
         nth: u32,
-        /// Bytes that are written again.
+        /// Number of bytes that are written again.
         again: u64,
     },
-    /// All bytes before this one that ranks wrote to a resumable link were received. The receiver
+    /// The driver received this number of bytes that ranks wrote to a resumable link. The receiver
     /// of the event must confirm them to the ranks.
     LinkReceived {
         /// The link.
         link: LinkId,
         /// The incarnation of the link.
         incarnation: u64,
-        /// Number of bytes.
+        /// Number of bytes received over all sockets of the link.
         bytes: u64,
     },
     /// A rank sent an SU that is not the next one of its stream on its link. The stream fails.
@@ -59,10 +59,10 @@ pub enum Event {
         link: LinkId,
         /// The stream.
         stream: StreamId,
-        /// The SU that came and the SU that was expected.
+        /// The SU that the rank sent and the SU that was expected.
         reason: String,
     },
-    /// A file was completed and synced.
+    /// A file was completed and synced, and has its final name.
     Kept {
         /// The connection that wrote it.
         connection: ConnectionId,
@@ -78,7 +78,7 @@ pub enum Event {
         /// Path of the file.
         path: PathBuf,
     },
-    /// A file was not completed. The previous file is unchanged.
+    /// A file was not completed and was removed. The previous file is unchanged.
     NotKept {
         /// The connection that wrote it.
         connection: ConnectionId,
@@ -92,25 +92,25 @@ pub enum Event {
 /// Counters of a driver since its start, and its current state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Orders carried out, among those that are reported.
+    /// Completed orders of the kinds whose completion is reported.
     pub orders: u64,
-    /// Stores that renumbered a block without copying.
+    /// Stores that turned the buffer's block into the packet without copying.
     pub handed_over: u64,
     /// Stores that copied a packet because its TU has several packets.
     pub copied: u64,
-    /// Stores whose checksum could not be combined from those of SUs.
+    /// Stores whose checksum could not be combined from the checksums of SUs.
     pub summed_again: u64,
     /// Stores that left the data in rings of links.
     pub left_in_rings: u64,
     /// Bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Loads that renumbered a block without copying.
+    /// Loads that turned the packet's block into the buffer without copying.
     pub handed_back: u64,
-    /// Loads that copied.
+    /// Loads that copied a packet's data to a buffer.
     pub loaded: u64,
-    /// Number of sleeps.
+    /// Number of times that the driver slept.
     pub sleeps: u64,
-    /// Frames of streams that had ended or never existed.
+    /// Frames from ranks for streams that had ended or never existed.
     pub stray_frames: u64,
     /// Bytes of memory for data, in use and free.
     pub memory_bytes: u64,

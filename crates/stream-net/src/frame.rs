@@ -27,22 +27,23 @@ use isthmus_stream::{StreamId, Su, Tu};
 /// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// An SU, with its data.
+    /// An SU and its data.
     Data,
     /// To ranks: an SU that did not arrive completely. The same number of bytes follows, none of
     /// them valid.
     Void,
-    /// The rest does not come. From ranks: they abandon the stream, even within an ADU. To ranks:
-    /// the stream failed or was cancelled.
+    /// The rest of the stream is missing. From ranks: they abandon the stream, even within an ADU.
+    /// To ranks: the stream failed or was cancelled.
     Cut,
     /// To ranks: the stream is done; `adu` is its number of ADUs.
     End,
     /// To ranks after a cut: `offset` bytes of this stream on this link were received. The rank
     /// must write all later bytes again.
     Resume,
-    /// From ranks: an SU with its data and the CRC32C of each block of them.
+    /// From ranks: an SU with its data and the CRC32C of each block of the data.
     Crc32c,
-    /// From ranks: an SU with its data and the Internet checksum of each block, not inverted.
+    /// From ranks: an SU with its data and the Internet checksum of each block of the data, not
+    /// inverted.
     Internet,
 }
 
@@ -53,28 +54,31 @@ pub const BLOCK_BYTES: usize = 16 << 10;
 /// The header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Its kind.
+    /// The kind of the frame.
     pub kind: Kind,
-    /// The stream.
+    /// The stream to which the frame belongs.
     pub stream: StreamId,
     /// The ADU, counted from 0 in the stream.
     pub adu: u64,
-    /// The first byte of the SU, counted in the ADU.
+    /// First byte of the SU, counted in the ADU.
     pub offset: u64,
-    /// Bytes of data.
+    /// Number of data bytes.
     pub bytes: u32,
 }
 
+/// The first bytes of every frame.
 const MAGIC: [u8; 2] = *b"IL";
+/// The version of the format of frames.
 const VERSION: u8 = 1;
+/// Position of the header's checksum in the header.
 const SUM_AT: usize = Frame::BYTES - 4;
 
 impl Frame {
     /// Size of an encoded header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Creates the frame of an SU. SUs must be below 4 GiB; a larger one gets 0 bytes, which
-    /// decoding refuses.
+    /// Creates the header of an SU's frame. SUs must be below 4 GiB; for a larger SU the header has
+    /// 0 bytes, which decoding refuses.
     #[must_use]
     pub fn su(kind: Kind, stream: StreamId, tu: &Tu, su: &Su) -> Self {
         Self {
@@ -86,7 +90,7 @@ impl Frame {
         }
     }
 
-    /// Creates a frame without data.
+    /// Creates a frame without data, such as the end of a stream.
     #[must_use]
     pub fn mark(kind: Kind, stream: StreamId, adu: u64, offset: u64) -> Self {
         Self {
@@ -98,7 +102,7 @@ impl Frame {
         }
     }
 
-    /// Returns the kind of the checksums that follow the data.
+    /// Returns the kind of the checksums that follow the data of this frame.
     #[must_use]
     pub fn sums(&self) -> Checksum {
         match self.kind {

@@ -1,4 +1,4 @@
-//! Handles the events of links.
+//! How a driver handles the events of its links.
 
 use crate::driver::Driver;
 use crate::event::Event;
@@ -6,7 +6,8 @@ use crate::link::{Input, LinkEvent, Output};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
-    /// Handles the loss of the other end of a link, noticed while `reading` or writing.
+    /// Handles the loss of the other end of a link, which the driver noticed while `reading` or
+    /// writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
         if self.on_socket_cut(id, why) {
             return;
@@ -20,8 +21,8 @@ impl Driver {
             incarnation: link.incarnation,
             reason: why.to_owned(),
         };
-        // A ring that its rank closed after writing everything is no loss. The other direction is
-        // another ring.
+        // If the rank closed its ring after it wrote everything, no data is lost. The other
+        // direction is another ring.
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
         if reading && (users.is_empty() || rings && users.iter().all(receive)) {
@@ -33,7 +34,7 @@ impl Driver {
                 link.output = None;
             }
             match &mut link.output {
-                // A later check finds out whether that end was left too.
+                // A later check determines whether the ranks left that end too.
                 Some(output) => output.peer_active = true,
                 None => self.events.push_back(event),
             }
@@ -47,8 +48,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Detects that the ranks of a link have left if the link has only a ring towards them. No
-    /// write may be due that would fail, so this checks after activity of the peer.
+    /// Checks whether the ranks of a link have left that has only a ring towards them. A failing
+    /// write would not detect it if none is due, so this checks after activity of the peer.
     pub(crate) fn check_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
@@ -60,7 +61,7 @@ impl Driver {
         true
     }
 
-    /// Whether a link has neither ends nor streams.
+    /// Returns whether a link has neither ends nor streams.
     #[must_use]
     pub fn is_idle(&self, id: LinkId) -> bool {
         let named = || self.streams.values().any(|state| state.links.contains(&id));
@@ -84,7 +85,7 @@ impl Driver {
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
-        // Cut and restore it, which ends every operation that is under way on it.
+        // Cutting and restoring the link ends every operation that is under way on it.
         self.cut(id, None);
         for stream in users {
             self.manager.handle_rank_lost(now, stream, id);
@@ -95,8 +96,8 @@ impl Driver {
         }
     }
 
-    /// Fails the link's part of a stream that ranks receive but also send. Nothing would ever read
-    /// that data, and it would block all data behind it on the link.
+    /// Fails a stream that ranks should receive but also send on this link. Nothing would ever read
+    /// the sent data, and it would block all data behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
         let state = self.streams.get(&stream);
         if state.is_none_or(|state| state.direction == Direction::Transmit) {
@@ -111,7 +112,8 @@ impl Driver {
         self.handle_link_events(id, vec![event], true);
     }
 
-    /// Handles the events of a link. `reading` separates the half that ranks write from the other.
+    /// Handles the events of a link. `reading` says whether they come from the half that ranks
+    /// write.
     pub(crate) fn handle_link_events(&mut self, id: LinkId, events: Vec<LinkEvent>, reading: bool) {
         for event in events {
             let now = self.round_at;
@@ -121,7 +123,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 LinkEvent::Offered(stream, bytes) => {
-                    // The stream may have ended meanwhile.
+                    // The stream may have ended since.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }

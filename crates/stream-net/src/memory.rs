@@ -1,14 +1,15 @@
-//! Staging and network memory, in blocks by the manager's numbers.
+//! Staging and network memory, in blocks that are identified by the manager's buffer and packet
+//! numbers.
 //!
-//! One pool serves both memories. A TU of one packet changes its number and not its block, so that
-//! its bytes are copied once from the link and then sent (paper, 4.2).
+//! One pool serves both memories. The block of a TU of one packet only changes its number, so that
+//! the bytes are copied once from the link and then sent (paper, 4.2).
 
 use crate::claims::{Claimed, Claims};
 use crate::sum::Pieces;
 use isthmus_stream::{BufferId, LinkId, PacketId, StreamId};
 use std::collections::BTreeMap;
 
-/// Bytes that are copied before they are summed, while they are in the L1 cache.
+/// Number of bytes that are copied and then summed, while they are in the L1 cache.
 const CHUNK: usize = 16 << 10;
 
 /// A block of memory, of which the first `len` bytes are in use.
@@ -19,6 +20,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// Returns the bytes in use.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -28,32 +30,32 @@ impl Block {
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub block: Block,
-    /// The checksums of the data that was fetched into it.
+    /// The checksums of the data that was fetched into the buffer.
     pub pieces: Pieces,
-    /// Bytes of the TU that is fetched into it.
+    /// Size in bytes of the TU that is fetched into the buffer.
     pub tu_bytes: usize,
-    /// Data of the TU that still lies in rings.
+    /// Claims on data of the TU that is still in the rings of links.
     pub claimed: Claimed,
 }
 
-/// Location of the data of a packet.
+/// The location of a packet's data.
 #[derive(Debug)]
 enum Location {
     Here(Block),
     InRings(Claims),
 }
 
-/// The data of a packet, for sending.
+/// The data of a packet that is to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'m> {
-    /// In the manager's memory.
+    /// The data is in the manager's memory.
     Here(&'m [u8]),
-    /// In rings of links.
+    /// The data is in rings of links.
     InRings(&'m Claims),
 }
 
-/// All blocks. The manager's configuration bounds those in use. Free blocks are kept up to
-/// `free_max` bytes.
+/// All memory blocks of a driver. The manager's configuration limits the blocks in use. Free blocks
+/// are retained for reuse up to `free_max` bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,
@@ -63,11 +65,12 @@ pub(crate) struct Memory {
     free_max: usize,
     /// Number of blocks allocated since the start.
     pub made: u64,
-    /// Bytes that were copied out of rings because ranks needed the room.
+    /// Number of bytes that were copied out of rings because ranks needed the room.
     pub spilled: u64,
 }
 
 impl Memory {
+    /// Creates memory without blocks that retains at most `most` bytes of free blocks.
     pub fn new(most: u64) -> Self {
         Self {
             free_max: usize::try_from(most).unwrap_or(usize::MAX),
@@ -75,7 +78,7 @@ impl Memory {
         }
     }
 
-    /// Returns a block of at least `bytes`, the last one freed if one fits.
+    /// Returns a block of at least `bytes`: a free one if one fits, otherwise a new one.
     fn take(&mut self, bytes: usize) -> Block {
         let fits = |block: &Block| {
             let has = block.bytes.len();
@@ -102,6 +105,7 @@ impl Memory {
         }
     }
 
+    /// Retains a block for reuse, or frees it if there are enough.
     fn recycle(&mut self, block: Block) {
         let bytes = block.bytes.len();
         if bytes > 0 && self.free_bytes + bytes <= self.free_max {
@@ -110,7 +114,7 @@ impl Memory {
         }
     }
 
-    /// Returns a buffer with room for `bytes`.
+    /// Returns the buffer of this number, with a block that has room for `bytes`.
     pub fn buffer(&mut self, id: BufferId, bytes: usize) -> &mut Buffer {
         let has = self.buffers.get(&id).map_or(0, |it| it.block.bytes.len());
         if has < bytes {
@@ -125,11 +129,12 @@ impl Memory {
         self.buffers.entry(id).or_default()
     }
 
+    /// Returns all bytes of a buffer's block.
     pub fn filled(&self, id: BufferId) -> &[u8] {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
 
-    /// Sets the location of a packet's data, and frees its previous block.
+    /// Sets the location of a packet's data, and frees the previous block of the packet.
     fn settle(&mut self, id: PacketId, location: Location) {
         if let Some(Location::Here(old)) = self.locations.insert(id, location) {
             self.recycle(old);
@@ -142,7 +147,7 @@ impl Memory {
         self.settle(id, Location::Here(block));
     }
 
-    /// Returns the data of a packet in the manager's memory.
+    /// Returns the data of a packet, if it is in the manager's memory; otherwise no bytes.
     pub fn packet(&self, id: PacketId) -> &[u8] {
         match self.locations.get(&id) {
             Some(Location::Here(block)) => block.data(),
@@ -159,6 +164,7 @@ impl Memory {
         }
     }
 
+    /// Returns the block of a packet for changes, if it has one.
     pub fn packet_mut(&mut self, id: PacketId) -> Option<&mut Block> {
         match self.locations.get_mut(&id) {
             Some(Location::Here(block)) => Some(block),
@@ -166,7 +172,7 @@ impl Memory {
         }
     }
 
-    /// Leaves the data of a packet in rings, if all of it lies there.
+    /// Leaves the data of a packet in rings, if all of it is there.
     pub fn keep_in_rings(
         &mut self,
         buffer: BufferId,
@@ -182,7 +188,8 @@ impl Memory {
         }
     }
 
-    /// Copies the data in rings of a buffer's TU to the buffer.
+    /// Copies the data of a buffer's TU that is in the ring of this link, or in any ring, to the
+    /// buffer.
     pub fn gather(&mut self, buffer: BufferId, link: Option<LinkId>) {
         let there = |it: &Buffer| match link {
             Some(link) => it.claimed.lies_on(link),
@@ -197,7 +204,7 @@ impl Memory {
         self.spilled += copied;
     }
 
-    /// Copies all data out of the ring of a link, so that its rank can continue to write.
+    /// Copies all claimed data out of the ring of a link, so that its rank can continue to write.
     pub fn spill(&mut self, link: LinkId) {
         let buffers: Vec<_> = self.buffers.keys().copied().collect();
         for buffer in buffers {
@@ -212,6 +219,7 @@ impl Memory {
         }
     }
 
+    /// Copies the data of a packet from rings to a block.
     fn spill_packet(&mut self, id: PacketId) {
         let Some(Location::InRings(claims)) = self.locations.get(&id) else {
             return;
@@ -225,7 +233,7 @@ impl Memory {
         self.settle(id, Location::Here(block));
     }
 
-    /// Releases the data in rings of a stream that has ended.
+    /// Releases the claims on data of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         for buffer in self.buffers.values_mut() {
             if buffer.pieces.are_of(stream) {
@@ -234,7 +242,7 @@ impl Memory {
         }
     }
 
-    /// Turns the whole buffer into the packet. The buffer then has no block.
+    /// Turns the whole buffer into the packet, without copying. The buffer has no block afterwards.
     pub fn hand_over(&mut self, buffer: BufferId, packet: PacketId, bytes: usize) {
         let Some(it) = self.buffers.get_mut(&buffer) else {
             return;
@@ -293,7 +301,7 @@ impl Memory {
         into.block.len = into.block.len.max(to + bytes);
     }
 
-    /// Turns the whole packet into the buffer. The packet then has no block.
+    /// Turns the whole packet into the buffer, without copying. The packet has no block afterwards.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
         let Some(Location::Here(block)) = self.locations.remove(&packet) else {
             return;
@@ -303,6 +311,7 @@ impl Memory {
         self.recycle(old);
     }
 
+    /// Frees the data of a packet.
     pub fn free(&mut self, packet: PacketId) {
         if let Some(Location::Here(block)) = self.locations.remove(&packet) {
             self.recycle(block);
@@ -318,11 +327,12 @@ impl Memory {
         }
     }
 
+    /// Returns a block that `take_block` removed.
     pub fn return_block(&mut self, packet: PacketId, block: Block) {
         self.locations.insert(packet, Location::Here(block));
     }
 
-    /// Returns the bytes of all blocks. Data in rings belongs to the links.
+    /// Returns the size of all blocks in bytes. Data in rings belongs to the links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
         let locations = self.locations.values().map(|location| match location {

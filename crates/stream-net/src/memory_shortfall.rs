@@ -1,8 +1,9 @@
-//! Compares a request for memory with the memory of the machine.
+//! A check of a request for memory against the memory of the machine.
 
+/// Number of bytes of a GiB.
 const GIB: f64 = (1 << 30) as f64;
 
-/// Returns a message if `times` times these bytes exceed the memory of this machine.
+/// Returns a message if `times` times `bytes` exceeds the memory of this machine.
 #[must_use]
 pub fn memory_shortfall(bytes: u64, times: u32) -> Option<String> {
     let found = rustix::system::sysinfo();

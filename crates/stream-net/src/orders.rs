@@ -1,4 +1,4 @@
-//! Carries out the manager's orders and passes on its events.
+//! How a driver carries out the manager's orders and reports its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -16,11 +16,11 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a closed connection may take to send its remaining data, and its peer to close it.
+/// Time within which a closed connection must send its remaining data and its peer must close it.
 const LINGER: Duration = Duration::from_secs(5);
 
 impl Driver {
-    /// Carries out all orders of the manager and passes on its events. Returns whether there were
+    /// Carries out all orders of the manager and reports its events. Returns whether there were
     /// any.
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
@@ -38,6 +38,7 @@ impl Driver {
         }
     }
 
+    /// Updates the driver's state for an event of the manager, and queues it for the caller.
     fn pass_on(&mut self, event: isthmus_stream::Event) {
         match &event {
             isthmus_stream::Event::AduMoved { stream, .. } => {
@@ -61,6 +62,7 @@ impl Driver {
         self.events.push_back(Event::Stream(event));
     }
 
+    /// Releases the driver's state of a stream that has ended.
     fn ended(&mut self, stream: StreamId, end: &End) {
         let Some(state) = self.streams.remove(&stream) else {
             return;
@@ -90,6 +92,7 @@ impl Driver {
         }
     }
 
+    /// Begins an order of the manager, and completes it if no link or connection is involved.
     fn begin(&mut self, Order { id, work }: Order) {
         match work {
             Work::Connect {
@@ -148,7 +151,7 @@ impl Driver {
                         file.send(id, packet, self.memory.take_block(packet))
                     }
                     Some(Transport::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
-                    // There is no connection that could send it.
+                    // There is no connection that could send the packet.
                     _ => {}
                 }
             }
@@ -197,7 +200,7 @@ impl Driver {
         }
     }
 
-    /// Records the link on which an SU order is carried out.
+    /// Records the link on which the fetch or delivery of an order runs.
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {
@@ -248,7 +251,7 @@ impl Driver {
         sum.word()
     }
 
-    /// Moves a part of a packet to a buffer.
+    /// Moves a part of a packet to a buffer, with or without copying.
     fn load(&mut self, packet: PacketId, from: usize, buffer: BufferId, to: usize, bytes: usize) {
         if from == 0 && to == 0 && self.memory.packet(packet).len() == bytes {
             self.figures.handed_back += 1;
@@ -259,6 +262,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
+    /// Ends an order that is not completed yet, if possible.
     fn withdraw(&mut self, order: OrderId) {
         let link = self
             .order_links
@@ -286,6 +290,7 @@ impl Driver {
         }
     }
 
+    /// Starts to connect a connection to its destination.
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
@@ -349,7 +354,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes the socket that was provided under this name, or waits for it.
+    /// Connects to the socket that was provided under this name, or waits until it is provided.
     fn use_provided(&mut self, id: ConnectionId, name: String, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::AwaitingSocket(name.clone(), socket_use));
@@ -358,17 +363,19 @@ impl Driver {
         }
     }
 
+    /// Returns the use of a socket that carries packets of this connection.
     fn packets(&self, id: ConnectionId) -> SocketUse {
         SocketUse::Framed(self.checksum_of(id))
     }
 
+    /// Returns the use of a socket that carries plain bytes of this connection.
     fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
         let window = self.connections.get(&id).and_then(|one| one.plain_window);
         let window = window.filter(|(_, bytes)| *bytes > 0);
         SocketUse::Plain(window.map(|(channel, _)| channel))
     }
 
-    /// Reports that a file could not be created.
+    /// Reports that a file could not be created, or was not completed.
     pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
         self.events.push_back(Event::NotKept {
             connection,
@@ -377,6 +384,7 @@ impl Driver {
         });
     }
 
+    /// Drops a connection that the manager no longer needs.
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
         self.pending_screens.remove(&id);
@@ -394,11 +402,11 @@ impl Driver {
                 });
                 self.ending_files.push((id, file));
             }
-            // The system sends the data that was written to a plain socket.
+            // The system sends the data that was already written to a plain socket.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
-                // The peer waits for this header to end its side. If it is lost, the peer times
-                // out.
+                // The peer waits for this header before it ends its side. If the header is lost,
+                // the peer times out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());
             }
             _ => {}

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 
 /// A stream socket of a sink, which can also be read without waiting.
 pub trait Peer: Read + Write {
-    /// Reads without waiting. Returns none if there are no bytes, and 0 at the end.
+    /// Reads without waiting. Returns None if no bytes are available, and 0 at the end.
     ///
     /// # Errors
     /// As [`Read::read`].

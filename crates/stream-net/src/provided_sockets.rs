@@ -8,7 +8,8 @@ use isthmus_wire::Socket;
 use std::net::UdpSocket;
 
 impl Driver {
-    /// Provides a connected socket for the connection that names it, now or later.
+    /// Provides a connected socket for the connection whose destination has this name, now or
+    /// later.
     pub fn provide_socket(&mut self, name: &str, socket: impl Into<Socket>) {
         let mut transports = self.transports.iter();
         let waits = transports.find_map(|(id, one)| match one {
@@ -24,7 +25,7 @@ impl Driver {
         self.connected(id, socket.into(), socket_use);
     }
 
-    /// Provides a UDP socket, connected to the peer, for the connection that names it.
+    /// Provides a connected UDP socket for the connection whose destination has this name.
     pub fn provide_datagrams(&mut self, name: &str, socket: UdpSocket) {
         let waits = self.transports.iter().find(|(_, one)| match one {
             Transport::AwaitingDatagrams(wanted) => wanted == name,
@@ -36,6 +37,7 @@ impl Driver {
         }
     }
 
+    /// Makes a socket with datagrams the transport of a connection.
     pub(crate) fn datagrams(&mut self, id: ConnectionId, datagrams: Datagrams) {
         self.transports
             .insert(id, Transport::Datagrams(Box::new(datagrams)));
@@ -43,13 +45,14 @@ impl Driver {
         self.manager.handle_connected(now, id);
     }
 
+    /// Returns the kind of checksum of a connection.
     pub(crate) fn checksum_of(&self, id: ConnectionId) -> Checksum {
         self.connections
             .get(&id)
             .map_or(Checksum::None, |one| one.checksum)
     }
 
-    /// Turns a connected socket into a connection.
+    /// Makes a connected socket the transport of a connection.
     pub(crate) fn connected(&mut self, id: ConnectionId, socket: Socket, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::connected(socket, socket_use));

@@ -1,8 +1,8 @@
-//! The ranks' end of links: writes SUs in the order of the data format.
+//! The ranks' end of links, which writes SUs in the order of the data format.
 //!
-//! Each call has a deadline. It writes all its data before that, or fails. A sender owns its data
-//! until the ADU is reported as moved: after a cut, it writes SUs again from the position in
-//! [`Kind::Resume`].
+//! Each call has a deadline. It writes all its data before the deadline, or fails. A sender owns
+//! its data until the ADU is reported as moved: after a cut, it writes SUs again from the position
+//! in [`Kind::Resume`].
 
 use crate::error::{Error, Result};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes of a frame that are written to a ring together at first.
+/// Number of bytes of a frame, header included, that the first write to a ring may have.
 const FIRST_WRITE: usize = 32 << 10;
 
 /// The pipe that a rank writes to: a ring or a blocking socket.
@@ -29,6 +29,7 @@ pub enum Pipe {
     Tcp(TcpStream),
 }
 
+/// Returns the time until the deadline. Fails if the deadline has passed.
 fn time_left(deadline: Instant) -> io::Result<Duration> {
     let remaining = deadline.saturating_duration_since(Instant::now());
     match remaining.is_zero() {
@@ -98,11 +99,11 @@ impl Pipe {
     }
 }
 
-/// The checksums of an SU, one per block, as they follow its data.
+/// The checksums of an SU, one per block, in the form in which they follow its data.
 #[derive(Debug)]
 pub struct Sums {
     checksum: Checksum,
-    /// Sum of the incomplete block, and its bytes.
+    /// Sum of the incomplete block, and number of its bytes.
     sum: Sum,
     bytes: usize,
     words: Vec<u8>,
@@ -130,13 +131,14 @@ impl Sums {
         }
     }
 
+    /// Starts the checksums of the next SU.
     fn begin(&mut self) {
         self.words.clear();
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// Returns the bytes of complete blocks among `bytes`. All, if there is no complete block or
-    /// nothing is summed.
+    /// Returns how many of `bytes` complete the current blocks. All of them, if they complete no
+    /// block or nothing is summed.
     fn whole_blocks(&self, bytes: usize) -> usize {
         match bytes - bytes % BLOCK_BYTES {
             0 => bytes,
@@ -161,13 +163,14 @@ impl Sums {
         }
     }
 
+    /// Appends the checksum of the current block.
     fn end_block(&mut self) {
         self.words.extend(self.sum.partial().to_le_bytes());
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// Returns the checksums of all blocks, the last of which may be shorter. Nothing may be added
-    /// after that.
+    /// Returns the checksums of all blocks, the last of which may be shorter. No data may be added
+    /// after this call.
     pub fn words(&mut self) -> &[u8] {
         if self.bytes > 0 {
             self.end_block();
@@ -229,7 +232,7 @@ impl Sender {
 
     /// Writes the SUs of an ADU that go over this link. Writing starts at byte `from` of the stream
     /// on this link: 0, or the position in [`Kind::Resume`] after a cut. `before` is the number of
-    /// bytes of all previous ADUs on this link.
+    /// bytes that all previous ADUs have on this link.
     ///
     /// # Returns
     /// `before` for the next ADU.

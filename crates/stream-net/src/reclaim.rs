@@ -1,5 +1,5 @@
-//! Reclaims the rings of ranks that have left: data that is not sent in time is copied, so that the
-//! system can free the rings.
+//! Reclaims the rings of ranks that have left: data that is not sent in time is copied out, so that
+//! the system can free the rings.
 
 use crate::driver::Driver;
 use crate::link::{CLAIM_TIMEOUT, Input};
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 impl Driver {
     /// Drops the half of a link that ranks write. Claims keep the whole ring mapped, so its data is
-    /// copied after the same time for which a claim may block a rank.
+    /// copied out after the time for which a claim may block a rank.
     pub(crate) fn end_input(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let input = link.and_then(|link| link.input.take());
@@ -18,8 +18,8 @@ impl Driver {
         }
     }
 
-    /// Copies the data in rings of ranks that left some time ago. Returns whether there was one. If
-    /// the same link has a new ring, the data there is copied too, at no further cost.
+    /// Copies the data out of the rings of ranks that left some time ago. Returns whether there was
+    /// such a ring. If the same link has a new ring, its data is copied too, which does no harm.
     pub(crate) fn reclaim_departed(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((link, at)) = self.departed.front().copied()

@@ -1,10 +1,11 @@
 //! Resumable links: when their socket is cut they wait for another one for a grace period, and no
-//! data of their streams is lost. The manager does not notice: all operations continue where they
-//! were, byte by byte.
+//! data of their streams is lost. The manager is not involved: all operations continue at the byte
+//! at which they were interrupted.
 //!
-//! A rank that reconnects sends the number of bytes that it has received, and gets the number
-//! received here ([`Driver::renew`]). Then it provides the socket ([`Driver::restore`]). From the
-//! first of these calls on nothing is read from the old socket, so that both numbers stay valid.
+//! A rank that reconnects sends the number of bytes that it has received, and gets the number that
+//! the driver has received ([`Driver::renew`]). Then it provides the socket ([`Driver::restore`]).
+//! After the first of these calls nothing is read from the old socket, so that both numbers stay
+//! valid.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -40,11 +41,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Begins to reconnect a resumable link with its `nth` socket; the rank has received this many
-    /// bytes. An existing socket is closed, with any data in it.
+    /// Begins to reconnect a resumable link with its `nth` socket. `received` is the number of
+    /// bytes that the rank has received. An existing socket is closed, with any data in it.
     ///
     /// # Returns
-    /// The number of bytes that were received here.
+    /// The number of bytes that the driver received on the link.
     ///
     /// # Errors
     /// [`Error::Resumable`], with no change: the link is not resumable, a later socket has come
@@ -71,7 +72,7 @@ impl Driver {
         Ok(there)
     }
 
-    /// Provides the socket of this number for a resumable link. Returns whether it was used. A
+    /// Provides the socket number `nth` for a resumable link. Returns whether the link uses it. A
     /// socket that comes too late, because the link was renewed again or is gone, is closed.
     pub fn restore(&mut self, id: LinkId, nth: u32, socket: Socket) -> bool {
         let Some(link) = self.links.get_mut(&id) else {
@@ -100,14 +101,15 @@ impl Driver {
         true
     }
 
-    /// Handles a confirmation: the rank of a resumable link has received this many bytes.
+    /// Handles a confirmation: the rank of a resumable link has received `received` bytes.
     ///
     /// # Errors
-    /// [`Error::Resumable`]: that many bytes were never written. The link is abandoned.
+    /// [`Error::Resumable`]: the confirmation exceeds the bytes that were written. The link is
+    /// abandoned.
     pub fn confirm(&mut self, id: LinkId, received: u64) -> Result<()> {
         let link = self.links.get_mut(&id);
         let Some(parts) = link.and_then(parts) else {
-            // It may be gone meanwhile.
+            // The link may have been removed since the rank sent the confirmation.
             return Ok(());
         };
         let Err(invalid) = parts.drain.unconfirmed.confirm(received) else {
@@ -119,8 +121,8 @@ impl Driver {
         Err(Error::Resumable(id, why))
     }
 
-    /// Records that the rank of a resumable link is gone or abandons it. The link ends with its
-    /// socket, or at once if it has none.
+    /// Records that the rank of a resumable link is gone or abandons the link. The link ends with
+    /// its socket, or at once if it has none.
     pub fn abandon(&mut self, id: LinkId, why: &str) {
         self.end_resumption(id);
         let link = self.links.get_mut(&id);
@@ -129,14 +131,14 @@ impl Driver {
         }
     }
 
-    /// Whether a resumable link waits for its socket.
+    /// Returns whether a resumable link has no socket and waits for one.
     #[must_use]
     pub fn is_cut(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
         link.is_some_and(|link| link.resumable.is_some() && link.cut_until.is_some())
     }
 
-    /// Makes a link end with its current socket.
+    /// Makes a link end with its current socket, instead of waiting for another one.
     pub(crate) fn end_resumption(&mut self, id: LinkId) {
         if let Some(link) = self.links.get_mut(&id) {
             link.resumable = None;
@@ -144,7 +146,7 @@ impl Driver {
     }
 
     /// Handles the loss of a link's socket. Returns whether the link is resumable and waits for
-    /// another one.
+    /// another socket.
     pub(crate) fn on_socket_cut(&mut self, id: LinkId, why: &str) -> bool {
         let Some(parts) = self.links.get_mut(&id).and_then(parts) else {
             return false;
@@ -179,6 +181,7 @@ impl Driver {
         }
     }
 
+    /// Reports that the other end of a link is gone, and fails the streams that need it.
     fn report_gone(&mut self, id: LinkId, why: &str) {
         let event = Event::LinkGone {
             link: id,
@@ -189,7 +192,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Reports received bytes that are to be confirmed to the ranks of a resumable link.
+    /// Reports received bytes of a resumable link that must be confirmed to its ranks, if there are
+    /// enough.
     pub(crate) fn confirm_taken(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let bytes = link.and_then(|link| parts(link)?.source.confirm());
@@ -204,13 +208,14 @@ impl Driver {
     }
 }
 
-/// The parts of a resumable link.
+/// The state and both halves of a resumable link.
 struct Parts<'l> {
     resumable: &'l Resumable,
     source: &'l mut ResumableSource,
     drain: &'l mut ResumableDrain,
 }
 
+/// Returns the parts of a resumable link. None for other links.
 fn parts(link: &mut Link) -> Option<Parts<'_>> {
     Some(Parts {
         resumable: link.resumable.as_ref()?,

@@ -7,9 +7,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Maximum number of calls that are done before the driver gets its turn.
+/// Maximum number of calls that run before the driver moves data again.
 const CALLS: usize = 16;
 
+/// A closure that runs with the driver on its thread.
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
 /// A driver on its own thread. Dropping it ends the thread and closes everything.
@@ -35,8 +36,8 @@ impl Service {
         Self::start_with(driver, move |_, event| on_event(event))
     }
 
-    /// Starts the thread as [`Service::start`] does, for a caller that uses the driver when
-    /// something happens.
+    /// Starts the thread as [`Service::start`] does, for a caller that also uses the driver when it
+    /// handles an event.
     ///
     /// # Errors
     /// The system cannot start a thread.
@@ -69,11 +70,12 @@ impl Service {
         self.end()
     }
 
+    /// Ends the thread, and returns the error with which it ended.
     fn end(&mut self) -> Result<()> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // If the thread has ended already, nothing receives this.
+        // If the thread has already ended, the message is lost, and its result is still returned.
         let _ = self.client.calls.send(None);
         self.client.waker.wake();
         thread.join().unwrap_or(Err(Error::Ended))
@@ -82,7 +84,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // A caller that wants the error calls `stop`.
+        // The error is lost here; a caller that needs it calls `stop`.
         let _ = self.end();
     }
 }
@@ -98,7 +100,7 @@ impl Client {
     ) -> Result<T> {
         let (answer, answered) = channel();
         let call: Call = Box::new(move |driver| {
-            // The caller may be gone.
+            // The caller may have ended before the result is sent.
             let _ = answer.send(what(driver));
         });
         self.calls.send(Some(call)).map_err(|_| Error::Ended)?;
@@ -113,13 +115,14 @@ impl std::fmt::Debug for Client {
     }
 }
 
+/// Runs the driver's thread: calls, moves data, reports events.
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,
     mut on_event: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
-        // A caller that never stops must not keep the driver from its work.
+        // A caller that calls without pause must not block the driver.
         let mut done = 0;
         for call in called.try_iter().take(CALLS) {
             match call {
@@ -128,7 +131,7 @@ fn run(
             }
             done += 1;
         }
-        // More calls may wait whose wake-up was consumed, so the driver must not sleep now.
+        // More calls may be queued whose wake-up was consumed, so the driver must not sleep now.
         driver.turn((done == CALLS).then(Instant::now))?;
         while let Some(event) = driver.poll_event() {
             on_event(&mut driver, event);

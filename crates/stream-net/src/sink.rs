@@ -13,37 +13,37 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Bytes that are read before they are summed, while they are in the L2 cache.
+/// Number of bytes that are read and then summed, while they are in the L2 cache.
 const STEP: usize = 256 << 10;
-/// Bytes that are read ahead, so that one read returns several small packets.
+/// Number of bytes that are read ahead, so that one read returns several small packets.
 const READ_AHEAD: usize = 4 << 10;
 /// Maximum number of ADUs that are confirmed together.
 const CONFIRM_ADUS_MAX: u64 = 64;
-/// How long an ADU waits at most to be confirmed with others, except for the packet that is being
-/// received.
+/// Maximum time for which an ADU waits to be confirmed together with others. The packet that is
+/// being received may exceed it.
 const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
-/// The settings of a sink.
+/// The settings of a sink, which receives packets.
 #[derive(Clone, Debug)]
 pub struct Sink {
-    /// The channel of the connection.
+    /// The channel number that packets must have.
     pub channel: u32,
-    /// The checksum of its data.
+    /// The kind of checksum of the packets' data.
     pub checksum: Checksum,
-    /// Bytes, headers included, that the sender may send before they are confirmed.
+    /// Number of bytes, headers included, that the sender may send before they are confirmed.
     pub window: u64,
-    /// Whether the sender repairs. The sink then waits for a corrupted packet to be sent again;
-    /// otherwise it is an error.
+    /// Whether the sender sends lost packets again. The sink then waits for the repetition of a
+    /// corrupted packet; otherwise such a packet is an error.
     pub repair: bool,
 }
 
-/// What to do with a packet before it is checked. A caller can block in this callback to slow the
-/// sink down.
+/// The action on a packet before it is checked. A caller can block in its callback to slow the sink
+/// down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Receive the packet.
     Take,
-    /// Flip a bit in this byte of its data first, as a network might.
+    /// Flip a bit in this byte of the packet's data before the check, as a network might.
     Flip(u32),
     /// Close the connection.
     Leave,
@@ -54,7 +54,7 @@ pub enum Action {
 pub struct Counts {
     /// Correct packets with data, in order.
     pub packets: u64,
-    /// Bytes of their data.
+    /// Number of data bytes of these packets.
     pub bytes: u64,
     /// Complete ADUs.
     pub adus: u64,
@@ -66,13 +66,13 @@ pub struct Counts {
     pub cut_at: Option<(u32, u64, u64)>,
     /// Packets with corrupted data.
     pub corrupted: u64,
-    /// Packets that were received again.
+    /// Packets that had been received before.
     pub duplicates: u64,
-    /// Packets that arrived before a missing one, and were kept.
+    /// Packets that arrived before a missing one, and were stored until it arrived.
     pub early: u64,
 }
 
-/// The position of a sender.
+/// The state of receiving from one sender.
 #[derive(Default)]
 struct State {
     counts: Counts,
@@ -81,17 +81,18 @@ struct State {
     /// The next expected byte: stream, ADU, offset.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
-    /// Bytes of the window that the early packets use.
+    /// Bytes of the receive window that the early packets use.
     early_cost: u64,
-    /// Streams of packets that could not be accepted and will be sent again, by sequence number.
+    /// Streams of the packets that were not accepted and that the sender will send again, by
+    /// sequence number.
     resent: BTreeMap<u64, u32>,
-    /// Part of `freed` that was confirmed to the sender.
+    /// Number of bytes, out of `freed`, that were confirmed to the sender.
     confirmed: u64,
-    /// Bytes that were read ahead.
+    /// Bytes that were read beyond the current packet.
     read_ahead: VecDeque<u8>,
     /// Whether something was received that is not confirmed yet.
     has_unconfirmed: bool,
-    /// Unconfirmed ADUs and ends of streams, and the time of the first of them.
+    /// Number of unconfirmed ADUs and ends of streams, and time of the first of them.
     delayed: u64,
     since: Option<Instant>,
 }
@@ -108,9 +109,9 @@ impl Sink {
         }
     }
 
-    /// Receives packets until the sender closes the connection. `before` is called for each packet
-    /// with data, with the number of packets before it. `taken` receives the correct packets in
-    /// order.
+    /// Receives packets until the sender closes the connection. The sink calls `before` for each
+    /// packet with data, with the number of packets before it. It passes the correct packets to
+    /// `taken` in order.
     ///
     /// The sink delays confirmations while more bytes can be read, up to a quarter of the window,
     /// 64 ADUs or 1 ms. It confirms everything before it waits for bytes and before it returns. It
@@ -130,8 +131,8 @@ impl Sink {
         })
     }
 
-    /// Receives packets as [`Sink::serve`] does, and ends if `taken` fails. It does not confirm
-    /// that packet.
+    /// Receives packets as [`Sink::serve`] does, and ends if `taken` fails. It does not confirm the
+    /// packet for which `taken` failed.
     ///
     /// # Errors
     /// As [`Sink::serve`]; the first error of `taken`.
@@ -153,6 +154,7 @@ impl Sink {
         Ok(state.counts)
     }
 
+    /// Receives packets until the sender leaves or an error occurs.
     fn receive_all<S: Peer>(
         &self,
         socket: &mut S,
@@ -253,7 +255,7 @@ impl Sink {
         )))
     }
 
-    /// Records a packet that could not be accepted, and that the sender will send again.
+    /// Records a packet that was not accepted, and that the sender will send again.
     fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.resent.retain(|sequence, _| *sequence >= expected);
@@ -265,7 +267,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Whether received data must be confirmed now, although more bytes may be readable.
+    /// Returns whether received data must be confirmed now, although more bytes may be readable.
     fn is_due(&self, state: &mut State) -> bool {
         // Within an ADU the sender waits only for room in the window.
         state.delayed += u64::from(state.next.2 == 0);
@@ -281,8 +283,8 @@ impl Sink {
         now - *state.since.get_or_insert(now) >= CONFIRM_DELAY
     }
 
-    /// Reads bytes. Returns none if the sender has left or was killed. If there are none, confirms
-    /// all received data and then waits.
+    /// Reads bytes. Returns None if the sender has left or was killed. If no bytes are available,
+    /// confirms all received data and then waits.
     fn read<S: Peer>(
         &self,
         socket: &mut S,
@@ -346,7 +348,7 @@ impl Sink {
     }
 
     /// Fills the first `bytes` of the buffer's data and sums them. The last read includes bytes of
-    /// the next header. None if the sender left before all came.
+    /// the next header. Returns None if the sender left before all bytes came.
     fn read_data<S: Peer>(
         &self,
         socket: &mut S,
@@ -361,7 +363,7 @@ impl Sink {
         let mut sum = Sum::new(self.checksum);
         let mut done = 0;
         while done < bytes {
-            // Includes the next header if it is there, without a further call.
+            // The read includes the next header if it is available, which saves a call.
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
@@ -379,6 +381,7 @@ impl Sink {
         Ok(Some(sum.word()))
     }
 
+    /// Sends a header that confirms all received data.
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.confirmed = state.freed;
         (state.has_unconfirmed, state.delayed, state.since) = (false, 0, None);
@@ -409,7 +412,7 @@ struct Buffer {
 }
 
 impl State {
-    /// Accepts the next packet in order.
+    /// Accepts the next packet in order and passes its data to the caller.
     fn take(
         &mut self,
         header: &Header,
@@ -425,7 +428,7 @@ impl State {
         self.freed += header.cost();
         self.has_unconfirmed = true;
         if header.end {
-            // The end mark is in the last data packet or in a packet of its own.
+            // The end mark is in the last data packet or in a packet without data.
             let (stream, adu, offset) = self.next;
             let announced = header.adu + u64::from(header.bytes > 0);
             if header.stream != stream || offset != 0 || announced != adu {
@@ -437,7 +440,7 @@ impl State {
             }
         }
         if header.cut {
-            // A stream of which no data came has its own number.
+            // A stream of which no data came still has a number.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }
@@ -450,8 +453,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns the position where the first stream is cut if nothing more comes: the current
-    /// stream, or one with a packet that was received but not accepted.
+    /// Returns the position at which the first incomplete stream is cut if no more packets come:
+    /// the current stream, or one with a packet that was received but not accepted.
     fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
         if (adu, offset) != (0, 0) {
@@ -465,7 +468,7 @@ impl State {
         Some((stream, 0, 0))
     }
 
-    /// Handles the sender's leaving.
+    /// Counts an incomplete stream as cut short when the sender leaves.
     fn sender_left(&mut self) {
         if let Some(at) = self.first_cut() {
             self.next = at;
@@ -479,6 +482,7 @@ impl State {
         self.counts.cut_at.get_or_insert(self.next);
     }
 
+    /// Checks that a packet continues at the next expected byte.
     fn is_next(&self, header: &Header) -> Result<()> {
         let (stream, adu, offset) = self.next;
         if (header.stream, header.adu, header.offset) != self.next {
@@ -491,7 +495,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts accepted data.
+    /// Counts the accepted data of a packet.
     fn count(&mut self, header: &Header) {
         let (stream, adu, offset) = self.next;
         let end = offset + u64::from(header.bytes);
@@ -505,12 +509,13 @@ impl State {
     }
 }
 
-/// Whether the error says that the peer has left or was killed.
+/// Returns whether the error says that the peer has left or was killed.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
 
+/// Converts an error of the socket to an error of the sink.
 fn refused(error: io::Error) -> Error {
     Error::system("reading packets", error)
 }

@@ -1,6 +1,6 @@
 //! A sink that listens: it serves one sender after another, each on its own thread, with counters
 //! that can be read meanwhile. A connection that sends no packet does not count as a sender and
-//! does not delay one.
+//! does not delay a sender.
 
 use crate::error::{Error, Result};
 use crate::sink::{Action, Counts, Sink};
@@ -16,10 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum number of connections that have sent no packet. The oldest is closed for a new one.
+/// Maximum number of connections that have sent no packet. When a new one arrives, the oldest is
+/// closed.
 const IDLE_MAX: usize = 64;
 
-/// Interval at which incomplete headers are checked again.
+/// Interval at which connections with an incomplete header are checked.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A sink that listens on a TCP port.
@@ -30,7 +31,7 @@ pub struct SinkServer {
     idle: Mutex<IdleConnections>,
 }
 
-/// A sender that is being served.
+/// A sender that is being served on its own thread.
 #[derive(Debug)]
 pub struct SinkSession {
     socket: TcpStream,
@@ -56,7 +57,7 @@ impl SinkServer {
         })
     }
 
-    /// Returns the address on which it listens.
+    /// Returns the address on which the server listens.
     ///
     /// # Errors
     /// The system reports no address.
@@ -71,14 +72,15 @@ impl SinkServer {
         self.idle().strays
     }
 
+    /// Returns the connections that have sent no packet, locked.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        // A thread that panicked left the list consistent: no operation on it stops half way.
+        // A thread that panicked left the list consistent: every operation on it is a single step.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts the next sender that arrives within `time`, and starts to receive. Correct data is
     /// also written to the file `out`, which is emptied when the first data arrives. A connection
-    /// is a sender once it has sent the header of a packet.
+    /// counts as a sender once it has sent the header of a packet.
     ///
     /// # Errors
     /// An error of the socket.
@@ -98,7 +100,7 @@ impl SinkServer {
             idle.wait(&self.listener, remaining);
         };
         socket.set_nonblocking(false).map_err(refused)?;
-        // An error here only costs speed.
+        // If this fails, packets are only slower.
         let _ = socket.set_nodelay(true);
         let mut reader = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
@@ -124,6 +126,7 @@ struct IdleConnections {
 }
 
 impl IdleConnections {
+    /// Accepts all waiting connections.
     fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
         loop {
             let (socket, peer) = match listener.accept() {
@@ -161,8 +164,8 @@ impl IdleConnections {
         None
     }
 
-    /// Waits for a connection or for the first bytes of one, at most [`TICK`], because the rest of
-    /// a header is not polled for.
+    /// Waits for a connection or for the first bytes of one, at most [`TICK`], because a poll
+    /// cannot wait for the rest of a header.
     fn wait(&self, listener: &TcpListener, remaining: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {
@@ -177,7 +180,7 @@ impl IdleConnections {
     }
 }
 
-/// The file for correct data.
+/// The file to which correct data is written.
 #[derive(Debug)]
 enum Out {
     /// A file that is created when the first data arrives.
@@ -186,6 +189,7 @@ enum Out {
 }
 
 impl Out {
+    /// Writes data. If that fails, truncates the file to its `before` bytes.
     fn write(&mut self, data: &[u8], before: u64) -> Result<()> {
         if let Self::Path(path) = self {
             let what = |error| Error::system(format!("writing {}", path.display()), error);
@@ -195,7 +199,7 @@ impl Out {
             return Ok(());
         };
         file.write_all(data).map_err(|error| {
-            // Unconfirmed data is removed. If that fails too, the first error is enough.
+            // Removes unconfirmed data. If that fails too, the first error is enough.
             let _ = file.set_len(before);
             Error::system("writing what came", error)
         })
@@ -235,7 +239,7 @@ impl SinkSession {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Waits at most this long for the end. Returns whether it has ended.
+    /// Waits at most `time` for the end of the session. Returns whether it has ended.
     #[must_use]
     pub fn over(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
@@ -245,7 +249,7 @@ impl SinkSession {
         self.thread.is_finished()
     }
 
-    /// Ends the sender if it still runs, and returns the counters.
+    /// Ends the session if it still runs, and returns its counters.
     ///
     /// # Errors
     /// Invalid data, with its position; an error of the socket or of the file.

@@ -1,4 +1,4 @@
-//! How a driver sleeps: which descriptors it polls, and until when.
+//! How a driver sleeps: the descriptors that it polls, and the deadline of the sleep.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// How long small units are collected at most.
+/// Maximum time for which small SUs are collected.
 const COLLECT_TIME: Duration = Duration::from_micros(100);
 
 /// Links and connections whose descriptors are polled.
@@ -29,7 +29,7 @@ enum PollOwner {
 }
 
 impl Driver {
-    /// Returns the time until which the driver may sleep if nothing happens.
+    /// Returns the time until which the driver may sleep if no descriptor becomes ready.
     fn deadline(&self) -> Option<Instant> {
         let manager = self.manager.poll_timeout().map(|at| self.moment(at));
         let links = self.links.values().filter_map(|link| link.cut_until);
@@ -69,8 +69,8 @@ impl Driver {
                 continue;
             };
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
-                // While data of a stream is under way, its next small units are collected until the
-                // answer comes (Nagle, RFC 896). A single one is sent at once.
+                // While data of a stream is under way, its next small SUs are collected until the
+                // peer answers (Nagle, RFC 896). A single one is sent at once.
                 let state = input
                     .small_stream()
                     .and_then(|stream| self.streams.get(&stream));
@@ -98,19 +98,20 @@ impl Driver {
         let deadline = [round, soon, until].into_iter().flatten().min();
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(remaining, &polled)?;
-        // Rounds without sleep leave it set: the caller does its work when a turn ends.
+        // Rounds without sleep leave the signal set: the caller works when a turn ends.
         let woken = self.wake_signal().clear();
         let now = self.now();
         if woken {
             self.full_round_at = now;
         } else if idle {
-            // The poll covered everything: ready links and connections are busy now.
+            // The poll included everything: ready links and connections are busy now.
             self.full_round_at = self.next_full_round(now);
         }
         self.figures.sleeps += 1;
         Ok(woken)
     }
 
+    /// Returns the busy links and connections.
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
@@ -118,6 +119,7 @@ impl Driver {
         }
     }
 
+    /// Returns all links and connections.
     pub(crate) fn everything(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
@@ -125,7 +127,7 @@ impl Driver {
         }
     }
 
-    /// Polls these descriptors for at most `most`. Ready ones are tried in the next rounds.
+    /// Polls these descriptors for at most `most`. The following rounds try the ready ones.
     pub(crate) fn poll(&mut self, most: Option<Duration>, polled: &Polled) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         let wake = self.wake_signal();
@@ -168,7 +170,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns the descriptors to poll.
+    /// Returns the descriptors of these links and connections, with the events to poll for.
     fn descriptors<'d>(
         &'d self,
         wake: BorrowedFd<'d>,
@@ -183,8 +185,8 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-        // If ranks are only written to, and nothing is queued, only this poll detects that they
-        // leave.
+        // If the driver only writes to ranks, and nothing is queued, only this poll detects that
+        // they leave.
         let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)
@@ -202,7 +204,7 @@ impl Driver {
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
             {
-                // A ring is woken by a byte in either case.
+                // The peer of a ring wakes the driver with a byte in either case.
                 let what = if output.is_ring() {
                     PollFlags::IN
                 } else {
@@ -224,7 +226,7 @@ impl Driver {
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Transport::Plain(plain) => {
-                    // Looking up each connection costs more than polling its socket.
+                    // Looking up the state of each connection costs more than polling its socket.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)

@@ -16,13 +16,15 @@ pub(crate) struct StreamState {
     format: Format,
     pub adus: Option<u64>,
     pub links: Vec<LinkId>,
-    /// If data may stay in rings: for each link, the bytes that its ring may have to hold at once.
+    /// For each link, the bytes that its ring may have to hold at once. None if data must not stay
+    /// in rings.
     in_rings: Option<Vec<u64>>,
-    /// ADUs that were moved to ranks or to network memory.
+    /// Number of ADUs that were moved to ranks or to network memory.
     pub moved: u64,
-    /// Completed ADUs.
+    /// Number of completed ADUs.
     pub done: u64,
-    /// The newest ADU of which a TU went over links, and the bytes of that TU.
+    /// The newest ADU of which a TU went over links, and the number of bytes up to the end of that
+    /// TU.
     newest: Option<(u64, u64)>,
 }
 
@@ -46,9 +48,9 @@ impl StreamState {
     }
 }
 
-/// Returns for each link the bytes that its ring must hold before the first of them can be sent:
-/// those of a TU. With cut-through they are at most those of a packet and an SU that extends beyond
-/// it.
+/// Returns for each link the number of bytes that its ring must hold before the first of them can
+/// be sent: those of a TU. With cut-through they are at most those of a packet and an SU that
+/// extends beyond the packet.
 fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
     let su = format.su_bytes(format.tu_bytes);
@@ -62,8 +64,8 @@ fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
 }
 
 impl StreamState {
-    /// Returns what a link must know of the stream. None if the stream does not use the link: ranks
-    /// there may neither send nor abandon it.
+    /// Returns the state of the stream that a link needs. None if the stream does not use the link:
+    /// ranks there may neither send nor abandon the stream.
     pub fn live(&self, link: LinkId) -> Option<LiveStream> {
         let place = self.links.binary_search(&link).ok()?;
         let in_rings = self.in_rings.as_ref();
@@ -73,12 +75,13 @@ impl StreamState {
         })
     }
 
-    /// Records that a TU begins to go over links.
+    /// Records that a TU starts to go over links.
     pub fn note_tu(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
 
-    /// Whether the stream still needs the ranks of this link, after this progress.
+    /// Returns whether the stream still needs the ranks of this link, after this progress on the
+    /// link.
     pub fn needs(&self, link: LinkId, progress: Progress) -> bool {
         if !self.links.contains(&link) {
             return false;
@@ -95,7 +98,7 @@ impl StreamState {
         }
     }
 
-    /// Returns the bytes that go over a link of an ADU of `bytes`.
+    /// Returns how many bytes of an ADU of `bytes` go over a link.
     fn share(&self, link: LinkId, bytes: u64) -> u64 {
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu).filter(|su| su.link == link);

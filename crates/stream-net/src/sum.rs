@@ -1,5 +1,5 @@
 //! Checksums of data in pieces: SUs of links, and parts of SUs from single reads. They are combined
-//! to those of packets (paper, 4.1 and 4.2).
+//! into the checksums of packets (paper, 4.1 and 4.2).
 
 use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
@@ -17,7 +17,7 @@ pub enum Sum {
 }
 
 impl Sum {
-    /// Creates the checksum of no data.
+    /// Creates the checksum of an empty piece.
     #[must_use]
     pub fn new(checksum: Checksum) -> Self {
         match checksum {
@@ -27,18 +27,18 @@ impl Sum {
         }
     }
 
-    /// Creates the checksum of `bytes` from a value in the form of [`Sum::partial`].
+    /// Creates the checksum of a piece of `bytes` from a value in the form of [`Sum::partial`].
     #[must_use]
     pub fn from_word(checksum: Checksum, word: u32, bytes: u64) -> Self {
         match checksum {
             Checksum::None => Self::None,
-            // The higher bits are never set.
+            // Only the lower 16 bits are ever set.
             Checksum::Internet => Self::Internet(Partial::from_word(word as u16, bytes)),
             Checksum::Crc32c => Self::Crc(word),
         }
     }
 
-    /// Adds `data` after this piece.
+    /// Extends the piece by `data`.
     pub fn add(&mut self, data: &[u8]) {
         let more = match self {
             Self::None => Self::None,
@@ -48,7 +48,7 @@ impl Sum {
         *self = self.then(more, data.len() as u64);
     }
 
-    /// Combines it with the checksum of the next piece, which has `bytes`.
+    /// Returns the checksum of this piece followed by the piece of `next`, which has `bytes` bytes.
     #[must_use]
     pub fn then(self, next: Self, bytes: u64) -> Self {
         match (self, next) {
@@ -83,14 +83,14 @@ impl Sum {
 /// The checksums of the pieces of a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// Stream, ADU and TU of the pieces.
+    /// The stream, the ADU and the TU to which the pieces belong.
     of: Option<(StreamId, u64, u64)>,
-    /// Length and checksum, by first byte.
+    /// Length and checksum of each piece, by its first byte.
     sums: BTreeMap<u64, (u64, Sum)>,
 }
 
 impl Pieces {
-    /// Starts a TU and drops the pieces of another one. Returns whether there was another.
+    /// Starts a TU and drops the pieces of any other TU. Returns whether there was another TU.
     pub fn begin(&mut self, of: (StreamId, u64, u64)) -> bool {
         let other = self.of != Some(of);
         if other {
@@ -100,16 +100,18 @@ impl Pieces {
         other
     }
 
-    /// Whether the pieces are of a TU of this stream.
+    /// Returns whether the pieces belong to a TU of this stream.
     pub fn are_of(&self, stream: StreamId) -> bool {
         self.of.is_some_and(|(of, ..)| of == stream)
     }
 
+    /// Drops all pieces.
     pub fn clear(&mut self) {
         self.of = None;
         self.sums.clear();
     }
 
+    /// Sets the checksum of the piece that begins at byte `at`.
     pub fn set(&mut self, at: u64, bytes: u64, sum: Sum) {
         self.sums.insert(at, (bytes, sum));
     }
@@ -151,7 +153,7 @@ mod tests {
                 sum
             };
             let mut pieces = Pieces::default();
-            // In any order; the last one is missing.
+            // The pieces are added out of order, and the last one is missing.
             pieces.set(333, 300, sum(333..633));
             pieces.set(0, 333, sum(0..333));
             assert_eq!(pieces.of(checksum, 0, 633), Some(sum(0..633)));

@@ -1,8 +1,9 @@
 //! The loop of a driver: it moves data while it can, and [sleeps](crate::sleep) otherwise.
 //!
 //! A round tries the links and connections on which data moved a short time ago. A full round,
-//! after [`FULL_ROUND_NS`] or more and when none is busy, tries all others too. Idle sockets are also
-//! tried when a poll finds them ready. Many idle connections therefore cost little.
+//! which runs at intervals of at least [`FULL_ROUND_NS`] and when no link or connection is busy,
+//! tries all of them. Idle sockets are also tried when a poll finds them ready. Many idle
+//! connections therefore cost little.
 
 use crate::driver::Driver;
 use crate::error::Result;
@@ -13,29 +14,29 @@ use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
 
-/// Rounds without sleep before a turn ends, so that its caller gets a chance to run.
+/// Number of rounds without sleep before a turn ends, so that its caller can run.
 const ROUNDS: usize = 64;
 
-/// Times the driver yields the processor before it sleeps.
+/// Number of times that the driver yields the processor before it sleeps.
 const YIELDS: usize = 8;
 
-/// Interval between two full rounds while something is busy, in nanoseconds.
+/// Minimum interval between two full rounds while a link or connection is busy, in nanoseconds.
 const FULL_ROUND_NS: u64 = 1_000_000;
 
-/// Minimum of that interval per link and connection: a full round takes a few percent of the time,
-/// however many are idle.
+/// Minimum of that interval per link and connection: a full round then takes a few percent of the
+/// time, however many of them are idle.
 const FULL_ROUND_NS_EACH: u64 = 20_000;
 
-/// How long a round retries links before it tries connections, in nanoseconds.
+/// Time for which a round retries links before it tries connections, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
 
 impl Driver {
-    /// Moves data. If nothing moves, sleeps until something can, until a timeout of the manager,
-    /// until it is [woken](crate::Waker), until the next full round, or until `until`; then tries
-    /// once more.
+    /// Moves data. If no data moves, sleeps until some can, until a timeout of the manager, until
+    /// it is [woken](crate::Waker), until the next full round, or until `until`; then tries once
+    /// more.
     ///
     /// # Returns
-    /// Whether anything was done.
+    /// Whether the driver did any work.
     ///
     /// # Errors
     /// The system refuses to wait. Everything else is reported by events.
@@ -50,8 +51,8 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // A rank that is about to write often does so as soon as it has the processor. A full
-        // socket is left to the poll.
+        // A rank that is about to write often does so as soon as it has the processor. For a full
+        // socket, the driver polls instead.
         let yields = if self.has_full_socket() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
@@ -60,12 +61,12 @@ impl Driver {
                 return Ok(true);
             }
         }
-        // A caller that woke the driver comes first. The next round looks at everything.
+        // A caller that woke the driver runs first. The next round looks at everything.
         let woken = self.sleep(until)?;
         Ok(!woken && self.round())
     }
 
-    /// Whether a busy socket is full. Idle ones may be full for hours.
+    /// Returns whether the socket of a busy connection is full. Idle sockets may be full for hours.
     fn has_full_socket(&self) -> bool {
         let busy = self.busy_transports.ids();
         busy.iter().any(|id| match self.transports.get(id) {
@@ -76,7 +77,7 @@ impl Driver {
     }
 
     /// Tries the busy links and connections; if none is busy, or a full round is due, all of them.
-    /// Returns whether anything moved.
+    /// Returns whether data moved.
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
@@ -85,12 +86,12 @@ impl Driver {
             return moved || !self.has_busy() && self.full_round();
         }
         self.full_round_at = self.next_full_round(now);
-        // The next sleep returns the same error.
+        // If the poll fails, the next sleep returns the same error.
         let _ = self.poll(Some(time::Duration::ZERO), &self.everything());
         self.full_round()
     }
 
-    /// Whether a link or connection is busy.
+    /// Returns whether a link or connection is busy.
     pub(crate) fn has_busy(&self) -> bool {
         !(self.busy_links.is_empty() && self.busy_transports.is_empty())
     }
@@ -101,7 +102,7 @@ impl Driver {
         now.after_ns(FULL_ROUND_NS.max(FULL_ROUND_NS_EACH * count))
     }
 
-    /// Tries all links and connections. Returns whether anything moved.
+    /// Tries all links and connections. Returns whether data moved.
     fn full_round(&mut self) -> bool {
         let now = self.round_at;
         let late = self.manager.poll_timeout().is_some_and(|at| at <= now);
@@ -111,9 +112,11 @@ impl Driver {
         self.try_to_move(true) || late
     }
 
+    /// Carries out orders and moves data on the busy links and connections, or on all. Returns
+    /// whether there was work.
     fn try_to_move(&mut self, all: bool) -> bool {
         let mut any = self.carry_out();
-        // Small units are collected, so that one system call sends many.
+        // Small SUs are collected, so that one system call sends many.
         while self.move_links(all) {
             any = true;
             if !self.carry_out() || self.now() >= self.round_at.after_ns(COLLECT_NS) {
@@ -124,6 +127,7 @@ impl Driver {
         any | self.carry_out()
     }
 
+    /// Moves data on the busy links, or on all. Returns whether data moved.
     fn move_links(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = self.reclaim_departed(now);
@@ -143,7 +147,7 @@ impl Driver {
         any
     }
 
-    /// Moves data on a link. Returns whether anything moved.
+    /// Moves data on a link. Returns whether data moved.
     fn move_link(&mut self, id: LinkId, now: time::Instant) -> bool {
         let mut any = false;
         let Some(link) = self.links.get_mut(&id) else {
@@ -180,6 +184,7 @@ impl Driver {
         any
     }
 
+    /// Moves data on the busy connections, or on all. Returns whether data moved.
     fn move_transports(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = false;
@@ -213,7 +218,7 @@ impl Driver {
         any | self.settle_lingering() | self.settle_files()
     }
 
-    /// Moves data on a connection. Returns whether anything moved, and appends completed orders to
+    /// Moves data on a connection. Returns whether data moved, and appends completed orders to
     /// `over`.
     ///
     /// # Errors
@@ -260,6 +265,7 @@ impl Driver {
         }
     }
 
+    /// Checks whether the system has connected a socket. Returns whether it has.
     fn connecting(&mut self, id: ConnectionId) -> std::result::Result<bool, String> {
         let Some(Transport::Connecting(socket, socket_use)) = self.transports.get(&id) else {
             return Ok(false);
@@ -277,6 +283,7 @@ impl Driver {
         Ok(true)
     }
 
+    /// Handles the events of the thread that writes a connection's file.
     fn advance_file(
         &mut self,
         id: ConnectionId,
@@ -338,6 +345,7 @@ impl Driver {
         any
     }
 
+    /// Handles the ends of files whose connections are closed. Returns whether there were any.
     fn settle_files(&mut self) -> bool {
         let mut any = false;
         let (manager_events, ending) = (&mut self.events, &mut self.ending_files);

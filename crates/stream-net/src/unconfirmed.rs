@@ -10,7 +10,7 @@
 //!  gone  │ can be again  │  pending   │      room      │
 //! ```
 //!
-//! `highest_written` is the highest position ever written: the peer cannot have more.
+//! `highest_written` is the highest position ever written: the peer cannot have later bytes.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,15 @@ pub const UNCONFIRMED_BYTES: usize = 4 << 20;
 /// Number of bytes after which the receiving end confirms.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
-/// Bytes that are queued ahead of writing, so that they are written while they are in the cache.
+/// Number of bytes that are queued ahead of writing, so that they are written while they are in the
+/// cache.
 const AHEAD: usize = 128 << 10;
 
-/// The unconfirmed bytes of one direction of a link.
+/// The unconfirmed bytes of one direction of a link, as a queue.
 #[derive(Debug, Default)]
 pub struct Unconfirmed {
     most: usize,
-    /// The bytes from position `first`.
+    /// The queued bytes, the first of which has the position `first`.
     bytes: VecDeque<u8>,
     first: u64,
     written: u64,
@@ -42,7 +43,7 @@ pub struct Unconfirmed {
 pub struct InvalidPosition {
     /// The position that the peer sent.
     pub position: u64,
-    /// The valid range.
+    /// The positions that were possible.
     pub valid: (u64, u64),
 }
 
@@ -68,19 +69,19 @@ impl Unconfirmed {
         self.first + self.bytes.len() as u64
     }
 
-    /// Returns the highest position ever written.
+    /// Returns the highest position that was ever written.
     #[must_use]
     pub fn highest_written(&self) -> u64 {
         self.highest_written
     }
 
-    /// Returns the position after the bytes written to the current socket.
+    /// Returns the position after the bytes that were written to the current socket.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Adds as many of `bytes` as fit. Returns their number.
+    /// Adds as many of `bytes` as fit. Returns the number of added bytes.
     pub fn put(&mut self, bytes: &[u8]) -> usize {
         let now = bytes.len().min(self.room());
         self.bytes.extend(&bytes[..now]);
@@ -88,7 +89,7 @@ impl Unconfirmed {
     }
 
     /// Adds a header and as much of its data as should be queued ahead of writing. Returns the
-    /// number of bytes.
+    /// number of added bytes.
     pub fn put_frame(&mut self, head: &[u8], data: &[u8]) -> usize {
         let took = self.put(head);
         if took < head.len() {
@@ -114,13 +115,13 @@ impl Unconfirmed {
         }
     }
 
-    /// Whether there are bytes to be written.
+    /// Returns whether bytes are waiting to be written.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.written < self.end()
     }
 
-    /// Records that this many pending bytes were written.
+    /// Records that `bytes` of the pending bytes were written.
     pub fn mark_written(&mut self, bytes: usize) {
         self.written = self.end().min(self.written + bytes as u64);
         self.highest_written = self.highest_written.max(self.written);
@@ -129,7 +130,7 @@ impl Unconfirmed {
     /// Handles a confirmation of all bytes before `at`. An older confirmation has no effect.
     ///
     /// # Errors
-    /// [`InvalidPosition`]: that many bytes were never written.
+    /// [`InvalidPosition`]: `at` is after the bytes that were written.
     pub fn confirm(&mut self, at: u64) -> Result<(), InvalidPosition> {
         match at > self.written {
             true => Err(self.invalid(at, self.written)),
@@ -140,8 +141,8 @@ impl Unconfirmed {
         }
     }
 
-    /// Continues with a new socket whose peer has all bytes before `at`. All later bytes become
-    /// pending.
+    /// Continues with a new socket whose peer has all bytes before `at`. All bytes from `at` become
+    /// pending again.
     ///
     /// # Errors
     /// [`InvalidPosition`], with no change.
@@ -154,12 +155,14 @@ impl Unconfirmed {
         Ok(())
     }
 
+    /// Drops the bytes before this position.
     fn forget(&mut self, before: u64) {
         let news = before.saturating_sub(self.first);
         self.bytes.drain(..news as usize);
         self.first += news;
     }
 
+    /// Creates the error for a position from the peer, if positions up to `most` are possible.
     fn invalid(&self, position: u64, most: u64) -> InvalidPosition {
         let valid = (self.first, most);
         InvalidPosition { position, valid }

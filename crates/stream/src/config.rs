@@ -7,19 +7,20 @@ use crate::ids::{ConnectionId, Direction, StreamId};
 use crate::wire::Header;
 use serde::{Deserialize, Serialize};
 
-/// The resources of a manager. Memory and engines are per direction.
+/// The resources of a manager. The sizes of memory and the number of engines apply to each
+/// direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Staging memory in bytes of data. Headers are stored separately: two TUs of 64 KB fill the
     /// 128 KB of the iWarp interface.
     pub staging_bytes: u64,
-    /// Link engines. An active stream holds one for each of its links.
+    /// Number of link engines. An active stream holds one engine for each of its links.
     pub engines: u32,
     /// Network memory in bytes of data.
     pub network_bytes: u64,
     /// Time without progress after which a stream is reported as stalled, in nanoseconds.
     pub stall_ns: u64,
-    /// Number of ended streams and connections whose status is kept.
+    /// Number of ended streams and connections whose status can still be queried.
     pub ended_kept: usize,
 }
 
@@ -38,6 +39,7 @@ impl Config {
         }
     }
 
+    /// Checks that no size is 0.
     pub(crate) fn check(&self) -> Result<()> {
         let sizes = [self.staging_bytes, self.network_bytes, self.stall_ns];
         if sizes.contains(&0) || self.engines == 0 {
@@ -59,13 +61,13 @@ impl Default for Config {
 pub struct Limits {
     /// Number of connections.
     pub connections: u32,
-    /// Number of streams that have not ended. It also limits the queue of each connection and
-    /// direction, which includes streams that ended before their turn.
+    /// Number of streams that have not ended. The limit also applies to the queue of each
+    /// connection and direction, which includes streams that ended before their turn.
     pub streams: u32,
-    /// Staging memory of its active streams in bytes, per direction.
+    /// Staging memory of the application's active streams in bytes, per direction.
     pub staging_bytes: u64,
-    /// Network memory of its connections in bytes, per direction: sent data that is not done, and
-    /// receive windows.
+    /// Network memory of the application's connections in bytes, per direction: sent data that is
+    /// not done, and receive windows.
     pub network_bytes: u64,
 }
 
@@ -92,7 +94,8 @@ pub enum Protocol {
     },
     /// Packets stay in network memory until they are acknowledged.
     Confirmed {
-        /// Whether lost packets are sent again. Otherwise they are given up and reported.
+        /// Whether lost packets are sent again. Otherwise the manager gives them up and reports
+        /// them.
         repair: bool,
     },
     /// Over a reliable and ordered layer, such as TCP. Packets leave network memory when they are
@@ -101,17 +104,17 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Whether the peer acknowledges packets and grants credit.
+    /// Returns whether the peer acknowledges packets and grants credit.
     pub(crate) fn confirms(self) -> bool {
         !matches!(self, Self::Unconfirmed { .. })
     }
 
-    /// Whether packets stay in memory until they are acknowledged.
+    /// Returns whether packets stay in network memory until they are acknowledged.
     pub(crate) fn keeps(self) -> bool {
         matches!(self, Self::Confirmed { .. })
     }
 
-    /// Whether received packets never have gaps.
+    /// Returns whether the packets that a receiver gets never have gaps.
     pub(crate) fn repairs(self) -> bool {
         matches!(self, Self::Stream | Self::Confirmed { repair: true })
     }
@@ -120,14 +123,15 @@ impl Protocol {
 /// The event at the peer that confirms a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Confirm {
-    /// The packet is in the peer's network memory.
+    /// The arrival of the packet in the peer's network memory.
     Held,
-    /// The packet went over the peer's links, as their driver reported.
+    /// The delivery of the packet over the peer's links, as the peer's driver reported it.
     #[default]
     Delivered,
 }
 
-/// Timeouts of the transmit half, in nanoseconds, and its number of attempts.
+/// Timeouts of the transmit half in nanoseconds, and the number of timeouts after which the
+/// connection is lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeouts {
     /// The timeout before the first round trip was measured.
@@ -142,7 +146,7 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// First 10 ms, minimum 1 ms, maximum 5 s, 16 attempts.
+    /// Returns the defaults: first timeout 10 ms, minimum 1 ms, maximum 5 s, 16 attempts.
     fn default() -> Self {
         Self {
             first_ns: 10_000_000,
@@ -160,24 +164,24 @@ pub struct ConnectionSpec {
     pub destination: String,
     /// The channel number in packets. Both ends must use the same.
     pub channel: u32,
-    /// The protocol.
+    /// The protocol, which decides when a packet is done.
     pub protocol: Protocol,
-    /// The checksum of data.
+    /// The kind of checksum of the data.
     pub checksum: Checksum,
     /// The event that confirms a packet, for protocols with confirmation.
     pub confirm: Confirm,
     /// Maximum transmit network memory of the connection, in bytes of data.
     pub share_bytes: u64,
-    /// Receive network memory reserved for the connection, in bytes with headers. A peer may send
-    /// this much before its receiver takes it. 0 for a connection that only transmits.
+    /// Receive network memory reserved for the connection, in bytes with headers. The peer may send
+    /// this much before the receiving stream consumes it. 0 for a connection that only transmits.
     pub window_bytes: u64,
     /// Timeouts of the transmit half.
     pub timeouts: Timeouts,
 }
 
 impl ConnectionSpec {
-    /// Creates the settings of a connection with this protocol, CRC32C, all of the transmit memory,
-    /// and a window of `window_bytes`.
+    /// Creates the settings of a connection with this protocol, CRC32C, a share of all the transmit
+    /// memory, and a window of `window_bytes`.
     #[must_use]
     pub fn new(destination: &str, protocol: Protocol, window_bytes: u64) -> Self {
         Self {
@@ -192,6 +196,7 @@ impl ConnectionSpec {
         }
     }
 
+    /// Checks that the timeouts and the window are valid.
     pub(crate) fn check(&self) -> Result<()> {
         let times = &self.timeouts;
         let ordered = 0 < times.least_ns && times.least_ns <= times.most_ns;
@@ -206,32 +211,32 @@ impl ConnectionSpec {
         Ok(())
     }
 
-    /// Returns the data bytes of the largest packet that fits in the window.
+    /// Returns the number of data bytes in the largest packet that fits in the window.
     pub(crate) fn window_takes(&self) -> u64 {
         self.window_bytes.saturating_sub(Header::BYTES as u64)
     }
 }
 
-/// The event that finishes an ADU for the other streams of its lock step.
+/// The event after which an ADU counts as finished for the other streams in lock step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Finished {
-    /// It is in network memory (transmit) or has gone over the links (receive).
+    /// The ADU is in network memory (transmit) or has gone over the links (receive).
     Moved,
-    /// It is done, according to the protocol. Equal to `Moved` on receive.
+    /// The ADU is done, according to the protocol. Equal to `Moved` on receive.
     #[default]
     Done,
 }
 
-/// A reference to a stream that another one follows or is synchronised with.
+/// A reference to a stream that the new stream follows or is synchronised with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Other {
-    /// A stream that was submitted before.
+    /// A stream that was submitted earlier.
     Stream(StreamId),
-    /// A stream of the same submission, by its index.
+    /// A stream of the same submission, by its index in that submission.
     Here(usize),
 }
 
-/// A stream to register.
+/// The settings of a stream to register.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
     /// The connection. Streams of one connection and direction keep the order of registration: the
@@ -241,22 +246,25 @@ pub struct StreamSpec {
     pub direction: Direction,
     /// The data format. A receiver must use the sender's ADUs; its TUs, SUs and links may differ.
     pub format: Format,
-    /// Number of ADUs. None, if `finish` (transmit) or the peer (receive) sets it later.
+    /// Number of ADUs. None if `finish` (transmit) or the peer (receive) sets it later.
     pub adus: Option<u64>,
-    /// Number of ADUs that it may move before it is swapped out for a waiting stream.
+    /// Number of ADUs that the stream may move before it is swapped out for a waiting stream.
     pub quantum: u32,
-    /// Whether it keeps its resources until it ends, and gets them before other streams.
+    /// Whether the stream keeps its resources until it ends, and gets them before other streams.
     pub permanent: bool,
-    /// Stream sequencing: it begins when these streams are done, and fails if one of them fails.
+    /// Stream sequencing: the stream begins when all of these streams are done, and fails if one of
+    /// them fails.
     pub after: Vec<Other>,
-    /// Stream synchronisation: it moves in lock step with these streams and their groups.
+    /// Stream synchronisation: the stream moves in lock step with these streams and their groups.
     pub in_step_with: Vec<Other>,
-    /// The event that finishes its ADUs for the streams in lock step.
+    /// The event after which an ADU of this stream is finished for the streams in lock step with
+    /// it.
     pub finished: Finished,
     /// Transmit only: store each packet of a TU once all its bytes are in the buffer, while the
     /// rest of the TU is still fetched. Otherwise a TU is stored when it is complete, as in the
-    /// paper's execution module (5.3.2). Both give the same guarantee: a stream that fails within
-    /// an ADU has sent the part that it had, and reports where it was cut short.
+    /// paper's execution module (5.3.2). Both modes give the same guarantee: a stream that fails
+    /// within an ADU has sent the part that was stored, and reports the byte at which it was cut
+    /// short.
     pub cut_through: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The streams of which a receiver discarded packets, as headers report them.
+//! The streams of which a receiver discarded packets, in the form that packet headers report.
 
 /// Number of recent streams that are recorded individually.
 const STREAMS: u32 = u32::BITS;
@@ -8,7 +8,7 @@ const STREAMS: u32 = u32::BITS;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DiscardedStreams {
     newest: u32,
-    /// Bit `i` stands for the stream `i` before the newest.
+    /// Bit `i` is set if packets of stream `newest - i` were discarded.
     bits: u32,
 }
 
@@ -23,20 +23,21 @@ impl DiscardedStreams {
         self.bits |= 1u32.checked_shl(before).unwrap_or(0);
     }
 
-    /// Whether packets of this stream may have been discarded. True for streams that are too old to
-    /// be recorded.
+    /// Returns whether packets of this stream may have been discarded. True for streams that are
+    /// too old to be recorded.
     #[must_use]
     pub fn holds(self, stream: u32) -> bool {
         let before = self.newest.checked_sub(stream).filter(|_| self.bits != 0);
         before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
     }
 
-    /// Returns the state as 64 bits: the newest stream, then the bits above it.
+    /// Returns the state as 64 bits: the newest stream, then the bit set in the upper half.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }
 
-    /// Parses these 64 bits. None if [`DiscardedStreams::word`] does not return them.
+    /// Parses 64 bits in the form of [`DiscardedStreams::word`]. None if `word` cannot return these
+    /// bits.
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
@@ -53,7 +54,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// The oracle is a set.
+        /// A plain set serves as the reference.
         #[test]
         fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
             let (mut discarded, mut all) = (DiscardedStreams::default(), BTreeSet::new());

@@ -23,7 +23,7 @@ pub enum Error {
     /// The connection accepts no further streams.
     #[error("connection {0} takes no streams: {1}; open another one")]
     NotOpen(ConnectionId, String),
-    /// The item belongs to another application.
+    /// The stream or connection belongs to another application.
     #[error("{0}: use what the application opened itself")]
     Foreign(String),
     /// The request exceeds the resources of the manager.

@@ -16,7 +16,8 @@ use crate::scheduler::Next;
 use crate::wire::{Header, Kind};
 
 impl Manager {
-    /// Passes resolved streams to the resource scheduler, by number.
+    /// Passes streams whose dependences are resolved to the resource scheduler, in the order of
+    /// their numbers.
     pub(crate) fn resolve_streams(&mut self) {
         let orders = self
             .connections
@@ -64,11 +65,12 @@ impl Manager {
                 Next::Waits | Next::Nobody => break,
             }
         }
-        // Streams at the end of an ADU may have to leave.
+        // Active streams that are at the end of an ADU may have to be swapped out.
         let active = self.schedulers[direction.index()].active();
         self.dirty_streams.extend(active);
     }
 
+    /// Makes a stream that got its resources active: assigns two free buffers to it.
     fn activate(&mut self, id: StreamId) {
         let buffers = [(); 2].map(|()| {
             let id = self.take_buffer();
@@ -95,15 +97,15 @@ impl Manager {
             return;
         };
         let active = stream.state == State::Active;
-        // Both are tried in each round.
+        // Both directions are tried in each round, so `|` must not be replaced by `||`.
         while active && self.begin_emptying(id) | self.begin_filling(id) {}
         if !self.finish_moving(id) {
             self.swap_out(id);
         }
     }
 
-    /// Returns whether another stream waits for the resources of this one, and whether that stream
-    /// is permanent.
+    /// Returns whether another stream waits for the resources of this one: `Some(permanent)` says
+    /// whether the waiting stream is permanent.
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
@@ -112,7 +114,7 @@ impl Manager {
         scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
     }
 
-    /// At the end of an ADU, swaps the stream out if the rules require it.
+    /// Swaps a stream out at the end of an ADU, if the rules of the scheduler require it.
     fn swap_out(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -138,7 +140,7 @@ impl Manager {
         self.push_event(Event::SwappedOut(id));
     }
 
-    /// Returns the buffers and engines of a stream.
+    /// Releases the buffers and engines of a stream.
     pub(crate) fn release_resources(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -157,7 +159,8 @@ impl Manager {
         }
     }
 
-    /// Begins or continues to fill the next buffer, if possible.
+    /// Begins or continues to fill the next buffer of a stream, if possible. Returns whether
+    /// anything changed.
     fn begin_filling(&mut self, id: StreamId) -> bool {
         let Some(stream) = live(&self.streams, id) else {
             return false;
@@ -209,7 +212,8 @@ impl Manager {
         true
     }
 
-    /// Begins the next ADU, if the resolver and the scheduler permit it.
+    /// Begins the next ADU of a stream, if the resolver and the scheduler permit it. Returns
+    /// whether it did.
     fn begin_adu(&mut self, id: StreamId) -> bool {
         if !self.view().may_begin(id) {
             return false;
@@ -256,19 +260,19 @@ impl Manager {
         true
     }
 
-    /// Returns the size of the next received ADU of variable size. Earlier ADUs that were lost
-    /// completely are counted, as their size is unknown.
+    /// Returns the size of the next received ADU of variable size. Counts earlier ADUs that were
+    /// lost completely as moved, because their size is unknown.
     fn next_received(&mut self, id: StreamId) -> Option<u64> {
         let stream = self.streams.get(&id)?;
         let connection = self.connections.get(&stream.connection)?;
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
         if header.adu == stream.started {
-            // A larger ADU ends the stream when the connection is settled.
+            // A larger ADU is invalid: the stream fails when the connection is settled.
             let fits = header.adu_bytes <= stream.format.tu_bytes;
             return fits.then_some(header.adu_bytes);
         }
-        // All earlier data must be out of the buffers, so that events stay in order.
+        // All earlier data must have left the buffers, so that events stay in order.
         if !stream.idle() {
             return None;
         }
@@ -336,7 +340,8 @@ impl Manager {
         }
     }
 
-    /// Begins to empty the next buffer, if it is full and the previous one is empty.
+    /// Begins to empty the next buffer of a stream, if it is full and the other one's earlier data
+    /// is out. Returns whether it did.
     fn begin_emptying(&mut self, id: StreamId) -> bool {
         let Some(stream) = live_mut(&mut self.streams, id) else {
             return false;
@@ -405,14 +410,15 @@ impl Manager {
         }
     }
 
-    /// Returns the connection and the bytes that a stream with a full buffer waits to store.
+    /// Returns the connection and the size in bytes of the full buffer that a stream waits to
+    /// store.
     fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
         let stream = live(&self.streams, id)?;
         let buffers = stream.buffers.as_ref()?;
         Some((stream.connection, buffers[stream.empty].tu.bytes))
     }
 
-    /// Whether a stream within its share waits for network memory.
+    /// Returns whether a stream that has not reached its share waits for network memory.
     fn is_memory_awaited(&self) -> bool {
         let waiting = self
             .store_queue
@@ -434,7 +440,7 @@ impl Manager {
         let buffer = &buffers[slot];
         let (tu, adu_bytes, covered) = (buffer.tu, buffer.adu_bytes, buffer.covered);
         let packets = stream.format.packets(tu.bytes).skip(buffer.early);
-        // The last packet waits for the whole TU anyway, and carries the end mark.
+        // The last packet carries the end mark, and is complete only with the whole TU.
         let there: Vec<_> = packets
             .take_while(|(offset, bytes)| {
                 let end = offset + u64::from(*bytes);
@@ -476,6 +482,7 @@ impl Manager {
         }
     }
 
+    /// Orders the packets of a full buffer to be stored in network memory.
     fn store(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

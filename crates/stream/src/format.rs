@@ -13,7 +13,7 @@
 use crate::error::{Error, Result};
 use crate::ids::LinkId;
 
-/// The size of the ADUs of a stream.
+/// The size of the ADUs of a stream: fixed or variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adu {
     /// All ADUs have this many bytes.
@@ -38,31 +38,31 @@ pub struct Format {
     pub packet_bytes: u64,
 }
 
-/// One TU of a stream.
+/// One transfer unit (TU) of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tu {
-    /// Its ADU, counted from 0 in the stream.
+    /// Number of the ADU of the TU, counted from 0 in the stream.
     pub adu: u64,
-    /// Its number in the ADU, from 0.
+    /// Number of the TU in the ADU, from 0.
     pub index: u64,
-    /// Its first byte, counted in the ADU.
+    /// First byte of the TU, counted in the ADU.
     pub offset: u64,
-    /// Its length in bytes.
+    /// Length of the TU in bytes.
     pub bytes: u64,
-    /// Whether it is the last of its ADU.
+    /// Whether the TU is the last of its ADU.
     pub last: bool,
 }
 
-/// One SU of a TU.
+/// One striping unit (SU) of a TU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Su {
-    /// Its number in the TU, from 0.
+    /// Number of the SU in the TU, from 0.
     pub index: u32,
-    /// Its link.
+    /// The link over which the SU moves.
     pub link: LinkId,
-    /// Its first byte, counted in the TU.
+    /// First byte of the SU, counted in the TU.
     pub offset: u64,
-    /// Its length in bytes, above 0.
+    /// Length of the SU in bytes, above 0.
     pub bytes: u64,
 }
 
@@ -131,7 +131,8 @@ impl Format {
         adu_bytes.div_ceil(self.tu_bytes)
     }
 
-    /// Returns TU `index` of ADU `adu` with `adu_bytes`. None if the ADU has fewer TUs.
+    /// Returns TU number `index` of ADU number `adu`, which has `adu_bytes`. None if the ADU has
+    /// fewer TUs.
     #[must_use]
     pub fn tu(&self, adu: u64, adu_bytes: u64, index: u64) -> Option<Tu> {
         let offset = index.checked_mul(self.tu_bytes)?;
@@ -146,7 +147,7 @@ impl Format {
         })
     }
 
-    /// Returns the size of an SU of a TU of `tu_bytes`, except for the last ones.
+    /// Returns the size in bytes of each SU of a TU of `tu_bytes`. The last SUs may be shorter.
     #[must_use]
     pub fn su_bytes(&self, tu_bytes: u64) -> u64 {
         let even = tu_bytes.div_ceil(self.order.len() as u64);
@@ -170,7 +171,7 @@ impl Format {
         })
     }
 
-    /// Returns the packets of a TU of `tu_bytes`: first byte in the TU, and length.
+    /// Returns the packets of a TU of `tu_bytes`, each as its first byte in the TU and its length.
     pub fn packets(&self, tu_bytes: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
         let starts = (0..tu_bytes.div_ceil(self.packet_bytes)).map(|k| k * self.packet_bytes);
         starts.map(move |at| (at, (tu_bytes - at).min(self.packet_bytes) as u32))

@@ -1,4 +1,4 @@
-//! Identifiers of the manager, and its time.
+//! Numbers that identify the manager's applications, connections, streams and orders, and its time.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -77,6 +77,7 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Returns 0 for `Transmit` and 1 for `Receive`, as index of arrays by direction.
     pub(crate) fn index(self) -> usize {
         self as usize
     }

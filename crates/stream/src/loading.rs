@@ -1,4 +1,5 @@
-//! The execution module on receive: loads packets into buffers and skips gaps between them.
+//! The execution module on receive: loads packets into buffers, and skips the gaps that lost
+//! packets leave.
 
 use crate::control::stream::{Stage, live};
 use crate::control::{Manager, Task};
@@ -6,22 +7,23 @@ use crate::ids::{ConnectionId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::Header;
 
-/// The next piece of the TU that is being loaded.
+/// The next piece of the TU that is being loaded into a buffer.
 enum Piece {
-    /// Nothing has come yet.
+    /// The next packet has not come yet.
     Wait,
     /// This many bytes are permanently missing.
     Missing(u64),
-    /// This many bytes of the packet are next.
+    /// The next piece is this number of bytes of the packet.
     Take(PacketId, Header, u64),
-    /// A packet without new data.
+    /// A packet without data that the buffer does not have yet.
     Old(PacketId, Header),
-    /// The peer sends invalid data.
+    /// The peer sent invalid data, described by the message.
     Wrong(String),
 }
 
 impl Manager {
-    /// Loads received data into the buffer that is being filled. Returns whether anything changed.
+    /// Loads received data into the buffer that the stream is filling. Returns whether anything
+    /// changed.
     pub(crate) fn load(&mut self, id: StreamId) -> bool {
         let mut changed = false;
         while let Some(stream) = live(&self.streams, id) {
@@ -74,7 +76,7 @@ impl Manager {
         changed
     }
 
-    /// Returns the next piece of a TU, from the first held packet.
+    /// Returns the next piece of a TU, from the first packet of the receive queue.
     fn next_piece(&self, id: StreamId, slot: usize) -> Piece {
         let Some(stream) = self.streams.get(&id) else {
             return Piece::Wait;
@@ -132,6 +134,7 @@ impl Manager {
         Piece::Take(packet, header, packet_end.min(end) - at)
     }
 
+    /// Counts the next `bytes` of a buffer's TU as present or, if `void`, as lost.
     fn cover(&mut self, id: StreamId, slot: usize, bytes: u64, void: bool) {
         let stream = self.streams.get_mut(&id);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -141,7 +144,8 @@ impl Manager {
         }
     }
 
-    /// Handles a packet that is completely in buffers or being copied there.
+    /// Removes from the receive queue a packet whose data is completely in buffers or being copied
+    /// there.
     fn take(&mut self, id: StreamId, slot: usize, packet: PacketId, header: &Header) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -163,7 +167,8 @@ impl Manager {
         self.dirty_connections.insert(connection);
     }
 
-    /// Marks a buffer as full once no copies into it are under way.
+    /// Marks a buffer as full if the whole TU is present and no copies into it are under way.
+    /// Returns whether it did.
     pub(crate) fn loaded(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let buffer = stream.and_then(|stream| stream.buffers.as_mut());
@@ -178,7 +183,7 @@ impl Manager {
         full
     }
 
-    /// Counts the buffers with data of a connection.
+    /// Adds `more` to the number of buffers with undelivered data on the stream's connection.
     pub(crate) fn buffered(&mut self, id: StreamId, more: u64) {
         let connection = self.streams.get(&id).map(|stream| stream.connection);
         if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
@@ -186,7 +191,8 @@ impl Manager {
         }
     }
 
-    /// Handles an emptied buffer of a receiving stream: packets below `taken` are delivered.
+    /// Handles an emptied buffer of a receiving stream: all packets below the number `taken` are
+    /// delivered.
     pub(crate) fn emptied(&mut self, id: ConnectionId, taken: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

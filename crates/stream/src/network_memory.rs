@@ -1,14 +1,14 @@
-//! Network memory: packets that wait for an acknowledgement or for a receiving stream.
+//! Network memory: slots for packets that wait for an acknowledgement or for a receiving stream.
 //!
-//! It holds descriptors; the driver has the data. Each direction has its own limit. The lowest free
-//! slot is reused first, so that a driver can keep a table by number.
+//! The manager keeps only descriptors; the driver has the data. Each direction has its own limit.
+//! The lowest free slot is reused first, so that a driver can keep a table by number.
 
 use crate::ids::{AppId, ConnectionId, Direction, Instant, PacketId, StreamId};
 use crate::wire::Header;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// The descriptor of a packet.
+/// The descriptor of a packet in network memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub direction: Direction,
@@ -16,22 +16,24 @@ pub(crate) struct Packet {
     pub connection: ConnectionId,
     pub stream: Option<StreamId>,
     pub header: Header,
-    /// Whether its data is in network memory.
+    /// Whether the packet's data is in network memory.
     pub whole: bool,
-    /// Number of sends or loads under way that use its memory.
+    /// Number of sends or loads under way that use the packet's memory.
     pub users: u32,
-    /// Whether it is freed as soon as it has no users.
+    /// Whether the packet is freed as soon as `users` is 0.
     pub leaving: bool,
-    /// Transmit: number of transmissions, and the time of the last one.
+    /// Transmit: number of times that the packet was sent. `sent_at` is the last time.
     pub tries: u32,
     pub sent_at: Instant,
-    /// Transmit: number of its last transmission.
+    /// Transmit: number of the packet's last transmission, counted over all packets of the
+    /// connection.
     pub number: u64,
-    /// Transmit: its acknowledgement proves that this transmission or a later one arrived.
+    /// Transmit: an acknowledgement of the packet proves that this transmission or a later one
+    /// arrived.
     pub proves: u64,
 }
 
-/// Both directions of network memory.
+/// The descriptors and the usage of network memory, in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkMemory {
     total: u64,
@@ -44,6 +46,7 @@ pub(crate) struct NetworkMemory {
 }
 
 impl NetworkMemory {
+    /// Creates empty network memory with `total` bytes in each direction.
     pub fn new(total: u64) -> Self {
         Self {
             total,
@@ -51,25 +54,28 @@ impl NetworkMemory {
         }
     }
 
+    /// Returns the size of each direction in bytes.
     pub fn total(&self) -> u64 {
         self.total
     }
 
+    /// Returns the bytes in use in one direction.
     pub fn used(&self, direction: Direction) -> u64 {
         self.used[direction.index()]
     }
 
+    /// Returns the free bytes of one direction.
     pub fn room(&self, direction: Direction) -> u64 {
         self.total.saturating_sub(self.used(direction))
     }
 
-    /// Returns the bytes of one connection.
+    /// Returns the bytes that one connection uses.
     pub fn of(&self, direction: Direction, connection: ConnectionId) -> u64 {
         let held = self.by_connection[direction.index()].get(&connection);
         held.copied().unwrap_or(0)
     }
 
-    /// Returns the bytes of all connections of an application.
+    /// Returns the bytes that all connections of an application use.
     pub fn of_app(&self, direction: Direction, app: AppId) -> u64 {
         let held = self.by_app[direction.index()].get(&app);
         held.copied().unwrap_or(0)
@@ -82,7 +88,7 @@ impl NetworkMemory {
             .collect()
     }
 
-    /// Allocates a slot. The caller must have checked the room.
+    /// Allocates a slot for a packet. The caller must have checked that there is room.
     pub fn take(&mut self, packet: Packet) -> PacketId {
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] += bytes;
@@ -100,7 +106,8 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Frees the bytes of a packet. The slot is reused after `vacate`. None if it is free already.
+    /// Frees the bytes of a packet. The slot is reused after `vacate`. None if the packet was freed
+    /// before.
     pub fn free_bytes(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -110,16 +117,18 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// Makes a slot available for reuse, once the driver knows that it is free: an offered packet
-    /// uses its slot at once.
+    /// Makes a slot available for reuse. The driver must know that the slot is free, because an
+    /// offered packet uses its slot at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }
 
+    /// Returns the descriptor of a packet, if its slot is in use.
     pub fn get(&self, id: PacketId) -> Option<&Packet> {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
+    /// Returns the descriptor of a packet for changes, if its slot is in use.
     pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
@@ -131,7 +140,8 @@ impl NetworkMemory {
     }
 }
 
-/// Subtracts freed bytes, and removes the entry if none remain.
+/// Subtracts one packet's freed bytes from the total of `who`, and removes the total if it becomes
+/// 0.
 fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

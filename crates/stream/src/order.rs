@@ -8,14 +8,14 @@ use crate::wire::Header;
 /// An order to the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
-    /// Its number, for the report.
+    /// The number of the order, which the driver's report repeats.
     pub id: OrderId,
     /// The work to do.
     pub work: Work,
 }
 
 /// The work of an order. For work marked *reported*, the driver calls `handle_completed` exactly
-/// once, at any later time. Other work is done when it is polled.
+/// once, at any later time. Other work counts as done when the driver polls it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Open the connection, and report with `handle_connected` or `handle_disconnected`.
@@ -49,7 +49,7 @@ pub enum Work {
         stream: StreamId,
         /// The buffer with the data of the packet.
         buffer: BufferId,
-        /// The fields that are known already.
+        /// The fields of the header that are known already.
         header: Header,
     },
     /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
@@ -62,9 +62,9 @@ pub enum Work {
         packet: PacketId,
         /// The buffer.
         buffer: BufferId,
-        /// The packet's first byte in the buffer.
+        /// First byte of the packet, counted in the buffer.
         offset: u64,
-        /// Number of bytes.
+        /// Number of data bytes of the packet.
         bytes: u32,
     },
     /// Send a packet from network memory, header and data. *Reported* when the memory may be reused
@@ -74,7 +74,7 @@ pub enum Work {
         connection: ConnectionId,
         /// The packet. A mark without data has none.
         packet: PacketId,
-        /// Its header.
+        /// The header of the packet.
         header: Header,
     },
     /// Send a header without data: an acknowledgement or a probe. A lossy connection may drop it.
@@ -92,13 +92,13 @@ pub enum Work {
         stream: StreamId,
         /// The packet.
         packet: PacketId,
-        /// The first byte in the packet.
+        /// First byte of the part, counted in the packet.
         from: u64,
         /// The buffer.
         buffer: BufferId,
-        /// The first byte in the buffer.
+        /// First byte of the part, counted in the buffer.
         to: u64,
-        /// Number of bytes.
+        /// Number of bytes of the part.
         bytes: u64,
     },
     /// Move an SU from a buffer to its link. *Reported* when the ranks have it.
@@ -115,9 +115,9 @@ pub enum Work {
         /// as void, so that ranks stay in step and discard them.
         good: bool,
     },
-    /// The slot in network memory is free.
+    /// Note that this slot of network memory is free.
     Free {
-        /// The packet.
+        /// The slot.
         packet: PacketId,
     },
     /// The order is no longer needed. End it if possible and report it as withdrawn, otherwise as
@@ -137,18 +137,18 @@ pub enum Reason {
     /// A rank on this link is gone.
     #[error("a rank on link {0} is gone")]
     RankLost(LinkId),
-    /// The sender cut the stream short in this ADU, after this many of its bytes were held here.
+    /// The sender cut the stream short within this ADU, of which part had come.
     #[error("the sender cut it short in ADU {adu}, of which {bytes} bytes came")]
     CutShort {
         /// The ADU.
         adu: u64,
-        /// Number of its bytes that came.
+        /// Number of bytes of the ADU that came before the cut.
         bytes: u64,
     },
-    /// A stream that it follows, or behind which it waits, failed or was cancelled.
+    /// A stream that this one follows, or behind which it waits, failed or was cancelled.
     #[error("stream {0}, which it comes after, did not end well")]
     After(StreamId),
-    /// A stream in lock step with it failed or was cancelled.
+    /// A stream in lock step with this one failed or was cancelled.
     #[error("stream {0}, in step with it, did not end well")]
     Step(StreamId),
     /// The receiver discarded packets of the stream.
@@ -158,7 +158,7 @@ pub enum Reason {
     #[error("{0}")]
     Mismatch(String),
     /// Packets of a later stream came without the end of this one, on a connection without repair.
-    /// The end is lost, and further ADUs may be missing.
+    /// The end mark is lost, and further ADUs may be missing.
     #[error("its end was lost on a connection that repairs nothing")]
     EndLost,
 }
@@ -166,11 +166,11 @@ pub enum Reason {
 /// How a stream ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All its ADUs are done.
+    /// All ADUs of the stream are done.
     Done,
-    /// It failed.
+    /// The stream failed.
     Failed(Reason),
-    /// The application cancelled it.
+    /// The application cancelled the stream.
     Cancelled,
 }
 
@@ -181,18 +181,18 @@ pub enum Event {
     Opened(ConnectionId),
     /// The connection is closed, after `close`, with all its streams ended.
     Closed(ConnectionId),
-    /// The connection is gone, with this reason.
+    /// The connection is lost.
     Lost {
         /// The connection.
         connection: ConnectionId,
-        /// The reason.
+        /// The reason for the loss.
         reason: String,
     },
     /// The stream got its resources, for the first time or again.
     Activated(StreamId),
     /// The stream was swapped out.
     SwappedOut(StreamId),
-    /// An ADU begins to move.
+    /// An ADU started to move.
     AduStarted {
         /// The stream.
         stream: StreamId,
@@ -206,7 +206,7 @@ pub enum Event {
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// Whether all of it came. Always true on transmit.
+        /// Whether the whole ADU came. Always true on transmit.
         good: bool,
     },
     /// An ADU is done, according to the protocol.
@@ -215,7 +215,7 @@ pub enum Event {
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// Whether none of its packets is known to be lost.
+        /// Whether no packet of the ADU is known to be lost.
         good: bool,
     },
     /// The stream ended, and none of its data is under way between links and network memory. Ranks
@@ -234,18 +234,18 @@ pub enum Event {
         stream: Option<StreamId>,
         /// The ADU.
         adu: u64,
-        /// The TU of the first byte, in the receiver's format.
+        /// The TU of the first corrupted byte, in the receiver's format.
         tu: Option<u64>,
-        /// First byte in the ADU, and number of bytes.
+        /// First corrupted byte in the ADU, and number of bytes.
         range: (u64, u32),
     },
-    /// Bytes are missing that will not be sent again.
+    /// Bytes of an ADU are permanently missing: the sender does not send them again.
     Missing {
         /// The stream.
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// First byte in the ADU, and number of bytes.
+        /// First missing byte in the ADU, and number of bytes.
         range: (u64, u64),
     },
     /// A link that these streams use was cut.
@@ -261,7 +261,7 @@ pub enum Event {
         stream: StreamId,
         /// Time without progress, in nanoseconds.
         idle_ns: u64,
-        /// What it waits for.
+        /// The reasons for which the stream waits.
         waits: Vec<Wait>,
     },
 }
@@ -269,19 +269,19 @@ pub enum Event {
 /// The state of a stream (paper, 5.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
-    /// In the dependence resolver.
+    /// The stream is in the dependence resolver.
     Inactive,
-    /// In the resource scheduler.
+    /// The stream is in the resource scheduler.
     Pending,
-    /// In the execution module.
+    /// The stream is in the execution module.
     Active,
-    /// All its data is in network memory, in the transmit half of the protocol.
+    /// All data of the stream is in network memory, in the transmit half of the protocol.
     Draining,
-    /// All its ADUs are done.
+    /// All ADUs of the stream are done.
     Done,
-    /// It failed; `end` has the reason.
+    /// The stream failed; `end` has the reason.
     Failed,
-    /// It was cancelled.
+    /// The stream was cancelled.
     Cancelled,
 }
 
@@ -291,7 +291,7 @@ impl State {
 }
 
 impl Event {
-    /// Returns the stream of a stream's event, for logs.
+    /// Returns the stream that the event is about, if any.
     #[must_use]
     pub fn stream(&self) -> Option<StreamId> {
         match self {
@@ -311,7 +311,8 @@ impl Event {
 
 /// Classification of orders, for drivers that route them by direction.
 impl Work {
-    /// Returns the direction whose pipe carries out the order, if it belongs to one.
+    /// Returns the direction of data that the order belongs to. None for orders that belong to no
+    /// direction.
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
         match self {

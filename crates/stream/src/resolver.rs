@@ -29,28 +29,28 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Whether an inactive stream may become pending.
+    /// Returns whether an inactive stream may become pending.
     pub fn resolved(&self, id: StreamId) -> bool {
         let mut free = true;
         self.waits_for_order(id, &mut |_| free = false);
         free && self.may_begin(id)
     }
 
-    /// Whether the next ADU of a stream may begin.
+    /// Returns whether the next ADU of a stream may begin.
     pub fn may_begin(&self, id: StreamId) -> bool {
         let mut free = true;
         self.waits_to_begin(id, &mut |_| free = false);
         free
     }
 
-    /// Reports the waits that keep a stream from being scheduled: its connection, order,
+    /// Reports each reason for which a stream cannot be scheduled yet: its connection, order,
     /// sequencing.
     pub fn waits_for_order(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
         if let Some(connection) = self.connections.get(&stream.connection) {
-            // Data that came before the connection was lost can still be received.
+            // Data that arrived before the connection was lost can still be received.
             let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
             if !connection.open && !lost {
                 report(Wait::NotOpen(stream.connection));
@@ -61,14 +61,15 @@ impl View<'_> {
             }
         }
         for other in &stream.after {
-            // A forgotten stream was done: its failure would have ended this one.
+            // A stream without a record was done: its failure would have ended this one.
             if live(self.streams, *other).is_some() {
                 report(Wait::After(*other));
             }
         }
     }
 
-    /// Reports the waits that keep the next ADU of a stream from beginning, in any module.
+    /// Reports each reason for which the next ADU of a stream cannot begin, in any state of the
+    /// stream.
     pub fn waits_to_begin(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -80,12 +81,13 @@ impl View<'_> {
         }
     }
 
+    /// Reports the streams in lock step that have not finished the previous ADU.
     fn waits_for_step(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         if stream.started == 0 {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        // The stream is a member itself; it is never ahead of its own ADU.
+        // The stream itself is a member of the group; it is never ahead of its own ADU.
         for other in members.into_iter().flatten() {
             let adu = live(self.streams, *other).map(Stream::finished);
             if let Some(adu) = adu.filter(|adu| *adu < stream.started) {
@@ -94,6 +96,7 @@ impl View<'_> {
         }
     }
 
+    /// Reports the links of a transmit stream on which the data of the next TU is not offered.
     fn waits_for_links(stream: &Stream, report: &mut dyn FnMut(Wait)) {
         if stream.adus.is_some_and(|adus| stream.started >= adus) {
             return report(Wait::NotFinished);
@@ -112,6 +115,7 @@ impl View<'_> {
         }
     }
 
+    /// Reports a receive stream's wait for the next packet.
     fn waits_for_packets(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.started >= adus);
         if all(stream.peer_adus) || all(stream.adus) {
@@ -131,9 +135,9 @@ impl View<'_> {
         }
     }
 
-    /// Refuses new streams that would wait for themselves through any chain. Streams in lock step
-    /// wait for one another, so that a wait for one is a wait for all. Existing streams wait for
-    /// new ones only if these `joined` their groups.
+    /// Refuses new streams that would wait for themselves through any chain of waits. Streams in
+    /// lock step wait for one another, so a wait for one is a wait for all. Existing streams wait
+    /// for new ones only if new streams `joined` their groups.
     pub fn check_cycles(&self, new: &BTreeSet<StreamId>, joined: bool) -> Result<()> {
         let mut clean = BTreeSet::new();
         if !joined {
@@ -153,7 +157,8 @@ impl View<'_> {
         members.unwrap_or_else(|| BTreeSet::from([id]))
     }
 
-    /// Searches depth first, without recursion, because chains may be as long as memory permits.
+    /// Searches for a cycle depth first, without recursion, because chains may be as long as memory
+    /// permits.
     fn walk(
         &self,
         start: StreamId,
@@ -195,7 +200,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Returns the waits of a stream, except for those in its lock step group.
+    /// Returns the waits of a stream for streams outside its lock step group.
     fn hops(&self, from: StreamId) -> Vec<Hop> {
         let Some(stream) = live(self.streams, from) else {
             return Vec::new();
@@ -233,7 +238,8 @@ struct Hop {
     behind: Option<ConnectionId>,
 }
 
-/// Describes a cycle. Each hop begins in the group in which the previous one ended.
+/// Describes a cycle of waits for a message. Each hop begins in the group in which the previous one
+/// ended.
 fn describe_cycle(hops: &[Hop]) -> String {
     let mut words = Vec::new();
     for (at, hop) in hops.iter().enumerate() {

@@ -11,12 +11,11 @@
 //!   if another ready stream waits and one of these holds: its quantum is used, its own next ADU
 //!   cannot begin, or the waiting stream is permanent. If no stream waits, it continues with a new
 //!   quantum. A skipped stream waits only for the active streams of its own application.
-//!   passed over waits for the active streams of its own application only.
 
 use crate::ids::{AppId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The resources that an active stream holds.
+/// The resources that a stream needs to be active.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Need {
     pub app: AppId,
@@ -25,7 +24,7 @@ pub(crate) struct Need {
     pub permanent: bool,
 }
 
-/// Resources of one direction, and the streams that wait for them.
+/// The resources of one direction, and the streams that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     pub staging_total: u64,
@@ -34,22 +33,22 @@ pub(crate) struct Scheduler {
     pub engines_total: u32,
     pub engines_used: u32,
     pub engines_most: u32,
-    /// Pending permanent streams, by number.
+    /// Pending permanent streams, by stream number.
     permanent: BTreeMap<StreamId, Need>,
-    /// Other pending streams, by application.
+    /// Other pending streams, in one queue per application.
     queues: BTreeMap<AppId, Queue>,
-    /// The next position in the round.
+    /// The position in the queues of the next stream that is enqueued.
     next: u64,
     active: BTreeMap<StreamId, Need>,
     by_app: BTreeMap<AppId, u64>,
 }
 
-/// Pending streams of an application, by their positions in the round. The queue is skipped if the
-/// application has reached its limit of staging memory.
+/// Pending streams of an application, by their positions, which count over all applications. The
+/// queue is skipped if the application has reached its limit of staging memory.
 #[derive(Debug, Default)]
 struct Queue {
     streams: BTreeMap<u64, (StreamId, Need)>,
-    /// The minimum staging memory that one of them needs.
+    /// The minimum staging memory in bytes that one of the streams needs.
     least_bytes: u64,
 }
 
@@ -65,6 +64,7 @@ pub(crate) enum Next {
 }
 
 impl Scheduler {
+    /// Creates a scheduler with these resources, all of them free.
     pub fn new(staging_total: u64, engines_total: u32) -> Self {
         Self {
             staging_total,
@@ -73,6 +73,7 @@ impl Scheduler {
         }
     }
 
+    /// Adds a pending stream at the end of the queue of its kind.
     pub fn enqueue(&mut self, stream: StreamId, need: Need) {
         if need.permanent {
             self.permanent.insert(stream, need);
@@ -97,6 +98,7 @@ impl Scheduler {
         });
     }
 
+    /// Returns whether the free resources cover the need.
     pub fn fits(&self, need: &Need) -> bool {
         need.staging_bytes <= self.staging_total - self.staging_used
             && need.engines <= self.engines_total - self.engines_used
@@ -130,7 +132,7 @@ impl Scheduler {
         first.map(|(_, found)| *found)
     }
 
-    /// Starts the next stream if it fits.
+    /// Starts the next stream if its resources are free.
     pub fn next(&mut self, ready: impl Fn(StreamId) -> bool, limit: impl Fn(AppId) -> u64) -> Next {
         let Some((stream, need)) = self.head(ready, limit) else {
             return Next::Nobody;
@@ -148,8 +150,8 @@ impl Scheduler {
         Next::Taken(stream)
     }
 
-    /// Returns whether a stream waits for the resources of an active stream of `app`, and whether
-    /// the waiting one is permanent.
+    /// Returns whether a stream waits for the resources of an active stream of `app`:
+    /// `Some(permanent)` says whether the waiting stream is permanent.
     pub fn waiter(
         &self,
         app: AppId,
@@ -184,6 +186,7 @@ impl Scheduler {
         true
     }
 
+    /// Returns the streams that hold resources.
     pub fn active(&self) -> BTreeSet<StreamId> {
         self.active.keys().copied().collect()
     }

@@ -5,13 +5,13 @@ use crate::ids::{ConnectionId, LinkId, StreamId};
 /// A reason for which a stream waits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Wait {
-    /// The connection is not open yet.
+    /// The stream's connection is not open yet.
     #[error("connection {0} is not open")]
     NotOpen(ConnectionId),
     /// An earlier stream on the same connection and direction has not moved all its data.
     #[error("stream {0} comes before it on connection {1}")]
     Behind(StreamId, ConnectionId),
-    /// Stream sequencing: this stream is not done.
+    /// Stream sequencing: the stream that must be done first is not done.
     #[error("stream {0}, which it comes after, is not done")]
     After(StreamId),
     /// Lock step: another stream has not finished this ADU.
@@ -25,10 +25,10 @@ pub enum Wait {
     /// No rank has offered the next data on this link.
     #[error("no data on link {0}")]
     NoData(LinkId),
-    /// No ADU was announced, or its length is unknown.
+    /// No ADU was announced, or the length of the next one is unknown.
     #[error("no further ADU was announced")]
     NotAnnounced,
-    /// All announced ADUs are moved, and their number is not final.
+    /// All announced ADUs are moved, and the final number of ADUs is not set.
     #[error("nobody has said that it is the end")]
     NotFinished,
     /// Other streams hold staging memory or engines.
@@ -37,26 +37,26 @@ pub enum Wait {
         .staging.0, .staging.1, .engines.0, .engines.1, listed(.held_by)
     )]
     Resources {
-        /// Bytes of staging memory that it needs, and that are free.
+        /// Bytes of staging memory that the stream needs, and that are free.
         staging: (u64, u64),
-        /// Engines that it needs, and that are free.
+        /// Engines that the stream needs, and that are free.
         engines: (u32, u32),
-        /// The streams that hold them.
+        /// The streams that hold the staging memory and the engines.
         held_by: Vec<StreamId>,
     },
-    /// These pending streams come before it.
+    /// These pending streams come before this one.
     #[error("its turn, after streams {}", listed(.0))]
     Turn(Vec<StreamId>),
-    /// Active streams of its application hold all of the application's staging memory.
+    /// Active streams of the same application hold all of the application's staging memory.
     #[error("its application has all staging memory that it may have")]
     ApplicationStaging,
-    /// Connections of its application hold all of the application's network memory.
+    /// Connections of the same application hold all of the application's network memory.
     #[error("its application has all network memory that it may have")]
     ApplicationNetwork,
-    /// The link is cut.
+    /// This link of the stream is cut.
     #[error("link {0} is cut")]
     LinkCut(LinkId),
-    /// An SU is under way on this link.
+    /// An SU is under way from the ranks on this link.
     #[error("data is under way on link {0}")]
     Fetch(LinkId),
     /// An SU is under way to the ranks on this link.
@@ -65,7 +65,7 @@ pub enum Wait {
     /// A copy between staging and network memory is under way.
     #[error("data is under way between staging and network memory")]
     Copy,
-    /// Network memory is full: the connections that hold it, and their bytes.
+    /// Network memory is full: the connections that use it, and the bytes of each.
     #[error("network memory is full of unacknowledged packets:{}", holders(.0))]
     NetworkMemory(Vec<(ConnectionId, u64)>),
     /// The connection has reached its share of network memory.
@@ -74,25 +74,28 @@ pub enum Wait {
     /// The peer grants no credit.
     #[error("the peer of connection {0} grants nothing more")]
     NotGranted(ConnectionId),
-    /// Packets are being sent.
+    /// Packets are being sent: the connection and their number.
     #[error("{1} packets are being sent on connection {0}")]
     Sending(ConnectionId, u64),
-    /// Packets are not acknowledged.
+    /// Sent packets are not acknowledged: the connection and their number.
     #[error("{1} packets of connection {0} are not acknowledged")]
     Unacknowledged(ConnectionId, u64),
-    /// Packets are acknowledged, but the peer has not delivered them.
+    /// Packets are acknowledged, but the peer has not delivered them: the connection and their
+    /// number.
     #[error("the peer of connection {0} has not delivered {1} packets")]
     Undelivered(ConnectionId, u64),
-    /// None of its data has come over the connection.
+    /// None of the stream's next data has come over the connection.
     #[error("nothing more of it came on connection {0}")]
     NothingCame(ConnectionId),
 }
 
+/// Formats stream numbers for a message.
 fn listed(streams: &[StreamId]) -> String {
     let words: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     words.join(", ")
 }
 
+/// Formats connections and their bytes for a message.
 fn holders(held: &[(ConnectionId, u64)]) -> String {
     let words = held
         .iter()

@@ -5,21 +5,21 @@
 pub struct Statistics {
     /// Data bytes of packets sent for the first time.
     pub bytes_sent: u64,
-    /// Data bytes of complete packets that were held.
+    /// Data bytes of complete packets that were received and accepted.
     pub bytes_held: u64,
-    /// Data bytes delivered to ranks as good.
+    /// Data bytes delivered to ranks without errors.
     pub bytes_delivered: u64,
     /// Packets with sequence numbers sent for the first time.
     pub packets_sent: u64,
     /// Packets stored while the rest of their TU was still fetched (cut-through).
     pub stored_early: u64,
-    /// Packets held.
+    /// Packets that were received and accepted.
     pub packets_held: u64,
     /// Packets sent again.
     pub retransmissions: u64,
     /// Timeouts of the transmit half.
     pub timeouts: u64,
-    /// Acknowledgements and probes sent without data.
+    /// Headers without data that were sent: acknowledgements and probes.
     pub controls: u64,
     /// Packets that came in order and took the fast path (header prediction).
     pub predicted: u64,
@@ -37,11 +37,11 @@ pub struct Statistics {
     pub given_up: u64,
     /// ADUs moved.
     pub adus: u64,
-    /// Times that streams got resources, swaps included.
+    /// Number of times that a stream got its resources, swaps included.
     pub activations: u64,
     /// Streams swapped out before they had moved all their data.
     pub swaps: u64,
-    /// Reports of orders that were not under way.
+    /// Reports on orders that were not under way.
     pub stale: u64,
     /// Maximum staging memory in use in bytes, by direction.
     pub staging_most: [u64; 2],

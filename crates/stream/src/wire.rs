@@ -29,53 +29,54 @@ pub enum Kind {
     Data,
     /// Only acknowledgements and credit, which all other kinds carry too.
     Acknowledge,
-    /// Asks for an acknowledgement. `floor` says below which number no packets will come.
+    /// A request for an acknowledgement. `floor` is the number below which no packets will come.
     Probe,
 }
 
-/// The header of a packet. Fields that a kind does not use are 0.
+/// The header of a packet. Fields that the kind does not use are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
-    /// Its kind.
+    /// The kind of the packet.
     pub kind: Kind,
-    /// The last packet of its stream, all of whose ADUs are complete.
+    /// Whether this is the last packet of its stream, all of whose ADUs are complete.
     pub end: bool,
-    /// The last packet of a stream that was cut short. It carries no data.
+    /// Whether this is the last packet of a stream that was cut short. It carries no data.
     pub cut: bool,
     /// The channel number of the connection, equal at both ends.
     pub channel: u32,
-    /// The stream: the number of streams that the sender registered on this connection before it.
+    /// Number of the stream: that of the streams that the sender registered earlier on this
+    /// connection.
     pub stream: u32,
-    /// The sequence number in the connection and direction, from 0, one per data packet.
+    /// The sequence number, which counts the data packets of the connection and direction from 0.
     pub sequence: u64,
     /// Packets below this number will not be sent again.
     pub floor: u64,
-    /// The ADU, counted from 0 in the stream.
+    /// Number of the packet's ADU, counted from 0 in the stream.
     pub adu: u64,
-    /// Size of that ADU in bytes.
+    /// Size of the packet's ADU in bytes.
     pub adu_bytes: u64,
-    /// The first byte of the data in the ADU.
+    /// First byte of the packet's data, counted in the ADU.
     pub offset: u64,
-    /// Bytes of data after the header.
+    /// Number of data bytes after the header.
     pub bytes: u32,
-    /// The checksum of the data, of the connection's kind. 0 if it has none.
+    /// The checksum of the data, of the connection's kind. 0 if the connection has none.
     pub sum: u32,
     /// All packets below this number have come.
     pub acknowledged: u64,
     /// Bit `i` is set if packet `acknowledged + 1 + i` has come.
     pub beyond: u64,
-    /// Total that the sender may spend since the connection was opened; see [`Header::cost`].
+    /// Total cost that the peer may send since the connection was opened; see [`Header::cost`].
     pub granted: u64,
     /// All packets below this number were delivered to ranks or discarded.
     pub delivered: u64,
-    /// Streams of which the receiver discarded packets.
+    /// Streams of which the sender of this header discarded packets.
     pub discarded: DiscardedStreams,
 }
 
 /// The reason for which bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
-    /// There are too few bytes, with their number.
+    /// There are fewer bytes than a header has. The field is their number.
     #[error("{} bytes: a header has {}", .0, Header::BYTES)]
     Short(usize),
     /// The magic letters are wrong.
@@ -92,17 +93,22 @@ pub enum Malformed {
     Field(&'static str),
 }
 
+/// The first bytes of every header.
 const MAGIC: [u8; 2] = *b"IS";
+/// The version of the format of headers.
 const VERSION: u8 = 1;
+/// The flag of the last packet of a complete stream.
 const END: u8 = 1;
+/// The flag of the last packet of a stream that was cut short.
 const CUT: u8 = 2;
+/// Position of the header's checksum in the header.
 const SUM_AT: usize = Header::BYTES - 4;
 
 impl Header {
     /// Size of an encoded header in bytes.
     pub const BYTES: usize = 112;
 
-    /// Creates a header of this kind with all other fields 0.
+    /// Creates a header of this kind with all other fields 0 or false.
     #[must_use]
     pub fn new(kind: Kind, channel: u32) -> Self {
         Self {
@@ -112,8 +118,9 @@ impl Header {
         }
     }
 
-    /// Returns the part of the window that the packet uses: its data and its header. A mark without
-    /// data uses nothing, so that the end of a stream can always be sent.
+    /// Returns the number of bytes that the packet uses of the receive window: its data and its
+    /// header. An end mark without data uses nothing, so that the end of a stream can always be
+    /// sent.
     #[must_use]
     pub fn cost(&self) -> u64 {
         match self.bytes {

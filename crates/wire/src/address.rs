@@ -1,4 +1,4 @@
-//! Addresses of hosts, in words.
+//! Parsing of host addresses from text.
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 /// its interface by name or number. Host names are not looked up.
 ///
 /// # Errors
-/// Why the interface cannot be used; `None` if the text is no such address.
+/// The reason for which the interface cannot be used; `None` if the text is not such an address.
 pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     if let Ok(address) = words.parse() {
         return Ok(address);
@@ -23,14 +23,15 @@ pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     }
 }
 
-/// The parts of `[ADDRESS%INTERFACE]:PORT`.
+/// Split the text `[ADDRESS%INTERFACE]:PORT` into its parts.
 fn scoped(words: &str) -> Option<(Ipv6Addr, &str, u16)> {
     let (host, port) = words.strip_prefix('[')?.split_once("]:")?;
     let (address, interface) = host.split_once('%')?;
     Some((address.parse().ok()?, interface, port.parse().ok()?))
 }
 
-/// Parse the same, or look up the name of `HOST:PORT`. A lookup has no time limit.
+/// Parse an address in the form of [`numeric`], or look up the name of `HOST:PORT`. A lookup has no
+/// time limit.
 ///
 /// # Errors
 /// The name has no address.
@@ -42,12 +43,12 @@ pub fn look_up(words: &str) -> io::Result<Vec<SocketAddr>> {
     }
 }
 
-/// Accept the `Host` of an HTTP request if only this machine has it: an address, `localhost` or its own
-/// name. Another site can point a name of its own at this address, and a browser would treat its page as
-/// same-origin.
+/// Check that the `Host` of an HTTP request is this machine: an address, `localhost` or the
+/// machine's own name. Otherwise another site could point its own name at this address, and a
+/// browser would treat its page as same-origin.
 ///
 /// # Errors
-/// It is another host: the message for the client.
+/// The message for the client, if the host is another one.
 pub fn check_host(host: &str) -> Result<(), String> {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or(""),

@@ -13,17 +13,18 @@ use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The address of a server.
+/// The address of a server, as a client gives it.
 #[derive(Clone, Debug)]
 pub struct Remote(To);
 
+/// The kinds of addresses.
 #[derive(Clone, Debug)]
 enum To {
-    /// A path; one that begins with `@` is an abstract name.
+    /// A path; a path that begins with `@` is an abstract name.
     Unix(PathBuf),
-    /// Host and port.
+    /// Host and port, without TLS.
     Tcp(String),
-    /// The same, and the certificates that are trusted.
+    /// Host and port, with TLS, and the certificates that the client trusts.
     Tls(String, Option<Trust>),
 }
 
@@ -53,7 +54,7 @@ impl Remote {
     /// Trust the certificates in a PEM file, and those that they sign.
     ///
     /// # Errors
-    /// A file that holds none; an address without TLS.
+    /// A file without certificates; an address without TLS.
     pub fn trusting(self, certificates: &Path) -> Result<Self> {
         match self.0 {
             To::Tls(to, _) => Ok(Self(To::Tls(to, Some(Trust::load(certificates)?)))),
@@ -64,13 +65,13 @@ impl Remote {
         }
     }
 
-    /// Return whether the server is on this machine, and descriptors can be passed.
+    /// Return whether the server is on this machine, so that descriptors can be passed to it.
     #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.0, To::Unix(_))
     }
 
-    /// Connect.
+    /// Connect to the server.
     ///
     /// # Errors
     /// [`Error::Unreachable`]; [`Error::Address`] for TLS without trusted certificates.
@@ -96,7 +97,7 @@ impl Remote {
     }
 }
 
-/// Connect to the first address of a host that accepts.
+/// Connect to the first address of a host that accepts the connection.
 fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
     let found = look_up(to).map_err(|error| Error::Unreachable(error.to_string()))?;
     let mut why = "the name has no address".to_owned();
@@ -109,6 +110,7 @@ fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
     Err(Error::Unreachable(why))
 }
 
+/// Connect to the Unix socket at a path or with an abstract name.
 fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     match path.to_str().and_then(|path| path.strip_prefix('@')) {
         Some(name) => UnixStream::connect_addr(&UnixAddr::from_abstract_name(name)?),
@@ -116,7 +118,7 @@ fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Connect in one attempt: attempts that are cut into slices would never reach a distant host.
+/// Connect to an address in one attempt: repeated short attempts would never reach a distant host.
 fn connect_tcp(
     address: &SocketAddr,
     timeout: Timeout<'_>,

@@ -6,17 +6,17 @@ use std::fmt;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The interval at which a waiting caller is asked whether it still wants to wait.
+/// The interval at which a waiting call checks whether its caller still wants to wait.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// Wait until a descriptor is ready. Return `false` at the deadline.
+/// Wait until a descriptor is ready. Return `false` if the deadline passes first.
 pub fn wait_ready(fd: impl AsFd, flags: PollFlags, deadline: Instant) -> bool {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match poll(&mut [PollFd::new(&fd, flags)], Some(&timespec(left))) {
             Ok(0) if Instant::now() >= deadline => return false,
             Ok(0) | Err(Errno::INTR) => {}
-            // The call that follows reports an error of the descriptor.
+            // The caller's next operation reports an error of the descriptor.
             Ok(_) | Err(_) => return true,
         }
     }
@@ -31,17 +31,17 @@ pub fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// Why a wait ended.
+/// The reason for which a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expired {
-    /// The time is over.
+    /// The timeout has expired.
     TimedOut,
     /// The caller no longer wants to wait.
     Interrupted,
 }
 
-/// The time for which a call may make no progress, and what else ends it. A call that waits only for
-/// a reply of the daemon may take this long in total.
+/// The timeout of a call: the time for which it may make no progress, and a condition that ends it
+/// early. A call that waits only for a reply of the daemon may take this long in total.
 #[derive(Clone, Copy)]
 pub struct Timeout<'a> {
     deadline: Option<Instant>,
@@ -50,7 +50,7 @@ pub struct Timeout<'a> {
 }
 
 impl Timeout<'static> {
-    /// Expire after this time.
+    /// Create a timeout that expires after this time.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl Timeout<'static> {
         }
     }
 
-    /// Never expire; the end of the daemon still ends the call.
+    /// Create a timeout that never expires; the end of the daemon still ends the call.
     #[must_use]
     pub fn never() -> Self {
         Self::after(Duration::MAX)
@@ -68,8 +68,8 @@ impl Timeout<'static> {
 }
 
 impl<'a> Timeout<'a> {
-    /// Also end the call with [`Expired::Interrupted`] when `go_on` returns `false`. It is called with
-    /// the present time before each wait and ten times a second during one.
+    /// Also end the call with [`Expired::Interrupted`] when `go_on` returns `false`. The call
+    /// passes the present time to `go_on` before each wait and ten times a second during one.
     #[must_use]
     pub fn while_true<'b>(self, go_on: &'b (dyn Fn(Instant) -> bool + Sync)) -> Timeout<'b> {
         Timeout {
@@ -79,14 +79,14 @@ impl<'a> Timeout<'a> {
         }
     }
 
-    /// Start the time again, after progress.
+    /// Return the timeout with its full time again, for use after progress.
     #[must_use]
     pub fn restarted(self) -> Self {
         let deadline = self.deadline.and(Instant::now().checked_add(self.given));
         Self { deadline, ..self }
     }
 
-    /// Start a quarter of the time.
+    /// Return a timeout of a quarter of the time, which starts now.
     #[must_use]
     pub fn quarter(self) -> Self {
         let quarter = Instant::now().checked_add(self.given / 4);
@@ -97,7 +97,7 @@ impl<'a> Timeout<'a> {
     /// Return the deadline of the next slice of waiting.
     ///
     /// # Errors
-    /// The wait is over.
+    /// The timeout has expired, or the caller interrupted the wait.
     pub fn slice(&self) -> Result<Instant, Expired> {
         let now = Instant::now();
         if self.go_on.is_some_and(|go_on| !go_on(now)) {
@@ -113,7 +113,7 @@ impl<'a> Timeout<'a> {
     /// Return the length of the next slice of waiting.
     ///
     /// # Errors
-    /// The wait is over.
+    /// The timeout has expired, or the caller interrupted the wait.
     pub fn slice_left(&self) -> Result<Duration, Expired> {
         Ok(self.slice()?.saturating_duration_since(Instant::now()))
     }
@@ -125,13 +125,14 @@ impl<'a> Timeout<'a> {
         self.deadline.map_or(Duration::MAX, left)
     }
 
-    /// Return the whole time, to be displayed in messages.
+    /// Return the full time of the timeout, in a form for messages.
     #[must_use]
     pub fn given(&self) -> impl fmt::Display + use<> {
         Seconds(self.given)
     }
 }
 
+/// A duration in the form for messages.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {

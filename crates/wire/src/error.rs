@@ -1,8 +1,9 @@
-//! Errors, each one line: what, where, and the fix.
+//! Errors of sockets, addresses and certificates. Each is one line with the problem, its location
+//! and the fix.
 
 use std::io;
 
-/// Why a socket, an address or a certificate cannot be used.
+/// The reason for which a socket, an address or a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address that cannot be read or used: its text, and the reason.
@@ -11,19 +12,19 @@ pub enum Error {
     /// An invalid setting.
     #[error("{0}")]
     Config(String),
-    /// Nobody answers at an address: the reason.
+    /// No server can be reached at an address, for this reason.
     #[error("{0}")]
     Unreachable(String),
-    /// The system refused something: what, and its error.
+    /// The system refused an operation: the operation, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
 }
 
-/// A value, or the reason why there is none.
+/// A value, or an error.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Add to an error of the system what was attempted.
+    /// Create an error of the system; `what` names the operation that was attempted.
     pub fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::System(what.into(), error.into())
     }

@@ -1,6 +1,6 @@
-//! What daemons and their clients move bytes over.
+//! Sockets, TLS and addresses for daemons and their clients.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | `socket`, `unacknowledged` | a stream socket that never blocks; bytes that its peer has not acknowledged |
 //! | `transport`, `tls` | such a socket with or without TLS, in either role |
@@ -8,7 +8,7 @@
 //! | [`address`], `listen`, `connect` | addresses in words; where a server listens; where a client connects |
 //! | `deadline`, `signal`, `random` | waiting for a descriptor, and the timeout of a call; waking a thread; random keys |
 //!
-//! Nothing here knows a protocol. Linux only: this crate is empty elsewhere.
+//! No module depends on a protocol. Linux only: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! Addresses at which a server listens, and listening sockets.
 
 use crate::address::numeric;
 use crate::error::{Error, Result};
@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 pub enum Address {
     /// A Unix socket at this path.
     Unix(PathBuf),
-    /// A TCP port; 0 is any free one.
+    /// A TCP port without TLS; port 0 selects a free one.
     Tcp(SocketAddr),
-    /// The same, with TLS.
+    /// A TCP port with TLS; port 0 selects a free one.
     Tls(SocketAddr),
 }
 
@@ -50,7 +50,7 @@ impl Address {
         }
     }
 
-    /// Return whether processes of other machines can connect.
+    /// Return whether processes of other machines can connect to this address.
     #[must_use]
     pub fn leaves_the_machine(&self) -> bool {
         match self {
@@ -70,10 +70,11 @@ impl fmt::Display for Address {
     }
 }
 
-/// A socket that listens.
+/// A listening socket of a server.
 #[derive(Debug)]
 pub struct Listener(Kind);
 
+/// The kinds of listening sockets.
 #[derive(Debug)]
 enum Kind {
     Unix(
@@ -94,23 +95,24 @@ struct SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
-            // A stale file is replaced by the next server.
+            // The next server replaces a file that cannot be removed.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
+/// Return device and inode of a file, if it exists.
 fn inode(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }
 
 impl Listener {
-    /// Listen at an address. `mode` is that of the file of a Unix socket. Return the address with the
-    /// port in use.
+    /// Listen at an address. `mode` is the file mode of a Unix socket. Return the socket and the
+    /// address with the actual port.
     ///
     /// # Errors
-    /// An address that is taken or not of this machine.
+    /// An address that is in use or does not belong to this machine.
     pub fn bind(address: &Address, mode: u32) -> Result<(Self, Address)> {
         match address {
             Address::Unix(path) => {
@@ -134,13 +136,13 @@ impl Listener {
         }
     }
 
-    /// Return whether clients speak TLS here.
+    /// Return whether clients of this socket must use TLS.
     #[must_use]
     pub fn is_tls(&self) -> bool {
         matches!(self.0, Kind::Tls(_))
     }
 
-    /// Accept a connection, still without TLS. Blocks until there is one.
+    /// Accept a connection, on which TLS has not started. Blocks until a client connects.
     ///
     /// # Errors
     /// The error of the system.
@@ -165,15 +167,15 @@ impl AsFd for Listener {
     }
 }
 
-/// Listen at a TCP port.
+/// Listen on a TCP port.
 ///
 /// # Errors
-/// The error of the system, with the fix if the port is taken.
+/// The error of the system, with the fix if the port is in use.
 pub fn listen_tcp(at: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(at).map_err(advise)
 }
 
-/// Open a UDP socket at a port.
+/// Open a UDP socket on a port.
 ///
 /// # Errors
 /// As [`listen_tcp`].
@@ -181,6 +183,7 @@ pub fn bind_udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at).map_err(advise)
 }
 
+/// Add the fix to the error of a port that is in use.
 fn advise(error: io::Error) -> io::Error {
     match error.kind() {
         kind @ io::ErrorKind::AddrInUse => {
@@ -190,8 +193,8 @@ fn advise(error: io::Error) -> io::Error {
     }
 }
 
-/// Listen at a Unix socket. Its mode is set before anybody can connect. The socket file of a daemon that
-/// was killed is replaced; any other file is not.
+/// Listen at a Unix socket. Its mode is set before a client can connect. A socket file that a
+/// killed daemon left is replaced; any other file is not.
 fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
     let words = || format!("unix:{}", path.display());
     let refused = |error: Errno| Error::system(format!("listening at {}", words()), error);
@@ -225,7 +228,7 @@ fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
         }
         other => refused(other),
     })?;
-    // Before it listens nobody can connect.
+    // No client can connect before the socket listens.
     chmod(path, Mode::from_raw_mode(mode & 0o777)).map_err(refused)?;
     rustix::net::listen(&fd, 128).map_err(refused)?;
     Ok(fd.into())

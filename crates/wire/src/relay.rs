@@ -1,4 +1,5 @@
-//! The relay of a TLS connection: a thread that moves its bytes to and from a plain socket.
+//! The relay of a TLS connection: a thread that moves the connection's bytes to and from a plain
+//! socket.
 
 use crate::socket::{Moved, Socket};
 use crate::transport::Transport;
@@ -8,13 +9,13 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes that wait in each direction.
+/// Maximum number of bytes that wait in each direction.
 const BYTES: usize = 64 << 10;
 
-/// How long the last bytes to the peer may take.
+/// Time within which the last bytes to the peer must be written.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Start a relay. Return the socket that now carries the connection.
+/// Start a relay for a connection. Return the plain socket that carries the connection from now on.
 pub(crate) fn start(transport: Transport) -> io::Result<Socket> {
     let (near, far) = UnixStream::pair()?;
     let thread = std::thread::Builder::new().name("tls-relay".into());
@@ -22,10 +23,10 @@ pub(crate) fn start(transport: Transport) -> io::Result<Socket> {
     Ok(near.into())
 }
 
-/// One direction.
+/// One direction of a relay.
 struct Direction {
     bytes: Vec<u8>,
-    /// The range of bytes that were read and not written.
+    /// The range of bytes that were read and have not been written.
     from: usize,
     to: usize,
 }
@@ -39,11 +40,12 @@ impl Direction {
         }
     }
 
+    /// Return whether no bytes wait to be written.
     fn is_empty(&self) -> bool {
         self.from == self.to
     }
 
-    /// Read if nothing waits, and write. Return whether bytes moved; `None` if a side has ended.
+    /// Read if no bytes wait, and write. Return whether bytes moved; `None` if a side has ended.
     fn advance(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<Moved>,
@@ -71,7 +73,7 @@ impl Direction {
     }
 }
 
-/// Move bytes until one side ends.
+/// Move bytes in both directions until one side ends.
 fn run(mut transport: Transport, near: &Socket) {
     let (mut inward, mut outward) = (Direction::new(), Direction::new());
     loop {
@@ -84,7 +86,7 @@ fn run(mut transport: Transport, near: &Socket) {
         };
         let sent = outward.advance(|bytes| near.read(bytes), |bytes| transport.write(bytes));
         let Some(sent) = sent.filter(|_| transport.flush().is_ok()) else {
-            // The peer still gets the bytes that were written before the near side ended.
+            // The bytes that the near side wrote before its end still go to the peer.
             let deadline = Instant::now() + LAST;
             let _ = transport.write_all(&[], deadline);
             return transport.close_gracefully(deadline);
@@ -95,6 +97,7 @@ fn run(mut transport: Transport, near: &Socket) {
     }
 }
 
+/// Wait until a direction can move bytes.
 fn sleep(transport: &Transport, near: &Socket, inward: &Direction, outward: &Direction) {
     let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
     let far_flags = when(inward.is_empty(), PollFlags::IN)
@@ -104,13 +107,13 @@ fn sleep(transport: &Transport, near: &Socket, inward: &Direction, outward: &Dir
         );
     let near_flags =
         when(outward.is_empty(), PollFlags::IN) | when(!inward.is_empty(), PollFlags::OUT);
-    // A side without flags is left out: `poll` would report its end again and again.
+    // A side that waits for no event is left out: `poll` would report its end again and again.
     let both = [(transport.as_fd(), far_flags), (near.as_fd(), near_flags)];
     let mut fds: Vec<_> = both
         .into_iter()
         .filter(|(_, flags)| !flags.is_empty())
         .map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags))
         .collect();
-    // After an interruption both directions are tried again.
+    // After an interruption too, both directions are tried again.
     let _ = poll(&mut fds, None);
 }

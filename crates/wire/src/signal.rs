@@ -1,10 +1,10 @@
-//! A descriptor by which one thread wakes another.
+//! A signal: a descriptor with which one thread wakes another.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// A descriptor that is readable while it is set.
+/// A signal that a thread sets to wake another. Its descriptor is readable while it is set.
 #[derive(Debug)]
 pub struct Signal(OwnedFd);
 
@@ -12,7 +12,7 @@ impl Signal {
     /// Create a signal that is not set.
     ///
     /// # Errors
-    /// The process may open no more descriptors.
+    /// The process cannot open more descriptors.
     pub fn new() -> io::Result<Self> {
         Ok(Self(eventfd(
             0,
@@ -20,13 +20,13 @@ impl Signal {
         )?))
     }
 
-    /// Set it.
+    /// Set the signal, which wakes a thread that polls it.
     pub fn set(&self) {
-        // Writing fails only if the counter is full, and then it is set anyway.
+        // Writing fails only if the counter is full, so the signal is set anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
-    /// Reset it. Return whether it was set.
+    /// Reset the signal. Return whether it was set.
     pub fn clear(&self) -> bool {
         rustix::io::read(&self.0, &mut [0; 8]).is_ok()
     }

@@ -15,11 +15,11 @@ use std::time::Duration;
 /// The result of an attempt to move bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
-    /// This many, above 0.
+    /// This number of bytes moved, above 0.
     Some(usize),
-    /// None now.
+    /// No bytes can move now.
     None,
-    /// No more will follow: the peer has closed the socket.
+    /// No more bytes will follow: the peer has closed the socket.
     End,
 }
 
@@ -27,13 +27,13 @@ pub enum Moved {
 #[derive(Debug)]
 pub struct Socket {
     fd: OwnedFd,
-    /// Whether the open file description has `O_NONBLOCK`. Other calls pass `MSG_DONTWAIT` instead,
+    /// Whether the open file description has `O_NONBLOCK`. Without it, calls pass `MSG_DONTWAIT`,
     /// because a caller may share the description with blocking code.
     is_nonblocking: AtomicBool,
 }
 
 impl Socket {
-    /// Take a connected socket. On TCP, set `TCP_NODELAY` and, where the system permits it, the
+    /// Wrap a connected socket. On TCP, set `TCP_NODELAY` and, where the system permits it, the
     /// congestion control `cubic`.
     #[must_use]
     pub fn new(fd: OwnedFd) -> Self {
@@ -42,14 +42,14 @@ impl Socket {
             is_nonblocking: AtomicBool::new(false),
         };
         if !socket.is_unix() {
-            // A failure costs speed and nothing else; statistics show it.
+            // A failure only costs speed; statistics show it.
             let _ = sockopt::set_tcp_nodelay(&socket.fd, true);
             let _ = sockopt::set_tcp_congestion(&socket.fd, "cubic");
         }
         socket
     }
 
-    /// Start a TCP connection; [`Socket::is_connected`] reports when it stands.
+    /// Start a TCP connection; [`Socket::is_connected`] reports when it is established.
     ///
     /// # Errors
     /// The error of the system.
@@ -63,7 +63,7 @@ impl Socket {
         }
     }
 
-    /// Connect to a Unix socket; a path that begins with `@` is an abstract name.
+    /// Connect to the Unix socket at a path; a path that begins with `@` is an abstract name.
     ///
     /// # Errors
     /// The error of the system.
@@ -78,7 +78,8 @@ impl Socket {
         Ok(Self::new(fd))
     }
 
-    /// Connect to a Unix socket that was opened with `O_PATH`, even if its path now names another one.
+    /// Connect to a Unix socket that was opened with `O_PATH`, even if its path now names another
+    /// socket.
     ///
     /// # Errors
     /// The error of the system.
@@ -86,10 +87,10 @@ impl Socket {
         Self::connect_unix(&format!("/proc/self/fd/{}", opened.as_raw_fd()))
     }
 
-    /// Report whether a connection stands that was started.
+    /// Return whether a connection that was started is established.
     ///
     /// # Errors
-    /// Why the connection failed.
+    /// The reason for which the connection failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
         match poll(&mut fds, Some(&Timespec::default())) {
@@ -116,14 +117,14 @@ impl Socket {
         matches!(sockopt::socket_domain(&self.fd), Ok(AddressFamily::UNIX))
     }
 
-    /// Return the own address and that of the peer.
+    /// Return the socket's own address and the address of the peer.
     pub(crate) fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
         let own = rustix::net::getsockname(&self.fd)?.try_into()?;
         let peer = rustix::net::getpeername(&self.fd)?.ok_or(Errno::NOTCONN)?;
         Ok((own, peer.try_into()?))
     }
 
-    /// Read bytes that have arrived.
+    /// Read available bytes into `bytes`.
     ///
     /// # Errors
     /// The error of the system. A connection that was reset counts as closed.
@@ -131,7 +132,7 @@ impl Socket {
         self.receive(bytes, RecvFlags::empty())
     }
 
-    /// Copy bytes that have arrived, and leave them in the socket.
+    /// Copy available bytes into `bytes`, and leave them in the socket.
     ///
     /// # Errors
     /// As [`Socket::read`].
@@ -139,6 +140,7 @@ impl Socket {
         self.receive(bytes, RecvFlags::PEEK)
     }
 
+    /// Receive available bytes with these flags.
     fn receive(&self, bytes: &mut [u8], flags: RecvFlags) -> io::Result<Moved> {
         if bytes.is_empty() {
             return Ok(Moved::None);
@@ -154,7 +156,7 @@ impl Socket {
         }
     }
 
-    /// Write as many bytes of the parts, one after the other, as fit.
+    /// Write as many bytes as fit of the parts, one part after the other.
     ///
     /// # Errors
     /// As [`Socket::read`].
@@ -162,8 +164,8 @@ impl Socket {
         self.send(parts, SendFlags::empty())
     }
 
-    /// Write as many bytes as fit, and announce more: the system then waits for those before it sends
-    /// less than a segment.
+    /// Write as many bytes as fit, and announce that more will follow: the system then waits for
+    /// these before it sends less than a segment.
     ///
     /// # Errors
     /// As [`Socket::read`].
@@ -171,6 +173,7 @@ impl Socket {
         self.send(&[IoSlice::new(bytes)], SendFlags::MORE)
     }
 
+    /// Send as many bytes as fit with these flags.
     fn send(&self, parts: &[IoSlice<'_>], flags: SendFlags) -> io::Result<Moved> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | flags;
         loop {
@@ -185,7 +188,7 @@ impl Socket {
         }
     }
 
-    /// Set `O_NONBLOCK`, for calls that take no flags.
+    /// Set `O_NONBLOCK` on the socket, for calls that have no flags.
     ///
     /// # Errors
     /// The error of the system.
@@ -196,11 +199,11 @@ impl Socket {
         Ok(())
     }
 
-    /// Send heartbeats on TCP, so that a peer whose host is gone is noticed: after `idle` without
-    /// traffic, three times, 10 s apart. With `silence_ms`, also give up a path on which bytes stay
-    /// unacknowledged for so long.
+    /// Send heartbeats on TCP, so that the loss of the peer's host is detected: after `idle`
+    /// without traffic, three times, 10 s apart. With `silence_ms`, also give up a path on which
+    /// bytes stay unacknowledged for this time.
     pub fn set_keepalive(&self, idle: Duration, silence_ms: Option<u32>) {
-        // A failure delays the notice and nothing else.
+        // A failure only delays the detection.
         let _ = sockopt::set_socket_keepalive(&self.fd, true);
         let _ = sockopt::set_tcp_keepidle(&self.fd, idle);
         let _ = sockopt::set_tcp_keepintvl(&self.fd, Duration::from_secs(10));
@@ -210,7 +213,7 @@ impl Socket {
         }
     }
 
-    /// Duplicate the descriptor.
+    /// Duplicate the descriptor of the socket.
     ///
     /// # Errors
     /// No descriptor is left.
@@ -221,7 +224,7 @@ impl Socket {
         })
     }
 
-    /// Close for reading: a reader sees the end, and can still write.
+    /// Close the socket for reading: a reader gets the end, and the socket can still be written.
     pub fn close_reading(&self) {
         self.shutdown(Shutdown::Read);
     }
@@ -236,12 +239,14 @@ impl Socket {
         self.shutdown(Shutdown::Both);
     }
 
+    /// Close the socket in these directions.
     fn shutdown(&self, how: Shutdown) {
-        // It fails only on a socket that is closed already.
+        // This fails only on a socket that is closed already.
         let _ = rustix::net::shutdown(&self.fd, how);
     }
 }
 
+/// Return the address family of an address.
 fn family(address: SocketAddr) -> AddressFamily {
     match address {
         SocketAddr::V4(_) => AddressFamily::INET,

@@ -1,4 +1,4 @@
-//! TLS in either role, version 1.3 only: a server shows a certificate, a client decides whom it trusts.
+//! TLS 1.3 for servers, which have a certificate, and for clients, which trust certificates.
 
 use crate::error::{Error, Result};
 use crate::socket::{Moved, Socket};
@@ -17,34 +17,36 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that wait to be encrypted, at most.
+/// Maximum number of bytes that wait to be encrypted.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// Return the cryptography that TLS uses.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// The certificate of a server.
+/// The files of a server's certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Certificate {
-    /// A PEM file of the certificate and those of its issuers.
+    /// A PEM file with the certificate and the certificates of its issuers.
     pub chain: PathBuf,
-    /// A PEM file of the key, which no other user can read.
+    /// A PEM file with the private key, which other users must not be able to read.
     pub key: PathBuf,
 }
 
-/// A certificate that was loaded.
+/// The TLS configuration of a server, with its loaded certificate.
 #[derive(Clone, Debug)]
 pub struct ServerTls(Arc<ServerConfig>);
 
 impl Certificate {
-    /// Read both files.
+    /// Read both files and check the certificate.
     ///
     /// # Errors
-    /// A file that is missing, readable by others or invalid; a certificate that clients would refuse.
+    /// A file that is missing, readable by other users or invalid; a certificate that clients would
+    /// refuse.
     pub fn load(&self) -> Result<ServerTls> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
-        // Opening a FIFO would wait for a writer.
+        // Opening a FIFO would block until a process writes to it.
         for path in [&self.chain, &self.key] {
             let found = std::fs::metadata(path);
             let found = found.map_err(|error| refuse(path, error.to_string()))?;
@@ -79,14 +81,14 @@ impl Certificate {
     }
 }
 
-/// Refuse a chain whose first certificate signs others: clients refuse it, and nobody would know why.
-/// Whatever else clients check is between them and their operators.
+/// Refuse a chain whose first certificate may sign others: clients refuse it without a useful
+/// message. Other properties of the certificate are for clients to check.
 fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), String> {
     let (Some(shown), Some(last)) = (chain.first(), chain.last()) else {
         return Ok(());
     };
     let mut roots = RootCertStore::empty();
-    // A certificate that cannot be a root is checked all the same.
+    // If this certificate cannot be a root, the check below still runs.
     let _ = roots.add(last.clone().into_owned());
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
     let name = ServerName::try_from("localhost");
@@ -104,6 +106,7 @@ fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), Str
 }
 
 impl ServerTls {
+    /// Start TLS for a connection that was accepted.
     pub(crate) fn accept(&self) -> Result<Tls> {
         let made = ServerConnection::new(Arc::clone(&self.0));
         let made = made.map_err(|error| Error::Config(format!("TLS: {error}")))?;
@@ -119,7 +122,7 @@ impl Trust {
     /// Trust the certificates in a PEM file, and those that they sign.
     ///
     /// # Errors
-    /// A file that cannot be read, or holds no usable certificate.
+    /// A file that cannot be read, or contains no usable certificate.
     pub fn load(path: &Path) -> Result<Self> {
         let refuse = |why: String| Error::Address(path.display().to_string(), why);
         let mut roots = RootCertStore::empty();
@@ -142,9 +145,9 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Start TLS to a server that must show a certificate for this host.
+    /// Start TLS to a server, which must have a certificate for this host.
     pub(crate) fn connect(&self, host: &str) -> std::result::Result<Tls, String> {
-        // A certificate names an address without its interface.
+        // A certificate contains an address without its interface.
         let host = host.trim_matches(['[', ']']);
         let name = host.split('%').next().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
@@ -160,13 +163,14 @@ impl fmt::Debug for Trust {
     }
 }
 
-/// The TLS state of a connection. It reads and writes the socket that each call is given.
+/// The TLS state of a connection. Each call reads and writes the socket that is passed to it.
 #[derive(Debug)]
 pub(crate) struct Tls(Box<Connection>);
 
-/// A socket, as rustls reads and writes it.
+/// A socket in the form in which rustls reads and writes it.
 struct Blocks<'a>(&'a Socket);
 
+/// Convert the result of a socket to that of a reader or writer.
 fn or_would_block(moved: Moved) -> io::Result<usize> {
     match moved {
         Moved::Some(bytes) => Ok(bytes),
@@ -200,7 +204,7 @@ impl Tls {
         Self(Box::new(connection))
     }
 
-    /// Return whether encrypted bytes wait for the socket.
+    /// Return whether encrypted bytes wait to be written to the socket.
     pub fn wants_write(&self) -> bool {
         self.0.wants_write()
     }
@@ -211,13 +215,14 @@ impl Tls {
         state.is_ok_and(|state| state.plaintext_bytes_to_read() > 0)
     }
 
+    /// Read decrypted bytes, after reading the socket if necessary.
     pub fn read(&mut self, socket: &Socket, bytes: &mut [u8]) -> io::Result<Moved> {
         loop {
             match self.0.reader().read(bytes) {
                 Ok(0) => return Ok(Moved::End),
                 Ok(read) => return Ok(Moved::Some(read)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The protocols above notice a message that was cut short.
+                // The protocols above TLS detect a message that was cut short.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Ok(Moved::End);
                 }
@@ -229,7 +234,7 @@ impl Tls {
                 Err(error) => return Err(error),
             }
             let state = self.0.process_new_packets();
-            // The handshake continues, or the peer gets an alert.
+            // The flush continues the handshake, or sends the peer an alert.
             let flushed = self.flush(socket);
             if let Err(error) = state {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, explain(&error)));
@@ -238,6 +243,7 @@ impl Tls {
         }
     }
 
+    /// Encrypt as many bytes as fit, and write them to the socket.
     pub fn write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<Moved> {
         self.flush(socket)?;
         match self.0.writer().write(bytes)? {
@@ -264,12 +270,12 @@ impl Tls {
     /// Announce that no more bytes will be written.
     pub fn close(&mut self, socket: &Socket) {
         self.0.send_close_notify();
-        // A peer that is gone needs no notice.
+        // A peer that is gone does not need the announcement.
         let _ = self.flush(socket);
     }
 }
 
-/// Describe an error of rustls, with the fix where rustls only names it.
+/// Describe an error of rustls, with the fix if rustls only names the problem.
 fn explain(error: &rustls::Error) -> String {
     let text = error.to_string();
     let wrong = match error {

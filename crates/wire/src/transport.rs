@@ -1,4 +1,4 @@
-//! A connection: a socket, with TLS on it or without.
+//! A connection: a socket, with or without TLS.
 
 use crate::deadline::wait_ready;
 use crate::error::{Error, Result};
@@ -14,20 +14,21 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// The bytes that a peer may send after this side has closed the connection.
+/// Maximum number of bytes that are read and discarded from the peer after this side has closed the
+/// connection.
 const LAST_BYTES: usize = 1 << 20;
 
-/// The idle time before the first heartbeat of a TCP connection.
+/// Idle time of a TCP connection before its first heartbeat.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// The process at the other end.
+/// The process at the other end of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Peer {
-    /// A process of this machine, by its user and its number.
+    /// A process of this machine.
     Unix {
-        /// The user.
+        /// The ID of its user.
         uid: u32,
-        /// The process.
+        /// The ID of the process.
         pid: i32,
     },
     /// A process at this address.
@@ -43,21 +44,21 @@ impl fmt::Display for Peer {
     }
 }
 
-/// A connection. No call blocks unless it takes a deadline.
+/// A connection. Only calls with a deadline block.
 #[derive(Debug)]
 pub struct Transport {
     socket: Socket,
     tls: Option<Tls>,
-    /// Decrypted bytes behind the first line.
+    /// Decrypted bytes after the first line, which were not read yet.
     unread: Vec<u8>,
     peer: Peer,
 }
 
 impl Transport {
-    /// Take a connected Unix socket.
+    /// Wrap a connected Unix socket.
     ///
     /// # Errors
-    /// The system does not name the peer.
+    /// The system does not report the peer.
     pub fn unix(socket: UnixStream) -> Result<Self> {
         let peer = sockopt::socket_peercred(&socket);
         let peer = peer.map_err(|error| Error::system("who is at a Unix socket", error))?;
@@ -68,7 +69,7 @@ impl Transport {
         Ok(Self::plain(socket.into(), peer))
     }
 
-    /// Take a TCP connection, and notice when the host of the peer is gone.
+    /// Wrap a TCP connection, and detect when the host of the peer is gone.
     #[must_use]
     pub fn tcp(socket: TcpStream, address: SocketAddr) -> Self {
         let socket = Socket::from(socket);
@@ -76,6 +77,7 @@ impl Transport {
         Self::plain(socket, Peer::Tcp(address))
     }
 
+    /// Create a connection without TLS.
     fn plain(socket: Socket, peer: Peer) -> Self {
         Self {
             socket,
@@ -85,7 +87,7 @@ impl Transport {
         }
     }
 
-    /// Expect a TLS handshake from the peer.
+    /// Expect a TLS handshake from the peer of this connection.
     ///
     /// # Errors
     /// TLS refuses the configuration.
@@ -93,30 +95,31 @@ impl Transport {
         Ok(self.with_tls(tls.accept()?))
     }
 
+    /// Return the connection with this TLS state.
     pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Return the process at the other end.
+    /// Return the peer: the process at the other end.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
     }
 
-    /// Return whether TLS encrypts the bytes.
+    /// Return whether TLS encrypts the connection.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Return whether it is a Unix socket.
+    /// Return whether the connection is a Unix socket.
     #[must_use]
     pub fn is_unix(&self) -> bool {
         matches!(self.peer, Peer::Unix { .. })
     }
 
-    /// Return `unix`, `tcp` or `tls`.
+    /// Return the kind of the connection: `unix`, `tcp` or `tls`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match (&self.tls, &self.peer) {
@@ -126,7 +129,8 @@ impl Transport {
         }
     }
 
-    /// Give up a TCP path on which nothing is acknowledged, or nothing arrives, for about this long.
+    /// Give up a TCP connection on which no byte is acknowledged, or none arrives, for about this
+    /// time.
     pub fn limit_silence(&self, silence_ms: u32) {
         if !self.is_unix() {
             self.socket
@@ -134,18 +138,18 @@ impl Transport {
         }
     }
 
-    /// Return whether there are bytes to read that `poll` does not report.
+    /// Return whether bytes can be read that `poll` does not report.
     pub fn has_buffered(&mut self) -> bool {
         !self.unread.is_empty() || self.tls.as_mut().is_some_and(Tls::has_buffered)
     }
 
-    /// Return whether bytes that were taken wait to be written.
+    /// Return whether bytes that `write` accepted wait to be written to the socket.
     #[must_use]
     pub fn wants_write(&self) -> bool {
         self.tls.as_ref().is_some_and(Tls::wants_write)
     }
 
-    /// Return the events for which a reader waits.
+    /// Return the `poll` events for which a reader must wait.
     #[must_use]
     pub fn read_flags(&self) -> PollFlags {
         match self.wants_write() {
@@ -154,7 +158,7 @@ impl Transport {
         }
     }
 
-    /// Write bytes that were taken, as far as the socket accepts them.
+    /// Write bytes that `write` accepted to the socket, as many as fit.
     ///
     /// # Errors
     /// The peer is gone.
@@ -165,7 +169,7 @@ impl Transport {
         }
     }
 
-    /// Read bytes that have arrived.
+    /// Read available bytes into `bytes`.
     ///
     /// # Errors
     /// The error of the system; a failed handshake.
@@ -182,7 +186,7 @@ impl Transport {
         }
     }
 
-    /// Copy bytes that have arrived at the socket, and leave them there.
+    /// Copy bytes that have arrived at the socket, still encrypted, and leave them in the socket.
     ///
     /// # Errors
     /// The error of the system.
@@ -198,7 +202,7 @@ impl Transport {
         self.socket.try_clone()
     }
 
-    /// Take as many bytes to write as fit.
+    /// Accept as many bytes as fit, to be written to the socket.
     ///
     /// # Errors
     /// As [`Transport::read`].
@@ -209,7 +213,8 @@ impl Transport {
         }
     }
 
-    /// Write all bytes. Return `false` if the peer is gone or accepts nothing until the deadline.
+    /// Write all bytes. Return `false` if the peer is gone, or does not accept all bytes before the
+    /// deadline.
     #[must_use]
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> bool {
         loop {
@@ -233,11 +238,11 @@ impl Transport {
         }
     }
 
-    /// Read the first line, of at most `limit` bytes. The bytes behind it stay in the socket, which may
-    /// be passed on.
+    /// Read the first line, of at most `limit` bytes. The bytes after it stay in the socket, which
+    /// may be passed to another process.
     ///
     /// # Errors
-    /// There is no line; the reason.
+    /// The reason for which there is no line.
     pub fn read_first_line(
         &mut self,
         limit: usize,
@@ -275,6 +280,7 @@ impl Transport {
         }
     }
 
+    /// Read and decrypt the first line of a TLS connection.
     fn decrypt_first_line(
         &mut self,
         limit: usize,
@@ -304,8 +310,8 @@ impl Transport {
         }
     }
 
-    /// Close the connection so that the peer can read the last bytes; bytes that it sends meanwhile are
-    /// discarded.
+    /// Close the connection so that the peer can still read the last bytes. Bytes that the peer
+    /// sends in the meantime are discarded.
     pub fn close_gracefully(&mut self, deadline: Instant) {
         if let Some(tls) = &mut self.tls {
             tls.close(&self.socket);
@@ -327,11 +333,11 @@ impl Transport {
         self.socket.close();
     }
 
-    /// Return a plain socket that carries this connection. Where TLS encrypts it, a thread relays the
-    /// bytes to one end of a pair.
+    /// Return a plain socket that carries this connection. With TLS, a thread relays the bytes to
+    /// one end of a pair of sockets.
     ///
     /// # Errors
-    /// No descriptor or no thread is left.
+    /// The process cannot open more descriptors or start more threads.
     pub fn into_socket(self) -> io::Result<Socket> {
         if self.is_encrypted() {
             return relay::start(self);

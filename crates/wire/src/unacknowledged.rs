@@ -1,6 +1,6 @@
-//! The bytes of a TCP connection that the other system has not acknowledged: what `SIOCOUTQ` gives, asked of the kernel
-//! by `NETLINK_SOCK_DIAG` (sock_diag(7)), which needs no `unsafe`. The cost of a question does not depend on the
-//! other sockets of the host.
+//! The number of bytes of a TCP connection that the peer's system has not acknowledged: the value
+//! of `SIOCOUTQ`, requested from the kernel by `NETLINK_SOCK_DIAG` (sock_diag(7)), which needs no
+//! `unsafe`. The cost of a request does not depend on the other sockets of the host.
 
 use crate::socket::Socket;
 use netlink_packet_core::{NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload};
@@ -13,12 +13,12 @@ use rustix::fs::fstat;
 use std::io;
 use std::net::SocketAddr;
 
-/// Bytes of an answer, at most: a header, the socket and no extensions.
+/// Maximum size of a reply in bytes: a header, the socket and no extensions.
 const ANSWER: usize = 512;
-/// Matches any cookie.
+/// The value that matches any socket cookie.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// The question for one connection, and the socket on which it is asked.
+/// The request for one connection, and the netlink socket on which it is sent.
 #[derive(Debug)]
 pub struct Unacknowledged {
     kernel: netlink_sys::Socket,
@@ -27,7 +27,7 @@ pub struct Unacknowledged {
 }
 
 impl Unacknowledged {
-    /// Prepare the question for a connected socket.
+    /// Prepare the request for a connected socket.
     ///
     /// # Errors
     /// The socket is not connected over TCP, or the system has no `NETLINK_SOCK_DIAG`.
@@ -40,15 +40,15 @@ impl Unacknowledged {
         Ok(Self {
             kernel,
             question: question(from, to),
-            // The table of sockets has 32 bits of it.
+            // The kernel's table of sockets has 32 bits of the inode.
             inode: fstat(socket)?.st_ino as u32,
         })
     }
 
-    /// Ask the kernel for the number of bytes.
+    /// Request the number of unacknowledged bytes from the kernel.
     ///
     /// # Errors
-    /// The kernel does not know the connection any more: it is closed both ways, or was reset.
+    /// The kernel no longer knows the connection: it is closed in both directions, or was reset.
     pub fn bytes(&self) -> io::Result<u64> {
         self.kernel.send(&self.question, 0)?;
         let mut answer = Vec::with_capacity(ANSWER);
@@ -66,7 +66,7 @@ impl Unacknowledged {
     }
 }
 
-/// Encode the question for the connection between two addresses.
+/// Encode the request for the connection between two addresses.
 fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let (family, interface_id) = match from {
         SocketAddr::V4(_) => (AF_INET, 0),
@@ -101,7 +101,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// A peer that reads nothing leaves bytes unacknowledged; once it has read all, none are left.
+    /// A peer that does not read leaves bytes unacknowledged; once it has read all of them, none
+    /// are left.
     #[test]
     fn bytes_count_until_they_are_acknowledged() -> io::Result<()> {
         for at in ["127.0.0.1:0", "[::1]:0"] {
@@ -134,7 +135,7 @@ mod tests {
         let socket = Socket::new(stream.try_clone()?.into());
         let unacknowledged = Unacknowledged::of(&socket)?;
         (&stream).write_all(&[7])?;
-        // Closed with a byte unread: the system resets the connection.
+        // The peer closes with an unread byte, so the system resets the connection.
         drop(peer);
         let unknown = loop {
             if let Err(error) = unacknowledged.bytes() {

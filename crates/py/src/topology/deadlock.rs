@@ -1,56 +1,62 @@
-//! Check whether messages can wait for one another in a cycle.
+//! The verdict whether messages can wait for one another in a cycle.
 
 use isthmus_topology::deadlock::DependencyCycle;
 use isthmus_topology::{CubeFaults, FaultyCube, RoutingScheme};
 use serde::Serialize;
 
-/// Largest cube without faults for which all dependencies are walked.
+/// Maximum number of nodes of a cube without faults for which all dependencies are checked.
 const WALKED_MAX: u32 = 1 << 16;
-/// Largest cube with faults for which all pairs are walked. It also applies to up*/down* routing, which
-/// searches for every route.
+/// Maximum number of nodes of a cube with faults for which all pairs are checked, under the other
+/// routings.
 const ROUTED_MAX: u32 = 1 << 12;
+/// Maximum number of nodes of a cube for which all pairs are checked under up*/down* routing, which
+/// searches for every route.
 const SEARCHED_MAX: u32 = 1 << 10;
 
+/// The verdict on deadlock of a machine's networks, in JSON.
 #[derive(Serialize)]
 pub(super) struct Deadlock {
     pub free: bool,
     pub routing: String,
     pub channels: usize,
     pub dependencies: Option<u64>,
-    /// Layers of virtual channels that the routes of a graph use.
+    /// Number of layers of virtual channels that the routes of a graph use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u16>,
     pub proof: String,
-    /// Channels of a cycle; for a graph, of the cycle that a single layer would have.
+    /// Channels of a cycle, if there is one; for a graph, of the cycle that would exist with a
+    /// single layer.
     pub cycle: Vec<String>,
     pub alternative: Option<Alternative>,
 }
 
-/// A routing to use if links have fewer virtual channels than another routing has layers.
+/// Another routing for networks whose links have fewer virtual channels than the first routing has
+/// layers.
 #[derive(Serialize)]
 pub(super) struct Alternative {
     pub routing: String,
     pub free: bool,
     pub proof: String,
-    /// Number of ordered pairs by hops of their route.
+    /// Number of ordered pairs of nodes, by hops of their route.
     pub hops: Vec<u64>,
 }
 
-/// The proof by a numbering of the channels.
+/// The proof for routings whose channels can be numbered.
 const NUMBERED: &str = "the channels are numbered so that every route rises";
-/// The proof of up*/down* routing.
+/// The proof for up*/down* routing.
 const UP_DOWN: &str = "no route goes up again after it went down, so no circle can close";
 
 /// One network of a hypercube machine.
 pub(super) struct CubeNetwork<'a> {
     pub name: &'static str,
     pub faults: &'a CubeFaults,
-    /// Number of working links, counted once per direction.
+    /// Number of working links; each direction counts.
     pub channels: usize,
-    /// Number of ordered pairs two hops apart without faults.
+    /// Number of ordered pairs of nodes that would be two hops apart without faults.
     pub pairs_at_two: u64,
 }
 
+/// The verdict on one network.
 struct Verdict {
     routing: String,
     dependencies: Option<u64>,
@@ -84,7 +90,8 @@ pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
     }
 }
 
-/// Join the texts of all networks into one if they are equal, else list one for each network.
+/// Join the texts of all networks: one text if they are equal, otherwise a list with the names of
+/// the networks.
 fn joined<'a>(networks: &[CubeNetwork<'_>], texts: impl Iterator<Item = &'a str>) -> String {
     let texts: Vec<&str> = texts.collect();
     if texts.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -97,6 +104,7 @@ fn joined<'a>(networks: &[CubeNetwork<'_>], texts: impl Iterator<Item = &'a str>
     named.join("; ")
 }
 
+/// Return the channels of a cycle by name.
 fn names(network: &CubeNetwork<'_>, cycle: &DependencyCycle) -> Vec<String> {
     let cube = network.faults.cube();
     let name = |&channel: &usize| {
@@ -106,6 +114,7 @@ fn names(network: &CubeNetwork<'_>, cycle: &DependencyCycle) -> Vec<String> {
     cycle.channels.iter().map(name).collect()
 }
 
+/// Return the verdict on one network.
 fn judge(network: &CubeNetwork<'_>) -> Verdict {
     let cube = network.faults.cube();
     if !network.faults.is_none() {
@@ -120,7 +129,7 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
     let walked = cube.node_count() <= WALKED_MAX;
     Verdict {
         routing: "e-cube, highest dimension first".to_owned(),
-        // A message that holds one link requests another exactly if the two links form a route.
+        // A message that holds one link requests another one exactly if the two links form a route.
         dependencies: Some(network.pairs_at_two),
         proof: match walked.then(|| cube.check_deadlock()) {
             None => Ok(by_order),
@@ -130,6 +139,7 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
     }
 }
 
+/// Return the verdict on a network with faults, by checking all pairs.
 fn judge_faulty(faults: &CubeFaults) -> Verdict {
     let faulty = FaultyCube::new(faults.clone());
     let nodes = faults.cube().node_count();

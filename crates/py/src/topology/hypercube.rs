@@ -1,4 +1,4 @@
-//! A hypercube with its I/O nodes, their network and its faults.
+//! The description of a hypercube with its I/O nodes, their network and its faults.
 
 use super::deadlock::{self, CubeNetwork};
 use super::{Answer, Broadcast, IoNetwork, Kind, Question};
@@ -9,6 +9,7 @@ use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_machine::hypercube::{Machine, MachineError};
 use isthmus_topology::{CubeFaults, Hypercube, Placement, distance};
 
+/// Answer a question about a hypercube.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let given = [
         ("format", question.format.is_some()),
@@ -91,15 +92,17 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
 
 /// Assignment of PEs to I/O nodes when parts have failed.
 struct Serving {
-    /// I/O node that serves each PE, `None` for a failed PE; the whole is `None` if the machine cannot run.
+    /// The I/O node that serves each PE, `None` for a failed PE; the outer `None` means that the
+    /// machine cannot run.
     by_pe: Option<Vec<Option<u32>>>,
-    /// I/O node that does the work of each I/O node.
+    /// The I/O node that replaces each I/O node; itself if it works.
     by_io_node: Vec<u32>,
-    /// Reason why the machine cannot run.
+    /// The reason for which the machine cannot run, if it cannot.
     problem: Option<MachineError>,
 }
 
 impl Serving {
+    /// Assign PEs to the working I/O nodes.
     fn new(
         cube: Hypercube,
         placement: PlacementSpec,

@@ -1,4 +1,4 @@
-//! Networks of any shape, from a file.
+//! The description of networks of any shape, which are read from a file.
 
 use super::deadlock::{Alternative, Deadlock};
 use super::{Answer, IoNetwork, Kind, Question};
@@ -10,9 +10,11 @@ use isthmus_kinds::graph::SWITCHES_MAX;
 use isthmus_topology::switches::{Form, Shortest, UpDown};
 use isthmus_topology::{Graph, distance};
 
-/// Limit on elementary steps for walking a graph from every node, for distances and for each routing.
+/// Maximum number of elementary steps to search a graph from every node, for distances and for each
+/// routing.
 const STEPS_MAX: u64 = 1 << 29;
 
+/// Answer a question about an imported graph.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     if question.dimension.is_some() {
         let problem = "only \"kind\": \"hypercube\" has it; leave it out";
@@ -71,8 +73,8 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Return the verdict on all connected components, by the routes of a network of switches with a node at
-/// each.
+/// Return the verdict on deadlock of all connected components, with the routes of a network of
+/// switches that has a node at each switch.
 fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     let neighbors = (0..graph.node_count()).map(|node| graph.neighbors(node).len());
     let up_down = format!("up*/down*: {}", UpDown::NAME);
@@ -87,7 +89,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
         alternative: None,
     };
     if !walks || graph.node_count() > SWITCHES_MAX {
-        // These routes need no walk.
+        // These routes are free of deadlock without a check.
         return found;
     }
     let parts = Form::of_parts(graph);
@@ -111,7 +113,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     found
 }
 
-/// Return the number of ordered pairs by hops of their up*/down* route.
+/// Return the number of ordered pairs of nodes, by hops of their up*/down* route.
 fn hops(parts: &[Form]) -> Vec<u64> {
     let mut pairs: Vec<u64> = Vec::new();
     for part in parts {
@@ -124,7 +126,7 @@ fn hops(parts: &[Form]) -> Vec<u64> {
     pairs
 }
 
-/// Return the channels between the switches of a cycle, by the names of their ends.
+/// Return the channels between the switches of a cycle, named by their ends.
 fn circle(part: &Form, switches: &[u32]) -> Vec<String> {
     let next = switches.iter().cycle().skip(1);
     let ends = switches.iter().zip(next);

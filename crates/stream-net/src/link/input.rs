@@ -1,4 +1,5 @@
-//! The half of a link that ranks write: reads frames, and moves SUs to the buffers of fetches.
+//! The half of a link that ranks write: the driver reads frames from it, and moves SUs to the
+//! buffers of fetches.
 
 use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
 use crate::claims::{Part, SumBuffer};
@@ -14,17 +15,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Maximum number of bytes moved on a link per call, so that other links get their turn.
+/// Maximum number of bytes moved on a link per call, so that other links are served too.
 const TURN: usize = 1 << 20;
-/// Size of a unit with its frame up to which a system call costs more than the unit.
+/// Size of an SU with its frame up to which a system call costs more than the SU.
 const SMALL: u64 = 4 << 10;
-/// Maximum number of small units that are collected.
+/// Maximum number of small SUs that are collected before they are sent.
 const COLLECT_MAX: u64 = 64;
-/// Bytes that are copied before they are summed, while they are in the L2 cache.
+/// Number of bytes that are copied and then summed, while they are in the L2 cache.
 const STEP: usize = 64 << 10;
-/// How long claimed bytes may block a rank that wants to write to its ring.
+/// Maximum time for which claimed bytes may block a rank that wants to write to its ring.
 pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_millis(20);
-/// Interval of checks for a blocked rank after that time.
+/// Interval of the checks for a blocked rank after `CLAIM_TIMEOUT`.
 const RECHECK: Duration = Duration::from_millis(5);
 
 /// An SU that is being read.
@@ -34,7 +35,8 @@ struct Reading {
     stream: StreamId,
     adu: u64,
     buffer: BufferId,
-    /// First byte in the buffer, total length, bytes present, and bytes summed.
+    /// First byte of the SU in the buffer, its total length, and the numbers of bytes read and
+    /// summed.
     at: usize,
     bytes: usize,
     done: usize,
@@ -43,37 +45,38 @@ struct Reading {
     sum: Sum,
     /// Whether the data stays in the ring until it is sent.
     stays: bool,
-    /// The rank's checksums after the data: the bytes read so far, and their total length.
+    /// The rank's checksums after the data: the part that was read, and their total length.
     sums: Vec<u8>,
     sums_bytes: usize,
-    /// Whether those checksums are of the kind that the connection uses.
+    /// Whether the rank's checksums are of the kind that the connection uses.
     summed_by_rank: bool,
 }
 
-/// The reading end of a link.
+/// The driver's reading end of a link.
 #[derive(Debug)]
 pub(crate) struct Input {
     source: Source,
     head: [u8; Frame::BYTES],
     got: usize,
-    /// A frame that no fetch has asked for yet.
+    /// The header of an SU for which no fetch was ordered yet.
     frame: Option<Frame>,
     reading: Option<Reading>,
-    /// Bytes of an unwanted SU that are still to be skipped.
+    /// Number of bytes of an unwanted SU that are still to be skipped.
     skip: u64,
-    /// Frames of streams that have ended or never existed.
+    /// Number of frames of streams that have ended or never existed.
     pub stray: u64,
-    /// Whether the claims have reached their limit, so that nothing is read until some are
+    /// Whether the claims have reached their limit, so that nothing is read until some claims are
     /// released.
     full: bool,
-    /// Position of the oldest claimed byte in the ring, and the time since when it is the oldest.
+    /// Position of the oldest claimed byte in the ring, and the time since which it is the oldest.
     oldest: Option<(u64, Instant)>,
     sum_buffer: SumBuffer,
-    /// Stream and bytes of the last small unit since the last sleep.
+    /// Stream and size of the last small SU since the last sleep.
     small: Option<(StreamId, u64)>,
 }
 
 impl Input {
+    /// Creates a reading end without unread frames.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -90,8 +93,8 @@ impl Input {
         }
     }
 
-    /// Releases unused claims to the rank. Returns whether the remaining claims have blocked the
-    /// rank for too long.
+    /// Releases claims that are no longer used to the rank. Returns whether the remaining claims
+    /// have blocked the rank for too long.
     pub fn release_claims(&mut self, now: Instant) -> bool {
         let Source::Ring(ring) = &mut self.source else {
             return false;
@@ -113,7 +116,7 @@ impl Input {
         }
     }
 
-    /// Returns the time of the next check of the claims: when they have been held for too long, and
+    /// Returns the time of the next check of the claims: `CLAIM_TIMEOUT` after the oldest one, and
     /// then at regular intervals, because the rank may want to write at any time.
     pub fn deadline(&self) -> Option<Instant> {
         let (_, since) = self.oldest?;
@@ -122,14 +125,15 @@ impl Input {
         Some(if first > now { first } else { now + RECHECK })
     }
 
-    /// Drops the data of a stream that has ended.
+    /// Drops the data of a stream that has ended, without a fetch.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(frame) = self.frame.take_if(|frame| frame.stream == stream) {
             self.skip = frame.follow();
         }
     }
 
-    /// Skips the SU that is being read if it belongs to this order. Returns whether it does.
+    /// Skips the SU that is being read if it belongs to this order. Returns whether it belongs to
+    /// the order.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         match self.reading.take_if(|reading| reading.order == order) {
             Some(reading) => {
@@ -141,19 +145,19 @@ impl Input {
         }
     }
 
-    /// Whether the first unit waits for a fetch and nothing else can move. `oldest` is up to date,
-    /// since a link is tried for some rounds after it moved.
+    /// Returns whether the first SU waits for a fetch and nothing else can move. `oldest` is up to
+    /// date, since a link is tried for some rounds after data moved on it.
     pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
     }
 
-    /// Whether arriving bytes can be read at once.
+    /// Returns whether the driver can read bytes as soon as they arrive.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }
 
-    /// Returns the half of a resumable link, if this is one.
+    /// Returns the reading half of a resumable link. None for other links.
     pub fn resumable(&mut self) -> Option<&mut ResumableSource> {
         match &mut self.source {
             Source::Resumable(resumable) => Some(resumable),
@@ -161,7 +165,7 @@ impl Input {
         }
     }
 
-    /// Returns the stream of the small units that were read since the last sleep.
+    /// Returns the stream of the small SUs that were read since the last sleep.
     pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small
@@ -169,7 +173,7 @@ impl Input {
         collects.map(|(stream, _)| stream)
     }
 
-    /// Returns the number of bytes for which the driver should be woken.
+    /// Returns the number of available bytes at which the ring should wake the driver.
     pub fn wake_threshold(&self) -> u64 {
         let remaining = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
@@ -179,6 +183,7 @@ impl Input {
         remaining.unwrap_or(self.skip.max(1))
     }
 
+    /// Returns whether the link is a ring.
     pub fn is_ring(&self) -> bool {
         matches!(self.source, Source::Ring(_))
     }
@@ -193,7 +198,7 @@ impl Input {
     }
 
     /// Prepares for a poll. Returns whether the driver may sleep on the descriptor. `collects` says
-    /// whether it waits to collect several units of a stream.
+    /// whether the driver waits to collect several SUs of a stream.
     pub fn arm(&mut self, collects: bool) -> bool {
         let small = self.small.take().filter(|_| collects);
         let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
@@ -214,7 +219,7 @@ impl Input {
         }
     }
 
-    /// Reads frames, up to the maximum of a turn. Returns whether anything moved. `live_stream` returns
+    /// Reads frames, up to the maximum of a turn. Returns whether data moved. `live_stream` returns
     /// the state of running streams; `progress` counts their progress.
     pub fn advance(
         &mut self,
@@ -263,7 +268,8 @@ impl Input {
         any
     }
 
-    /// Passes a frame to the fetch that asked for it. Returns false if none has yet.
+    /// Passes an SU to the fetch that was ordered for it. Returns false if there is no such fetch
+    /// yet.
     fn begin(
         &mut self,
         frame: &Frame,
@@ -282,7 +288,7 @@ impl Input {
         let fetch = &fetches[index];
         let asked = Frame::su(frame.kind, fetch.stream, &fetch.tu, &fetch.su);
         if asked != *frame {
-            // What follows may be out of step too.
+            // The following frames may be out of step too.
             events.push(LinkEvent::OutOfStep(
                 frame.stream,
                 format!(
@@ -333,6 +339,7 @@ impl Input {
         true
     }
 
+    /// Reads or claims data of the current SU.
     fn read(
         &mut self,
         link: LinkId,
@@ -376,6 +383,7 @@ impl Input {
         Ok(moved)
     }
 
+    /// Reads and discards bytes of an unwanted SU.
     fn skip_bytes(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
@@ -386,6 +394,7 @@ impl Input {
         Ok(moved)
     }
 
+    /// Reads the header of the next frame.
     fn next_head(
         &mut self,
         progress: &BTreeMap<StreamId, Progress>,
@@ -437,7 +446,7 @@ impl Input {
     }
 }
 
-/// The result of an attempt to claim.
+/// The result of an attempt to claim ring memory.
 enum Claiming {
     Part(Claim),
     Nothing,
@@ -445,8 +454,8 @@ enum Claiming {
 }
 
 impl Reading {
-    /// Returns the number of bytes to claim together: all that remain if the rank has summed them,
-    /// otherwise a part, which is summed while the rank writes the next.
+    /// Returns the number of bytes to claim in one step: all remaining bytes if the rank has summed
+    /// them, otherwise a part, which is summed while the rank writes the next part.
     fn step(&self, ring: &Consumer) -> u64 {
         let remaining = (self.bytes - self.done) as u64;
         match self.summed_by_rank {
@@ -455,9 +464,10 @@ impl Reading {
         }
     }
 
-    /// Claims the next step, as soon as the ring has all of it.
+    /// Claims the next step of the SU, as soon as the ring has all of its bytes.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
-        // Checked first, so that the bytes in the ring are then the last ones.
+        // The end of the ring is checked first, so that the bytes in the ring are then the last
+        // ones.
         let over = ring.is_over();
         let there = match ring.available() {
             Ok(Some(there)) => there,
@@ -479,11 +489,11 @@ impl Reading {
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
-    /// Copies bytes to the buffer, up to the position where they are summed.
+    /// Copies bytes to the buffer, up to the position at which they are summed.
     fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
         let buffer = memory.buffer(self.buffer, self.at + self.bytes);
         let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
-        // A copy ends where the next sum does, so that bytes are summed while they are in the
+        // A copy ends where the next sum ends, so that bytes are summed while they are in the
         // cache.
         let end = self.bytes.min(self.summed + STEP);
         let moved = read(source, &mut room[self.done..end])?;
@@ -511,7 +521,7 @@ impl Reading {
         Ok(moved)
     }
 
-    /// Sets the checksum of the SU, or those of its blocks, in the buffer.
+    /// Records the checksum of the SU, or the checksums of its blocks, in the buffer.
     fn set_sums(&self, memory: &mut Memory) {
         let pieces = &mut memory.buffer(self.buffer, 0).pieces;
         if !self.summed_by_rank {
@@ -528,6 +538,7 @@ impl Reading {
     }
 }
 
+/// Describes the end of a ring for a message.
 fn gone_reason(error: &isthmus_ring::Error) -> String {
     match error {
         isthmus_ring::Error::PeerGone { .. } => "its process ended".into(),
@@ -535,6 +546,7 @@ fn gone_reason(error: &isthmus_ring::Error) -> String {
     }
 }
 
+/// Reads bytes from a ring or a socket without waiting.
 fn read(source: &mut Source, bytes: &mut [u8]) -> Result<Moved, String> {
     match source {
         Source::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),

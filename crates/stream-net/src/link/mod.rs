@@ -1,8 +1,8 @@
 //! Links between ranks and the interface: a ring in shared memory each way, a Unix socket, or TCP.
 //!
-//! A link is first in, first out: a stream whose data is behind that of another stream waits with
-//! it. The first unread frame shows which stream has data. A stream gets resources only when its
-//! data has arrived (paper, 5.3.2).
+//! A link is first in, first out: a stream whose data follows that of another stream waits as
+//! long as that stream. The first unread frame shows which stream has data. A stream gets resources
+//! only when its data has arrived (paper, 5.3.2).
 
 mod input;
 mod output;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The ends of a link, for a driver.
+/// The two ends of a link, as the driver uses them.
 #[derive(Debug)]
 pub struct Ends {
     pub(crate) source: Option<Source>,
@@ -46,7 +46,7 @@ pub(crate) enum Drain {
 }
 
 impl Ends {
-    /// Makes a link of rings in shared memory, of which one may be missing. Ranks write to
+    /// Creates a link of rings in shared memory, of which one may be missing. Ranks write to
     /// `from_ranks` and read from `to_ranks`.
     #[must_use]
     pub fn rings(from_ranks: Option<Consumer>, to_ranks: Option<Producer>) -> Self {
@@ -57,7 +57,7 @@ impl Ends {
         }
     }
 
-    /// Makes a link of a Unix or TCP socket, for both directions.
+    /// Creates a link of a Unix or TCP socket, for both directions.
     #[must_use]
     pub fn socket(socket: Socket) -> Self {
         let socket = Arc::new(socket);
@@ -68,8 +68,9 @@ impl Ends {
         }
     }
 
-    /// Sets how long the link may be cut before its rank is lost. Without it a cut loses the rank
-    /// at once: shared memory and Unix sockets end with the process at the other end.
+    /// Sets the time for which the link may be cut before its rank counts as lost. Without it a cut
+    /// means that the rank is lost: shared memory and Unix sockets end with the process at the
+    /// other end.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -77,12 +78,13 @@ impl Ends {
     }
 }
 
-/// An event of a link, while moving data.
+/// An event of a link that is detected while data moves.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// The order was carried out.
+    /// The order was completed.
     Over(OrderId),
-    /// The first frame is one of this stream, and the rank has offered this many bytes of it.
+    /// The first unread frame is one of this stream. Its rank has offered this number of bytes of
+    /// the stream.
     Offered(StreamId, u64),
     /// The rank abandons the stream.
     Abandoned(StreamId),
@@ -98,12 +100,12 @@ pub(crate) enum LinkEvent {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveStream {
     pub checksum: Checksum,
-    /// If data may stay in a ring until it is sent: the bytes of one ring that it may have to hold
-    /// before the first of them can be sent.
+    /// The number of bytes that one ring may have to hold before the first of them can be sent.
+    /// None if data must not stay in a ring until it is sent.
     pub in_ring: Option<u64>,
 }
 
-/// A fetch that is under way.
+/// An order to fetch an SU that is under way.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingFetch {
     pub order: OrderId,
@@ -113,15 +115,17 @@ pub(crate) struct PendingFetch {
     pub buffer: BufferId,
 }
 
-/// Progress of a stream on a link: SUs that were read from ranks or written to them completely.
+/// Progress of a stream on a link: the bytes of SUs that were read completely from ranks or written
+/// completely to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     pub bytes: u64,
-    /// The newest ADU, and its bytes.
+    /// The newest ADU, and its bytes on the link.
     pub newest_adu: (u64, u64),
 }
 
 impl Progress {
+    /// Adds an SU of this ADU.
     pub fn add(&mut self, adu: u64, bytes: u64) {
         self.bytes += bytes;
         if self.newest_adu.0 != adu {
@@ -131,21 +135,21 @@ impl Progress {
     }
 }
 
-/// A link, with or without ends.
+/// A link of a driver, with or without ends.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
     /// The incarnation of the link, unique in the driver.
     pub incarnation: u64,
-    /// Fetches in the order in which they were polled.
+    /// Pending fetches in the order in which the driver polled them.
     pub fetches: VecDeque<PendingFetch>,
     /// SUs for ranks that are not attached yet: order, frame, buffer, first byte in the buffer.
     pub undelivered: Vec<(OrderId, Frame, BufferId, u64)>,
-    /// Progress of each stream on the link.
+    /// Progress of each stream on the link, by stream.
     pub progress: BTreeMap<StreamId, Progress>,
     pub grace: Duration,
-    /// Set if the link may be given another socket.
+    /// The state of a resumable link. None if the link ends with its socket.
     pub resumable: Option<Resumable>,
     /// While the link is cut: the end of its grace period.
     pub cut_until: Option<Instant>,
@@ -153,8 +157,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Whether nothing can move on the link before an order arrives: no stream fetches its first
-    /// unit.
+    /// Returns whether no data can move on the link before an order arrives: no stream fetches the
+    /// first SU.
     pub fn is_blocked(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::is_blocked);
         let output = self.output.as_ref();
@@ -165,7 +169,7 @@ impl Link {
             && self.cut_until.is_none()
     }
 
-    /// Forgets a stream that has ended.
+    /// Drops the state of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         self.progress.remove(&stream);
         if let Some(input) = &mut self.input {
@@ -173,7 +177,7 @@ impl Link {
         }
     }
 
-    /// Withdraws a fetch. Returns false if it is not on this link.
+    /// Withdraws a fetch. Returns false if the fetch is not on this link.
     pub fn withdraw_fetch(&mut self, order: OrderId) -> bool {
         if let Some(index) = self.fetches.iter().position(|fetch| fetch.order == order) {
             self.fetches.remove(index);

@@ -1,4 +1,5 @@
-//! The half of a link that ranks read: writes SUs from buffers, and marks.
+//! The half of a link that ranks read: the driver writes SUs from buffers and frames without data
+//! to it.
 
 use super::{Drain, LinkEvent, Progress, ResumableDrain};
 use crate::frame::{Frame, Kind};
@@ -10,46 +11,49 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Maximum number of frames written to a link per call, so that other links get their turn.
+/// Maximum number of frames written to a link per call, so that other links are served too.
 const TURN: usize = 16;
 
-/// The reason for an end that was closed normally.
+/// The message for an end that was closed normally.
 const CLOSED: &str = "its other end was closed";
 
-/// A queued frame.
+/// A frame that is queued for a link.
 #[derive(Debug)]
 struct Out {
     frame: Frame,
     head: [u8; Frame::BYTES],
-    /// The order and its buffer. None for a mark.
+    /// The order that delivers the frame, and its buffer. None for a frame without data.
     order: Option<(OrderId, BufferId)>,
     at: usize,
 }
 
 impl Out {
+    /// Returns the total size of the frame in bytes, header included.
     fn bytes(&self) -> usize {
         self.frame.bytes as usize
     }
 
+    /// Returns whether the frame is an SU that did not arrive completely.
     fn is_void(&self) -> bool {
         self.frame.kind == Kind::Void
     }
 }
 
-/// The writing end of a link.
+/// The driver's writing end of a link.
 #[derive(Debug)]
 pub(crate) struct Output {
     drain: Drain,
     queue: VecDeque<Out>,
-    /// Bytes of the first frame that were written, header included.
+    /// Number of bytes of the first queued frame that were written, header included.
     written: usize,
-    /// Zeros, as the data of void SUs.
+    /// Zeros that are written as the data of void SUs.
     nothing: Vec<u8>,
-    /// Whether the peer was active since the last check that it is still there.
+    /// Whether the peer was active since the last check for its presence.
     pub peer_active: bool,
 }
 
 impl Output {
+    /// Creates a writing end without queued frames.
     pub fn new(drain: Drain) -> Self {
         Self {
             drain,
@@ -91,7 +95,7 @@ impl Output {
         });
     }
 
-    /// Withdraws an SU if nothing of it is written. Returns whether it was withdrawn.
+    /// Withdraws an SU of which no byte was written. Returns whether it was withdrawn.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         let is_order = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
         match self.queue.iter().position(is_order) {
@@ -103,6 +107,7 @@ impl Output {
         }
     }
 
+    /// Returns whether queued frames wait for room in the ring or the socket.
     pub fn waits_for_room(&self) -> bool {
         let more = !self.queue.is_empty();
         match &self.drain {
@@ -111,7 +116,7 @@ impl Output {
         }
     }
 
-    /// Returns the half of a resumable link, if this is one.
+    /// Returns the writing half of a resumable link. None for other links.
     pub fn resumable(&mut self) -> Option<&mut ResumableDrain> {
         match &mut self.drain {
             Drain::Resumable(resumable) => Some(resumable),
@@ -128,6 +133,7 @@ impl Output {
         }
     }
 
+    /// Returns whether the link is a ring.
     pub fn is_ring(&self) -> bool {
         matches!(self.drain, Drain::Ring(_))
     }
@@ -144,7 +150,7 @@ impl Output {
         }
     }
 
-    /// Returns the reason for which no rank reads this ring any more, if its reader has left.
+    /// Returns a message if the reader of this ring has left, so that no rank can read it.
     pub fn left_reason(&mut self) -> Option<String> {
         self.peer_active = false;
         match &mut self.drain {
@@ -152,7 +158,7 @@ impl Output {
                 Moved::End => Some(CLOSED.into()),
                 _ => None,
             }),
-            // The reading half of a socket detects that.
+            // The reading half of a socket detects that the peer has left.
             Drain::Socket(_) | Drain::Resumable(_) => None,
         }
     }
@@ -166,7 +172,7 @@ impl Output {
         }
     }
 
-    /// Writes the pending bytes of a resumable link. None if there are none.
+    /// Writes the unconfirmed bytes of a resumable link that are pending. None if there are none.
     fn flush(&mut self) -> Option<Result<Moved, String>> {
         let resumable = self.resumable()?;
         resumable
@@ -175,7 +181,7 @@ impl Output {
             .then(|| resumable.flush())
     }
 
-    /// Writes as much as fits. Returns whether anything moved. `progress` counts the progress of
+    /// Writes as much as fits. Returns whether data moved. `progress` counts the progress of
     /// streams.
     pub fn advance(
         &mut self,
@@ -240,6 +246,7 @@ impl Output {
     }
 }
 
+/// Writes as much of a header and its data as fits.
 fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
     match drain {
         Drain::Resumable(resumable) => Ok(resumable.put(head, data)),
@@ -254,6 +261,7 @@ fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
     }
 }
 
+/// Writes as many bytes as fit in a ring.
 fn put(ring: &mut Producer, bytes: &[u8]) -> Result<Moved, String> {
     match ring.try_write(bytes) {
         Ok(0) => Ok(Moved::None),

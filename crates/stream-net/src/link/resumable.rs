@@ -1,5 +1,5 @@
-//! The halves of a resumable link: when its socket is cut, another one replaces it. Bytes are
-//! counted over all sockets. Written bytes are kept until the peer confirms them.
+//! The halves of a resumable link: when its socket is cut, another one replaces it. Positions count
+//! bytes over all sockets. Written bytes are stored until the peer confirms them.
 
 use crate::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
 use isthmus_wire::{Moved, Socket};
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 /// The state that makes a link resumable.
 #[derive(Debug)]
 pub(crate) struct Resumable {
-    /// How long the link may be without a socket.
+    /// Maximum time for which the link may be without a socket.
     pub grace: Duration,
-    /// The number of its current or last socket, from 1.
+    /// The number of the link's current or last socket, from 1.
     pub nth: u32,
 }
 
@@ -22,16 +22,17 @@ impl Resumable {
     }
 }
 
-/// The reading half.
+/// The reading half of a resumable link.
 #[derive(Debug, Default)]
 pub(crate) struct ResumableSource {
     pub socket: Option<Arc<Socket>>,
-    /// Bytes that were received, and how many of them were confirmed.
+    /// Number of bytes received, and number of these that were confirmed to the peer.
     pub received: u64,
     confirmed: u64,
 }
 
 impl ResumableSource {
+    /// Reads bytes and counts them as received.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
         let Some(socket) = &self.socket else {
             return Ok(Moved::None);
@@ -43,7 +44,8 @@ impl ResumableSource {
         Ok(moved)
     }
 
-    /// Returns the number of bytes to confirm, if there are enough.
+    /// Returns the number of received bytes to confirm. None if too few arrived since the last
+    /// confirmation.
     pub fn confirm(&mut self) -> Option<u64> {
         let worth = self.received - self.confirmed >= CONFIRM_BYTES;
         worth.then(|| {
@@ -53,7 +55,7 @@ impl ResumableSource {
     }
 }
 
-/// The writing half.
+/// The writing half of a resumable link.
 #[derive(Debug)]
 pub(crate) struct ResumableDrain {
     pub socket: Option<Arc<Socket>>,
@@ -70,7 +72,8 @@ impl Default for ResumableDrain {
 }
 
 impl ResumableDrain {
-    /// Whether writing waits for the socket, if there is `more` to write.
+    /// Returns whether the half has bytes to write and waits for the socket. `more` says whether
+    /// the caller has further bytes.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
         self.socket.is_some() && (kept.is_pending() || more && kept.room() > 0)

@@ -20,18 +20,19 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of queued headers without data.
 const CONTROLS_MAX: usize = 64;
-/// Maximum size of a packet's data in bytes: that of a datagram without the header.
+/// Maximum size of a packet's data in bytes: that of a datagram less the header.
 pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
 /// Maximum number of datagrams sent or read per call.
 const TURN: usize = 64;
-/// Requested receive buffer in bytes. The system may grant less.
+/// Requested size of the socket's receive buffer in bytes. The system may grant less.
 const KEPT: usize = 4 << 20;
-/// Interval at which the first header is repeated until the peer has sent something. The peer may
-/// not have started yet, or the header may have been lost.
+/// Interval at which the first header is repeated until the peer sends a datagram. The peer may not
+/// have started yet, or the header may have been lost.
 const REPEAT_INTERVAL: Duration = Duration::from_millis(100);
-/// How far pacing may fall behind. A longer delay is not made up for.
+/// Maximum delay that pacing makes up for.
 const SLACK: Duration = Duration::from_millis(2);
 
+/// A datagram that is queued to be sent.
 #[derive(Debug)]
 struct Out {
     head: [u8; Header::BYTES],
@@ -54,13 +55,13 @@ pub(crate) struct Datagrams {
     socket: OwnedFd,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Bytes per second, if it is paced, and the time for the next datagram.
+    /// Rate in bytes per second if the connection is paced, and time of the next datagram.
     rate: Option<u64>,
     next_at: Instant,
-    /// The first header and the time of its repetition. None once something has come.
+    /// The first header and the time of its repetition, until the peer sends a datagram.
     first: First,
     room: Vec<u8>,
-    /// Datagrams that are not packets, or whose length does not match their header.
+    /// Number of datagrams that are not packets, or whose length does not match their header.
     pub malformed: u64,
 }
 
@@ -77,8 +78,9 @@ impl Datagrams {
         Self::new(socket.into(), None, checksum)
     }
 
+    /// Creates the transport over a connected socket.
     fn new(socket: OwnedFd, rate: Option<u64>, checksum: Checksum) -> Self {
-        // A smaller buffer only costs datagrams, which are repaired or reported.
+        // With a smaller buffer more datagrams are lost, which are repaired or reported.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
         let _ = sockopt::set_socket_send_buffer_size(&socket, KEPT);
         Self {
@@ -93,10 +95,12 @@ impl Datagrams {
         }
     }
 
+    /// Returns the descriptor to poll.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
+    /// Queues a packet.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             head: header.encode(),
@@ -106,10 +110,12 @@ impl Datagrams {
         });
     }
 
-    /// Queues a header before data, because it is small and the peer waits for it.
+    /// Queues a header without data before queued packets, because it is small and the peer waits
+    /// for it.
     pub fn control(&mut self, header: &Header) {
         if matches!(self.first, First::None) {
-            // The peer replies to a probe, so a lost reply is repeated too.
+            // The repeated header is a probe, because the peer replies to it: a lost reply causes
+            // another repetition.
             let mut probe = *header;
             probe.kind = Kind::Probe;
             self.first = First::Repeated(probe.encode(), Instant::now() + REPEAT_INTERVAL);
@@ -117,8 +123,8 @@ impl Datagrams {
         self.queue_header(header.encode());
     }
 
-    /// Queues a header before the data. If the peer asks faster than answers can be sent, it gets
-    /// the newest.
+    /// Queues a header before the packets. If the peer asks faster than the answers can be sent,
+    /// newer answers replace older ones.
     fn queue_header(&mut self, head: [u8; Header::BYTES]) {
         let out = Out {
             head,
@@ -134,7 +140,7 @@ impl Datagrams {
         }
     }
 
-    /// Whether it waits for the socket, and not for its own pace.
+    /// Returns whether the transport waits for the socket, and not for its pacing.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty() && (self.rate.is_none() || self.next_at <= Instant::now())
     }
@@ -180,7 +186,7 @@ impl Datagrams {
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             let mut none = SendAncillaryBuffer::default();
             match rustix::net::sendmsg(&self.socket, &parts, &mut none, flags) {
-                // A refused datagram counts as lost, like others.
+                // A refused datagram counts as lost, like a datagram that the network drops.
                 Ok(_) | Err(Errno::CONNREFUSED) => {}
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(turn > 0),

@@ -1,18 +1,19 @@
-//! A file, which is written under a temporary name and renamed when it is complete.
+//! A connection to a file, which is written under a temporary name and renamed when it is complete.
 //!
-//! That name is unguessable, and only the daemon's user may open the file. Before the rename, the inode
-//! under that name is compared with the file that was written. [`replaceable`] says what may be replaced.
+//! The temporary name is unguessable, and only the daemon's user may open the file. Before the
+//! rename, the inode under the temporary name is compared with the file that was written.
+//! [`replaceable`] decides which files may be replaced.
 //!
 //! A thread per connection creates and writes the file, because a disk may block and the driver
 //! must not. The thread owns the memory of a packet while it writes it. A packet is done when the
-//! system has accepted it. The file survives a power cut once it is kept: synced, renamed, and its
-//! directory synced.
+//! system has accepted it. A completed file survives a power cut: it is synced, renamed, and its
+//! directory is synced.
 //!
-//! All operations on the file go through the descriptor of its directory, so that nobody can
+//! All operations on the file go through the descriptor of its directory, so that no process can
 //! redirect them by replacing the directory.
 //!
-//! A disk may hang permanently. Nothing waits for the thread then: it is abandoned, with the one
-//! packet that it writes. There are at most [`WRITERS_MAX`] threads.
+//! A disk may hang permanently. No other thread waits for the writing thread then: it is abandoned,
+//! with the one packet that it writes. There are at most [`WRITERS_MAX`] threads.
 
 use super::part::{replaceable, temporary_name};
 use super::writers::{Slot, WRITERS_MAX, Writers};
@@ -32,41 +33,44 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Requests to the thread. Their packets are part of the manager's network memory, which bounds
-/// their number. Unwanted packets are removed.
+/// Queued requests to the writing thread. Their packets are part of the manager's network memory,
+/// which limits their number. Packets that are no longer needed are removed.
 #[derive(Debug, Default)]
 struct Requests {
     writes: VecDeque<(OrderId, PacketId, Block)>,
     end: Option<FileEnd>,
 }
 
-/// A request to the thread.
+/// A request to the writing thread.
 enum Request {
     Write(OrderId, PacketId, Block),
     End(FileEnd),
 }
 
-/// What to do with the file when the connection ends.
+/// The fate of the file when the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileEnd {
-    /// Keep it.
+    /// Complete the file and rename it to its final name.
     Keep,
-    /// Remove it, because a stream failed.
+    /// Remove the file, because a stream failed.
     Failed,
-    /// Remove it, because there was no stream.
+    /// Remove the file, because no stream was submitted.
     Unused,
 }
 
+/// The queue of requests to the writing thread.
 #[derive(Debug, Default)]
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
+    /// Changes the queue, and wakes the thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
         // The queue is consistent even if another thread panicked with the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_one();
     }
 
+    /// Waits for the next request: a write, or the end.
     fn take(&self) -> Request {
         let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |requests: &mut Requests| requests.writes.is_empty() && requests.end.is_none();
@@ -79,7 +83,7 @@ impl RequestQueue {
     }
 }
 
-/// An event of the thread.
+/// An event of the writing thread.
 pub(crate) enum WriterEvent {
     /// The file was created under its temporary name.
     Made,
@@ -90,10 +94,10 @@ pub(crate) enum WriterEvent {
     Ended(FileOutcome),
 }
 
-/// The outcome of writing a file.
+/// The outcome of writing a file, when the writing thread ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum FileOutcome {
-    /// The file is complete, with this size in bytes.
+    /// The file is complete and has this size in bytes.
     Whole(u64),
     /// The previous file is unchanged, for this reason.
     NotKept(String),
@@ -101,7 +105,7 @@ pub(crate) enum FileOutcome {
     Unused,
 }
 
-/// A file that is being written.
+/// The driver's end of a file that is being written.
 #[derive(Debug)]
 pub(crate) struct FileTransport {
     pub path: PathBuf,
@@ -146,12 +150,13 @@ impl FileTransport {
         })
     }
 
+    /// Queues a packet to be written.
     pub fn send(&self, order: OrderId, packet: PacketId, block: Block) {
         self.requests
             .put(|requests| requests.writes.push_back((order, packet, block)));
     }
 
-    /// Ends the file. If it is not kept, queued writes are dropped.
+    /// Ends the file. If the file is to be removed, queued writes are dropped.
     pub fn end(&mut self, then: FileEnd) {
         self.ending = true;
         self.requests.put(|requests| {
@@ -162,7 +167,7 @@ impl FileTransport {
         });
     }
 
-    /// Returns the next event of the thread.
+    /// Returns the next event of the writing thread.
     pub fn poll_event(&mut self) -> Option<WriterEvent> {
         self.events.try_recv().ok()
     }
@@ -170,14 +175,14 @@ impl FileTransport {
 
 impl Drop for FileTransport {
     fn drop(&mut self) {
-        // The thread removes its file when it can. Nothing waits for it.
+        // The thread removes its file when it can. No caller waits for it.
         if !self.ending {
             self.end(FileEnd::Failed);
         }
     }
 }
 
-/// Runs the thread.
+/// Runs the writing thread.
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
@@ -186,7 +191,7 @@ fn work(
     wake: &dyn Fn(),
 ) {
     let send_event = |event| {
-        // The receiver is gone if the driver is gone; then the event does not matter.
+        // If the driver is gone, the receiver is gone too, and the event does not matter.
         let _ = send_event.send(event);
         wake();
     };
@@ -202,6 +207,7 @@ fn work(
     }
 }
 
+/// The file that a writing thread writes.
 struct Writer {
     file: File,
     directory: OwnedFd,
@@ -214,6 +220,7 @@ struct Writer {
 }
 
 impl Writer {
+    /// Creates the file under its temporary name.
     fn new(place: &Path, directory: Option<OwnedFd>, slot: &Slot) -> io::Result<Self> {
         let name = place.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let directory = match (directory, place.parent()) {
@@ -231,10 +238,10 @@ impl Writer {
         // Creating the file exclusively does not follow a link of this name.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
-        // The next daemon does not remove a locked part. Where the file system has no locks, it cannot
-        // lock the part either, and leaves it.
+        // The next daemon does not remove a temporary file that is locked. Where the file system
+        // has no locks, the next daemon cannot lock the file either, and does not remove it.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        // The mode that the umask allows is set at the end.
+        // The file gets the mode that the umask allows at its end.
         let made = fstat(&file)?;
         fchmod(&file, Mode::RUSR | Mode::WUSR)?;
         Ok(Self {
@@ -248,6 +255,7 @@ impl Writer {
         })
     }
 
+    /// Writes packets until the end of the file.
     fn run(mut self, queue: &RequestQueue, send_event: &dyn Fn(WriterEvent)) {
         loop {
             match queue.take() {
@@ -291,6 +299,7 @@ impl Writer {
         }
     }
 
+    /// Syncs the file and renames it to its final name.
     fn keep(&self) -> io::Result<()> {
         let (of, name) = (&self.directory, self.place.file_name());
         let name = name.ok_or(io::ErrorKind::InvalidFilename)?;
@@ -316,8 +325,8 @@ impl Writer {
         Ok(fsync(openat(of, ".", flags, Mode::empty())?)?)
     }
 
-    /// Renames the file to its final name. If the name was created since it was checked, the
-    /// existing file is kept, where the file system supports that.
+    /// Renames the file to its final name. If a file with that name was created since the check,
+    /// that file is kept, where the file system supports it.
     fn rename(&self, name: &OsStr) -> io::Result<()> {
         let of = &self.directory;
         if stat_name(of, name)?.is_some() {
@@ -330,7 +339,8 @@ impl Writer {
     }
 }
 
-/// Returns the status of a name in a directory without following links.
+/// Returns the status of a name in a directory without following links. None if no file has the
+/// name.
 fn stat_name(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(found)),
@@ -353,7 +363,7 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
-        // Each hangs in its first event.
+        // Each writer hangs in its first event.
         let (hangs, hung) = sync_channel(WRITERS_MAX);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Packets over a stream socket, to the peer's manager or a sink.
+//! A connection that carries packets over a stream socket, to the peer's manager or a sink.
 
 use super::Incoming;
 use crate::claims::{Claims, write_claim};
@@ -13,15 +13,15 @@ use std::io::IoSlice;
 
 /// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
-/// Bytes that are read before they are summed, while they are in the L2 cache.
+/// Number of bytes that are read and then summed, while they are in the L2 cache.
 const STEP: usize = 128 << 10;
-/// Packets per system call.
+/// Maximum number of packets per system call.
 const BATCH: usize = 16;
-/// Number of reads skipped after one that found nothing. A sleeping driver polls the socket; this
-/// saves system calls while it is busy with others.
+/// Number of reads that are skipped after one that found no bytes. A sleeping driver polls the
+/// socket; skipping saves system calls while the driver is busy with other connections.
 const SKIPPED: u32 = 7;
 
-/// An outgoing packet.
+/// A packet that is queued to be sent.
 #[derive(Debug)]
 struct Out {
     head: [u8; Header::BYTES],
@@ -31,7 +31,7 @@ struct Out {
     bytes: usize,
 }
 
-/// An incoming packet.
+/// A packet whose data is being received.
 #[derive(Debug)]
 struct Reading {
     packet: PacketId,
@@ -47,20 +47,21 @@ pub(crate) struct Framed {
     pub socket: Socket,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Bytes of the first packet that were written, header included.
+    /// Number of bytes of the first queued packet that were written, header included.
     written: usize,
     head: [u8; Header::BYTES],
     got: usize,
-    /// A packet for which the manager has no room yet.
+    /// The header of a packet for which the manager has no room yet.
     waiting: Option<Header>,
     reading: Option<Reading>,
-    /// Bytes of an unwanted packet that are still to be skipped.
+    /// Number of bytes of an unwanted packet that are still to be skipped.
     skip: u64,
-    /// Number of reads still to be skipped because the socket was empty.
+    /// Number of reads that are still to be skipped because the socket was empty.
     skipped: u32,
 }
 
 impl Framed {
+    /// Creates the transport over a connected socket.
     pub fn new(socket: Socket, checksum: Checksum) -> Self {
         Self {
             socket,
@@ -76,6 +77,7 @@ impl Framed {
         }
     }
 
+    /// Queues a packet.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             head: header.encode(),
@@ -86,8 +88,9 @@ impl Framed {
         });
     }
 
-    /// Queues a header. A newer acknowledgement replaces an older one that is not written yet. It
-    /// goes before data, because the peer waits for the window that it grants.
+    /// Queues a header without data. A newer acknowledgement replaces an older one that is not
+    /// written yet. It precedes queued packets, because the peer waits for the window that it
+    /// grants.
     pub fn control(&mut self, header: &Header) {
         let out = Out {
             head: header.encode(),
@@ -106,21 +109,23 @@ impl Framed {
         }
     }
 
+    /// Returns whether packets are queued.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty()
     }
 
+    /// Returns whether packets can be read. False while one waits for room in memory.
     pub fn wants_read(&self) -> bool {
         self.waiting.is_none()
     }
 
-    /// Whether nothing can move before a poll finds the socket ready. False if a received packet
-    /// waits for room in memory.
+    /// Returns whether no data can move before a poll finds the socket ready. False if a received
+    /// packet waits for room in memory.
     pub fn is_blocked(&self) -> bool {
         self.waiting.is_none()
     }
 
-    /// Writes as much as the socket accepts. Returns whether anything moved, and appends completed
+    /// Writes as much as the socket accepts. Returns whether data moved, and appends completed
     /// orders to `over`.
     ///
     /// # Errors
@@ -153,7 +158,7 @@ impl Framed {
         Ok(any)
     }
 
-    /// Writes as much as fits of the first packets, up to one whose data lies in rings.
+    /// Writes as much as fits of the first queued packets, up to one whose data is in rings.
     fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); 2 * BATCH];
         let mut from = self.written;
@@ -176,7 +181,7 @@ impl Framed {
         moved.map_err(|error| error.to_string())
     }
 
-    /// Reads packets and passes them to the manager. Returns whether anything moved.
+    /// Reads packets and passes them to the manager. Returns whether data moved.
     ///
     /// # Errors
     /// The reason for which the connection is lost.
@@ -219,7 +224,7 @@ impl Framed {
         Ok(any)
     }
 
-    /// Offers a packet to the manager. Returns false if it has to wait.
+    /// Offers a packet to the manager. Returns false if the packet has to wait.
     fn offer(&mut self, header: Header, incoming: &mut Incoming<'_>) -> bool {
         match incoming.offer(&header) {
             Offer::Take(packet) => {
@@ -243,6 +248,7 @@ impl Framed {
         true
     }
 
+    /// Reads the header of the next packet.
     fn read_head(&mut self) -> Result<Moved, String> {
         let moved = read(&self.socket, &mut self.head[self.got..])?;
         if let Moved::Some(bytes) = moved {
@@ -250,7 +256,7 @@ impl Framed {
         }
         if self.got == Header::BYTES {
             self.got = 0;
-            // After an invalid header the start of the next one is unknown.
+            // After an invalid header the position of the next one is unknown.
             let header = Header::decode(&self.head);
             let header = header.map_err(|why| format!("what the peer sends is no packet: {why}"));
             self.waiting = Some(header?);
@@ -258,12 +264,13 @@ impl Framed {
         Ok(moved)
     }
 
+    /// Reads data of the current packet into its slot.
     fn read_data(&mut self, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
         };
         let Some(block) = incoming.memory.packet_mut(it.packet) else {
-            // The manager released the packet while it came.
+            // The manager released the packet while its data arrived.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -286,6 +293,7 @@ impl Framed {
         Ok(moved)
     }
 
+    /// Reads and discards bytes of an unwanted packet.
     fn skip_bytes(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
@@ -301,7 +309,8 @@ impl Framed {
         self.skipped = 0;
     }
 
-    /// Prepares for closing: drops queued packets. Returns whether the rest can be sent.
+    /// Prepares for closing: drops queued packets. Returns whether the first one can still be sent
+    /// completely.
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
@@ -323,12 +332,12 @@ impl Framed {
     }
 }
 
+/// Reads bytes from a socket without waiting.
 fn read(socket: &Socket, bytes: &mut [u8]) -> Result<Moved, String> {
     socket.read(bytes).map_err(|error| error.to_string())
 }
 
-/// Writes as much as fits of a header and of its data in rings, after the first `from` bytes of
-/// both.
+/// Writes as much as fits of a header and its data in rings, after the first `from` bytes of both.
 fn write_claims(
     socket: &Socket,
     head: &[u8],

@@ -1,7 +1,8 @@
 //! The journal of files that are being written. After a daemon was killed, the next one reads from it
 //! which parts to remove.
 //!
-//! Each writer has a slot, which holds the path of its file, padded with zeros, or nothing.
+//! Each writing thread has a slot, which holds the path of its file, padded with zeros, or is
+//! empty.
 
 use super::writers::WRITERS_MAX;
 use rustix::fs::{FallocateFlags, fallocate};
@@ -12,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a slot. A path that the system accepts fits.
+/// Size of a slot in bytes. Every path that the system accepts fits.
 const SLOT: usize = 4096;
 
 /// A journal of the files that a driver writes.
@@ -20,8 +21,8 @@ const SLOT: usize = 4096;
 pub struct Journal(File);
 
 impl Journal {
-    /// Uses this empty file. Its space on the disk is reserved, so that a full disk does not
-    /// prevent writing files elsewhere.
+    /// Creates a journal in this empty file. The space on the disk is reserved, so that a full disk
+    /// does not prevent writing files elsewhere.
     ///
     /// # Errors
     /// The disk has no room for it.
@@ -57,6 +58,7 @@ impl Journal {
         Ok(paths)
     }
 
+    /// Writes the path of a file to a slot.
     pub(super) fn note(&self, slot: usize, path: &Path) -> io::Result<()> {
         let mut bytes = [0; SLOT];
         let path = path.as_os_str().as_bytes();
@@ -66,8 +68,9 @@ impl Journal {
         self.0.write_all_at(&bytes, (slot * SLOT) as u64)
     }
 
+    /// Empties a slot.
     pub(super) fn clear(&self, slot: usize) {
-        // If this fails, the slot names a file that no longer exists.
+        // If this fails, the slot names a file that no longer exists, which does no harm.
         let _ = self.0.write_all_at(&[0], (slot * SLOT) as u64);
     }
 }

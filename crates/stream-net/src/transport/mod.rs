@@ -1,4 +1,4 @@
-//! The transports of connections.
+//! The transports of connections: how their data leaves and reaches the machine.
 
 mod datagrams;
 mod file;
@@ -27,7 +27,7 @@ use isthmus_stream::{ConnectionId, Manager, Offer, PacketId};
 use isthmus_wire::Socket;
 use std::time::Instant;
 
-/// The receiver of the packets of a connection, in one round.
+/// Access of a transport to the manager for received packets, in one round.
 pub(crate) struct Incoming<'a> {
     pub now: isthmus_stream::Instant,
     pub id: ConnectionId,
@@ -41,43 +41,44 @@ impl Incoming<'_> {
         self.manager.offer(self.now, self.id, header)
     }
 
-    /// Reports that the data of a packet is in its slot.
+    /// Reports that the data of a packet has been received into its slot.
     pub fn arrived(&mut self, packet: PacketId, sum: u32) {
         self.manager.handle_arrived(self.now, packet, Some(sum));
     }
 }
 
-/// The transport that uses a socket once it is connected.
+/// The transport that a socket is used for once it is connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SocketUse {
     /// Packets with this checksum.
     Framed(Checksum),
-    /// Plain bytes; the channel, if it receives.
+    /// Plain bytes. The field is the channel number, if the connection receives.
     Plain(Option<u32>),
 }
 
-/// The transport of one connection.
+/// The transport of one connection, which moves its packets.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    /// Waits for a socket that the application provides under this name.
+    /// Waiting for a socket that the application provides under this name.
     AwaitingSocket(String, SocketUse),
     /// A socket that the system is connecting.
     Connecting(Socket, SocketUse),
-    /// Packets.
+    /// Packets over a stream socket.
     Framed(Box<Framed>),
     /// Plain bytes over TCP.
     Plain(Box<Plain>),
-    /// A file.
+    /// A file that a thread writes.
     File(Box<FileTransport>),
-    /// A screen.
+    /// A screen of a frame buffer.
     Screen(Drawing),
-    /// Waits for a UDP socket that the application provides under this name.
+    /// Waiting for a UDP socket that the application provides under this name.
     AwaitingDatagrams(String),
-    /// Packets as datagrams.
+    /// Packets as UDP datagrams.
     Datagrams(Box<Datagrams>),
 }
 
 impl Transport {
+    /// Creates the transport of a connected socket.
     pub fn connected(socket: Socket, socket_use: SocketUse) -> Self {
         match socket_use {
             SocketUse::Framed(checksum) => Self::Framed(Box::new(Framed::new(socket, checksum))),
@@ -85,7 +86,7 @@ impl Transport {
         }
     }
 
-    /// Returns its socket, if it has one.
+    /// Returns the transport's stream socket, if it has one.
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Connecting(socket, _) => Some(socket),
@@ -96,7 +97,7 @@ impl Transport {
         }
     }
 
-    /// Whether nothing can move before a poll finds its socket ready or an order comes.
+    /// Returns whether no data can move before a poll finds the socket ready or an order comes.
     pub fn is_blocked(&self, now: Instant) -> bool {
         match self {
             Self::AwaitingSocket(..) | Self::AwaitingDatagrams(_) | Self::Connecting(..) => true,

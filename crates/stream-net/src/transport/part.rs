@@ -1,17 +1,17 @@
-//! Names of files while they are written, and what a file may replace.
+//! Temporary names of files while they are written, and the check of the files that they replace.
 
 use rustix::fs::{FileType, Stat};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-/// Suffix of a file's name while it is written, followed by 32 hexadecimal digits.
+/// Suffix of a file's temporary name, followed by 32 hexadecimal digits.
 const PART: &str = ".part-";
 
-/// Maximum length of a name in bytes, so that the suffix fits.
+/// Maximum length in bytes of a file's final name, so that the suffix fits.
 pub const NAME_MAX: usize = 255 - PART.len() - 32;
 
-/// Makes the unguessable temporary name of a file.
+/// Returns an unguessable temporary name for a file.
 pub(super) fn temporary_name(name: &OsStr) -> io::Result<OsString> {
     let mut bytes = [0; 16];
     if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
@@ -22,15 +22,15 @@ pub(super) fn temporary_name(name: &OsStr) -> io::Result<OsString> {
     Ok(name)
 }
 
-/// Whether a name is a temporary name of a file that is being written.
+/// Returns whether a name is a temporary name of a file that is being written.
 #[must_use]
 pub fn is_part(name: &str) -> bool {
     let digits = name.rfind(PART).map(|at| &name[at + PART.len()..]);
     digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Checks that a new file may replace this one: it must be a writable regular file of the daemon's
-/// own user.
+/// Checks that a new file may replace this existing one: it must be a writable regular file of the
+/// daemon's own user.
 ///
 /// # Errors
 /// The reason for which it must not be replaced.

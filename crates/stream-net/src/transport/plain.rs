@@ -4,9 +4,9 @@
 //! [`plain_receive`]: super::plain_receive
 //!
 //! The data of all streams of the connection follow one another without headers. A packet is done
-//! when the peer's system has acknowledged all its bytes: the program there may not have read them.
-//! No packet is reported as done while it is in the memory of this machine. Unacknowledged packets
-//! fail when the connection is lost.
+//! when the peer's system has acknowledged all its bytes: the program there may not have read them
+//! yet. No packet is reported as done while its data is in the memory of this machine.
+//! Unacknowledged packets fail when the connection is lost.
 
 use super::Incoming;
 use super::plain_receive::{Expected, PlainReceive};
@@ -18,12 +18,13 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
-/// Shortest and longest interval between two checks of acknowledgements. It doubles, so that a
-/// check is late by at most the time waited so far.
+/// Shortest and longest interval between two checks of acknowledgements. The interval doubles, so
+/// that a check is late by at most the time waited so far.
 const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
-/// Packets per system call.
+/// Maximum number of packets per system call.
 const BATCH: usize = 16;
 
+/// A packet that is queued to be sent.
 #[derive(Debug)]
 struct Out {
     order: OrderId,
@@ -31,28 +32,30 @@ struct Out {
     bytes: usize,
 }
 
-/// A socket that carries plain bytes.
+/// A connection that carries plain bytes over a socket.
 #[derive(Debug)]
 pub(crate) struct Plain {
     pub socket: Socket,
     queue: VecDeque<Out>,
-    /// Bytes of the first packet that were written.
+    /// Number of bytes of the first queued packet that were written.
     front: usize,
-    /// Total of bytes written.
+    /// Total number of bytes written.
     written: u64,
-    /// Written packets that are not acknowledged, with the positions of their ends.
+    /// Written packets that are not acknowledged, each with the position of its end in the
+    /// connection.
     unconfirmed: VecDeque<(OrderId, u64)>,
     unacknowledged: Option<Unacknowledged>,
     check_at: Option<time::Instant>,
     pause: Duration,
     /// State of dividing received bytes into ADUs. None if the connection only sends.
     receive: Option<PlainReceive>,
-    /// Bytes that came although the connection only sends.
+    /// Number of bytes that were received although the connection only sends.
     pub ignored: u64,
 }
 
 impl Plain {
-    /// Creates a connection over this socket. `channel` is the channel, if it also receives.
+    /// Creates the transport over a connected socket. `channel` is the channel number, if the
+    /// connection also receives.
     pub fn new(socket: Socket, channel: Option<u32>) -> Self {
         Self {
             socket,
@@ -68,6 +71,7 @@ impl Plain {
         }
     }
 
+    /// Queues a packet.
     pub fn send(&mut self, order: OrderId, packet: PacketId, bytes: u32) {
         self.queue.push_back(Out {
             order,
@@ -76,17 +80,18 @@ impl Plain {
         });
     }
 
-    /// Whether nothing can move before a poll finds it ready. A receiver may wait for room in
-    /// memory.
+    /// Returns whether no data can move before a poll finds the socket ready. A receiving
+    /// connection may wait for room in memory.
     pub fn is_blocked(&self, now: time::Instant) -> bool {
         self.receive.is_none() && self.check_at.is_none_or(|at| now < at)
     }
 
-    /// Whether received bytes become ADUs. Otherwise they are only read to detect the end.
+    /// Returns whether received bytes become ADUs. Otherwise they are only read to detect the end.
     pub fn receives(&self) -> bool {
         self.receive.is_some()
     }
 
+    /// Returns whether packets are queued.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty()
     }
@@ -96,7 +101,7 @@ impl Plain {
         self.check_at
     }
 
-    /// Writes as much as the socket accepts, and checks acknowledgements. Returns whether anything
+    /// Writes as much as the socket accepts, and checks acknowledgements. Returns whether data
     /// moved. Written data leaves the manager's memory, as the system has a copy.
     ///
     /// # Errors
@@ -132,13 +137,13 @@ impl Plain {
             }
         }
         if any {
-            // The peer is accepting bytes.
+            // The peer accepts bytes, so acknowledgements are likely.
             self.check_soon();
         }
         Ok(any | self.check_acknowledged(over)?)
     }
 
-    /// Writes as much as fits of the first packets, up to one whose data lies in rings.
+    /// Writes as much as fits of the first queued packets, up to one whose data is in rings.
     fn write_batch(&self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); BATCH];
         let mut from = self.front;
@@ -158,13 +163,14 @@ impl Plain {
         moved.map_err(|error| error.to_string())
     }
 
+    /// Makes the next check of acknowledgements due after the shortest interval.
     fn check_soon(&mut self) {
         self.pause = CHECK_INTERVAL.0;
         let soon = time::Instant::now() + CHECK_INTERVAL.0;
         self.check_at = self.check_at.map(|at| at.min(soon));
     }
 
-    /// Checks acknowledgements, if a check is due.
+    /// Checks acknowledgements, if a check is due. Returns whether packets are done.
     fn check_acknowledged(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if self.unconfirmed.is_empty() {
             self.check_at = None;
@@ -193,15 +199,14 @@ impl Plain {
         Ok(any)
     }
 
-    /// Checks the acknowledgements from before the peer closed the connection. Bytes that the
-    /// system does not report count as lost.
+    /// Checks acknowledgements after the peer closed the connection. Bytes that the system does not
+    /// report as acknowledged count as lost.
     pub fn check_at_end(&mut self, over: &mut Vec<OrderId>) {
         self.check_at = None;
         let _ = self.check_acknowledged(over);
     }
 
-    /// Returns the number of bytes that the system holds because the peer has not acknowledged
-    /// them.
+    /// Returns the number of written bytes that the peer has not acknowledged.
     fn unacknowledged(&mut self) -> Result<u64, String> {
         let asked = match &mut self.unacknowledged {
             Some(asked) => asked,
@@ -213,14 +218,15 @@ impl Plain {
         })
     }
 
-    /// Whether the driver should poll for received bytes.
+    /// Returns whether the driver should poll for received bytes.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
         let receive = self.receive.as_ref();
         receive.is_none_or(|receive| receive.wants_read(expects))
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether any came. `moved` returns how many ADUs of a stream ranks have.
+    /// end. Returns whether bytes came. `moved` returns the number of ADUs of a stream that ranks
+    /// have.
     ///
     /// # Errors
     /// The reason for which the connection is lost.

@@ -1,10 +1,10 @@
-//! Divides received plain bytes into the ADUs of the streams that are to receive them.
+//! Divides received plain bytes into the ADUs of the streams that receive them.
 //!
 //! Plain bytes have neither bounds nor numbers: the first bytes of the connection are the first ADU
-//! of the first receive that was registered on it, and so on. Nothing is read before a receive is
-//! registered, nor more than its ADUs need, so that TCP slows the sender down. Bytes of a cancelled
-//! stream are skipped, so that the next stream begins at its own first byte. A stream without a
-//! number of ADUs ends when the peer closes the connection.
+//! of the first receiving stream that was registered on it, and so on. Before such a stream is
+//! registered, nothing is read, and never more than its ADUs need, so that TCP slows the sender
+//! down. Bytes of a cancelled stream are skipped, so that the next stream begins at its own first
+//! byte. A stream without a number of ADUs ends when the peer closes the connection.
 
 use super::Incoming;
 use isthmus_stream::wire::{Header, Kind};
@@ -25,7 +25,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Returns the expectations of a registered stream. None if it sends.
+    /// Returns the plain bytes that a registered stream expects. None if the stream sends.
     pub fn of(stream: StreamId, spec: &StreamSpec) -> Option<Self> {
         match (spec.direction, spec.format.adu) {
             (Direction::Receive, Adu::Fixed(adu_bytes)) => Some(Self {
@@ -39,7 +39,8 @@ impl Expected {
     }
 }
 
-/// Returns the reason for which a stream cannot receive plain bytes with this window.
+/// Returns the reason for which a stream cannot receive plain bytes with this window. None if it
+/// can.
 pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
     if spec.direction != Direction::Receive {
         return None;
@@ -56,7 +57,7 @@ pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
     None
 }
 
-/// The stream that is being received.
+/// The stream whose bytes are being received, and the position in it.
 #[derive(Debug)]
 struct Current {
     expected: Expected,
@@ -64,7 +65,7 @@ struct Current {
     tu: u64,
     /// First byte of the next packet in the TU.
     at: u64,
-    /// Whether the whole stream has its slots. Only the last packet may still be arriving.
+    /// Whether all packets of the stream have slots. Only the last packet may still be arriving.
     complete: bool,
 }
 
@@ -84,7 +85,7 @@ impl Current {
         Some((self.adu, tu.offset + self.at, bytes as u32, last))
     }
 
-    /// Advances to the packet after it.
+    /// Advances to the packet after the next one.
     fn advance(&mut self) {
         let format = &self.expected.format;
         let Some(tu) = format.tu(self.adu, self.expected.adu_bytes, self.tu) else {
@@ -100,6 +101,7 @@ impl Current {
     }
 }
 
+/// A packet whose bytes are being received.
 #[derive(Debug)]
 struct Reading {
     packet: PacketId,
@@ -107,24 +109,26 @@ struct Reading {
     done: usize,
 }
 
-/// State of dividing the bytes of a connection.
+/// State of dividing the received bytes of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct PlainReceive {
     channel: u32,
-    /// The number of the next stream on the connection, and that of the next packet.
+    /// The number of the next stream on the connection, and the sequence number of the next packet.
     ordinal: u32,
     sequence: u64,
     current: Option<Current>,
-    /// The first byte of the next packet. A slot is requested only when it has come.
+    /// The first byte of the next packet. The manager is asked for a slot only when this byte has
+    /// come.
     first: Option<u8>,
     reading: Option<Reading>,
-    /// Bytes of an unwanted packet that are still to be skipped.
+    /// Number of bytes of an unwanted packet that are still to be skipped.
     skip: u64,
-    /// Set when the peer has closed the connection: the reason for its end.
+    /// The reason for the end of the connection, set when the peer has closed it.
     over: Option<String>,
 }
 
 impl PlainReceive {
+    /// Creates the state before the first byte. `channel` is the channel number of the connection.
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
@@ -132,14 +136,14 @@ impl PlainReceive {
         }
     }
 
-    /// Whether arriving bytes can be read at once.
+    /// Returns whether the driver can read bytes as soon as they arrive.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
         let half = self.reading.is_some() || self.skip > 0;
         let next = self.first.is_none() && (self.current.is_some() || !expects.is_empty());
         self.over.is_none() && (half || next)
     }
 
-    /// Reads bytes and passes packets to the manager. Returns whether anything moved.
+    /// Reads bytes and passes packets to the manager. Returns whether data moved.
     ///
     /// # Errors
     /// The reason for which the connection is lost.
@@ -194,6 +198,7 @@ impl PlainReceive {
         Ok(any)
     }
 
+    /// Reads the first byte of the next packet.
     fn read_first(&mut self, socket: &Socket) -> Result<Moved, String> {
         let mut byte = [0];
         let moved = socket.read(&mut byte).map_err(|error| error.to_string())?;
@@ -203,7 +208,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
-    /// Requests a slot for the next packet. Returns false if it has to wait.
+    /// Requests a slot for the next packet. Returns false if the packet has to wait.
     fn request_slot(&mut self, incoming: &mut Incoming<'_>) -> bool {
         let Some(current) = &mut self.current else {
             return false;
@@ -233,7 +238,8 @@ impl PlainReceive {
         true
     }
 
-    /// Advances after the data of a packet: the next stream follows the last packet of this one.
+    /// Advances after the data of a packet is complete: after the last packet of a stream, the next
+    /// stream begins.
     fn packet_done(&mut self) {
         if self
             .current
@@ -245,12 +251,13 @@ impl PlainReceive {
         }
     }
 
+    /// Reads data of the current packet into its slot.
     fn read_data(&mut self, socket: &Socket, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
         };
         let Some(block) = incoming.memory.packet_mut(it.packet) else {
-            // The manager released the packet while it came.
+            // The manager released the packet while its data arrived.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -276,6 +283,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
+    /// Reads and discards bytes of an unwanted packet.
     fn skip_bytes(&mut self, socket: &Socket) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let first = self.first.take().is_some();
@@ -296,7 +304,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
-    /// Returns the reason for which the connection ends here.
+    /// Returns the reason for the end of the connection, for a message.
     fn closed(&self) -> String {
         let half = self.reading.is_some() || self.skip > 0;
         let current = self.current.as_ref();
@@ -312,8 +320,8 @@ impl PlainReceive {
         }
     }
 
-    /// Whether ranks have all complete ADUs. The loss of the connection must be reported only after
-    /// that.
+    /// Returns whether ranks have all complete ADUs. The loss of the connection must be reported
+    /// only after that.
     fn is_moved(&self, moved: &dyn Fn(StreamId) -> Option<u64>) -> bool {
         let Some(current) = &self.current else {
             return true;
@@ -321,11 +329,11 @@ impl PlainReceive {
         let half = self.reading.is_some() || self.skip > 0;
         let between = (current.tu, current.at) == (0, 0);
         let whole = current.adu - u64::from(half && between && current.adu > 0);
-        // A stream that has ended waits for none.
+        // A stream that has ended no longer waits for its ranks.
         moved(current.expected.stream).is_none_or(|moved| moved >= whole)
     }
 
-    /// Ends the stream without a number of ADUs, if there is one, and then the connection.
+    /// Ends the current stream if it has no number of ADUs, and then the connection.
     fn end(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         let why = self.over.clone().unwrap_or_default();
         let whole = self.reading.is_none() && self.skip == 0;

@@ -1,4 +1,4 @@
-//! Draws bytes of ADUs on a screen of a frame buffer as they come, each once, in order.
+//! Draws bytes of ADUs on a screen of a frame buffer, each byte once, in order.
 
 use crate::memory::Memory;
 use crate::screen::Screen;
@@ -6,6 +6,7 @@ use isthmus_stream::wire::Header;
 use isthmus_stream::{OrderId, PacketId};
 use std::collections::VecDeque;
 
+/// A packet that is queued to be drawn.
 #[derive(Debug)]
 struct Out {
     order: OrderId,
@@ -15,7 +16,7 @@ struct Out {
     bytes: u32,
 }
 
-/// A connection that draws on a screen.
+/// A connection that draws packets on a screen.
 #[derive(Debug)]
 pub(crate) struct Drawing {
     screen: Box<dyn Screen>,
@@ -30,6 +31,7 @@ impl Drawing {
         }
     }
 
+    /// Queues a packet.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             order,
@@ -43,7 +45,7 @@ impl Drawing {
     /// Draws the queued packets. Returns whether there were any.
     ///
     /// # Errors
-    /// The reason for which the screen refuses them.
+    /// The reason for which the screen refuses the bytes.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
         while let Some(out) = self.queue.pop_front() {

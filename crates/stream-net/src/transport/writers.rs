@@ -7,20 +7,21 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of threads that write files of a driver, including those that hang.
+/// Maximum number of threads that write files of a driver, including threads that hang.
 pub(super) const WRITERS_MAX: usize = 256;
 
-/// The threads that write files of a driver.
+/// The threads that write files of a driver, which shares this handle with them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writers(Arc<(Mutex<Slots>, Condvar)>);
 
+/// The slots in use, and the journal.
 #[derive(Debug, Default)]
 struct Slots {
     taken: BTreeSet<usize>,
     journal: Option<Arc<Journal>>,
 }
 
-/// A thread, by its slot in the journal.
+/// The slot of a writing thread. Dropping it frees the slot.
 pub(super) struct Slot {
     writers: Writers,
     number: usize,
@@ -28,6 +29,7 @@ pub(super) struct Slot {
 }
 
 impl Writers {
+    /// Returns the slots, locked.
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -37,7 +39,7 @@ impl Writers {
         self.slots().journal = Some(Arc::new(journal));
     }
 
-    /// Returns a free slot. None if all are taken.
+    /// Returns a free slot. None if all slots are in use.
     pub(super) fn enter(&self) -> Option<Slot> {
         let mut slots = self.slots();
         let number = (0..WRITERS_MAX).find(|number| !slots.taken.contains(number))?;
@@ -49,7 +51,7 @@ impl Writers {
         })
     }
 
-    /// Waits at most `most` until no threads are left. Returns whether none are.
+    /// Waits at most `most` until no writing threads are left. Returns whether none are left.
     pub fn wait(&self, most: Duration) -> bool {
         let some = |slots: &mut Slots| !slots.taken.is_empty();
         let waited = self.0.1.wait_timeout_while(self.slots(), most, some);
@@ -59,7 +61,7 @@ impl Writers {
 }
 
 impl Slot {
-    /// Records in the journal, if there is one, that this path is being written.
+    /// Records in the journal, if there is one, that the thread writes the file at this path.
     ///
     /// # Errors
     /// The journal cannot be written.

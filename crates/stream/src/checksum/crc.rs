@@ -1,4 +1,4 @@
-//! CRC32C.
+//! The CRC32C of a contiguous piece of data.
 
 use crc_fast::CrcAlgorithm;
 

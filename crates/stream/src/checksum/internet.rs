@@ -1,7 +1,7 @@
 //! The Internet checksum (RFC 1071), combined from parts.
 
-/// The ones' complement sum of a piece of data, before it is inverted. The default is that of no
-/// data.
+/// The ones' complement sum of a piece of data, before it is inverted. The default is the sum of an
+/// empty piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Partial {
     /// The sum of big-endian words, folded into 16 bits, as if the piece began at an even position.
@@ -35,8 +35,9 @@ impl Partial {
         self.sum
     }
 
-    /// Combines the sum of this piece with that of the next one. After an odd piece the bytes of
-    /// the next trade places within their words, and so do those of its sum (RFC 1071, 2.B).
+    /// Returns the sum of this piece followed by the piece of `next`. If this piece has an odd
+    /// number of bytes, the bytes of the next piece swap their positions within words, so its sum
+    /// is swapped too (RFC 1071, 2.B).
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let moved = if self.odd {

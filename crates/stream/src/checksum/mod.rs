@@ -1,4 +1,4 @@
-//! Checksums, and combining them from parts.
+//! Checksums of data, which can be combined from the checksums of its parts.
 //!
 //! The interface sums data while it moves it (paper, 4.2). Ranks may instead sum blocks of 8 to 16
 //! KB, which the interface combines into those of packets (paper, 4.1). Both checksums here support
@@ -13,13 +13,13 @@ pub use internet::Partial;
 pub use powers::combine_crc32c;
 use serde::{Deserialize, Serialize};
 
-/// The checksum of the data of a connection's packets.
+/// The kind of checksum that protects the data of a connection's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checksum {
     /// None, because the layer below the connection is trusted.
     None,
-    /// The Internet checksum, 16 bits, as [`internet::Partial::finish`] gives it.
+    /// The Internet checksum, 16 bits, in the form that [`internet::Partial::finish`] returns.
     Internet,
     /// CRC32C.
     #[default]

@@ -7,9 +7,9 @@
 
 /// The polynomial of CRC32C (Castagnoli), lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
-/// `x^0`.
+/// The polynomial `x^0`.
 const ONE: u32 = 1 << 31;
-/// `x^(2^k)`, up to the bit count of a 64-bit number of bytes.
+/// The polynomials `x^(2^k)`, for each `k` that the bit count of a 64-bit number of bytes needs.
 const POWERS: [u32; 67] = powers();
 
 /// Multiplies two polynomials.
@@ -33,6 +33,7 @@ const fn times(a: u32, mut b: u32) -> u32 {
     product
 }
 
+/// Returns the table of `x^(2^k)` by repeated squaring.
 const fn powers() -> [u32; 67] {
     let mut powers = [ONE >> 1; 67];
     let mut k = 1;
@@ -43,7 +44,7 @@ const fn powers() -> [u32; 67] {
     powers
 }
 
-/// Returns `x` to the power of `count * 2^from`.
+/// Returns the polynomial `x` to the power of `count * 2^from`.
 pub(super) const fn power(mut count: u64, from: usize) -> u32 {
     let mut power = ONE;
     let mut at = from;
@@ -62,6 +63,7 @@ const BLOCK_BYTES: u64 = 16 << 10;
 /// The product of each byte of a checksum with `x^(8 * BLOCK_BYTES)`.
 static BY_BLOCK: [[u32; 256]; 4] = by_block();
 
+/// Returns the table of the products of each byte value at each of the four byte positions.
 const fn by_block() -> [[u32; 256]; 4] {
     let power = POWERS[3 + BLOCK_BYTES.trailing_zeros() as usize];
     let mut table = [[0; 256]; 4];
@@ -74,7 +76,7 @@ const fn by_block() -> [[u32; 256]; 4] {
     table
 }
 
-/// Returns a checksum with a block appended.
+/// Returns the checksum `sum` of a piece after a block of zeros is appended to the piece.
 fn before_a_block(sum: u32) -> u32 {
     let bytes = sum.to_le_bytes();
     let moved = BY_BLOCK
@@ -84,7 +86,8 @@ fn before_a_block(sum: u32) -> u32 {
     moved.fold(0, |moved, part| moved ^ part)
 }
 
-/// Combines the CRC32C of two adjacent pieces, from those of each and the length of the second.
+/// Combines the CRC32C of two adjacent pieces, from the checksum of each and the length of the
+/// second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
     // The checksum of no data is 0 after any shift.

@@ -19,7 +19,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles an order that was ended before it was carried out, after its withdrawal.
+    /// Handles an order that ended, after its withdrawal, before the driver carried it out.
     pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
         self.advance(now);
         let wanted = match self.outstanding.get(&order) {
@@ -30,7 +30,7 @@ impl Manager {
             _ => true,
         };
         if wanted {
-            // The order was not withdrawn: its data is not moved.
+            // The manager still needs the order: the report is counted and has no effect.
             self.statistics.stale += 1;
         } else if let Some(task) = self.outstanding.remove(&order) {
             self.completed(&task, 0, false);
@@ -75,7 +75,7 @@ impl Manager {
         }
     }
 
-    /// Decrements the orders of a buffer. Returns whether the stream continues.
+    /// Decrements the number of a buffer's orders under way. Returns whether the stream continues.
     fn order_done(&mut self, id: StreamId, slot: usize) -> bool {
         self.touch(id);
         let Some(stream) = self.streams.get_mut(&id) else {
@@ -92,7 +92,7 @@ impl Manager {
         true
     }
 
-    /// Cut-through: records an SU in the buffer.
+    /// With cut-through: records that an SU is in the buffer.
     fn covered(&mut self, id: StreamId, slot: usize, su: &Su) {
         let stream = self.streams.get_mut(&id).filter(|it| it.cut_through);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -100,8 +100,9 @@ impl Manager {
         }
     }
 
-    /// Cut-through: whether a packet was stored from a buffer that is still being filled. Its order
-    /// does not count as filling, so this adds one for the caller to remove.
+    /// With cut-through: returns whether the stored packet came from a buffer that is still being
+    /// filled. Its order is not among the buffer's counted orders, so this adds one for
+    /// `order_done` to remove.
     fn stored_early(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) else {
@@ -116,6 +117,7 @@ impl Manager {
         true
     }
 
+    /// Returns the number of orders under way that use a buffer.
     fn remaining(&self, id: StreamId, slot: usize) -> u64 {
         let buffers = self
             .streams
@@ -124,7 +126,8 @@ impl Manager {
         buffers.map_or(0, |buffers| buffers[slot].left)
     }
 
-    /// Sets the stage of a buffer. Returns the ADU if its TU is the last of it.
+    /// Sets the stage of a buffer. Returns the number of the ADU if the buffer's TU is the last one
+    /// of the ADU.
     fn enter_stage(&mut self, id: StreamId, slot: usize, stage: Stage) -> Option<u64> {
         let stream = self.streams.get_mut(&id)?;
         let buffer = &mut stream.buffers.as_mut()?[slot];
@@ -132,6 +135,7 @@ impl Manager {
         buffer.tu.last.then_some(buffer.tu.adu)
     }
 
+    /// Records the checksum of a packet whose data is now in network memory.
     fn stored(&mut self, id: PacketId, sum: u32) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;
@@ -145,6 +149,7 @@ impl Manager {
         }
     }
 
+    /// Handles the end of a copy from a received packet to a buffer.
     fn load_over(&mut self, id: PacketId) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;
@@ -155,7 +160,7 @@ impl Manager {
         }
     }
 
-    /// Handles an ADU that is completely in network memory.
+    /// Handles an ADU that is now completely in network memory.
     fn adu_stored(&mut self, id: StreamId, adu: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -173,7 +178,7 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// Handles a TU of which the ranks have all SUs.
+    /// Handles a TU of which the ranks have received all SUs.
     fn tu_delivered(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -201,7 +206,7 @@ impl Manager {
         self.emptied(connection, taken);
     }
 
-    /// Handles a finished ADU: streams in lock step may continue.
+    /// Handles a finished ADU: the streams in lock step with this one may continue.
     pub(crate) fn step_moved(&mut self, id: StreamId) {
         self.dirty_streams.insert(id);
         let group = self.streams.get(&id).and_then(|stream| stream.group);
@@ -222,6 +227,7 @@ impl Manager {
         self.settle_awaited(awaited, true);
     }
 
+    /// Counts a packet as confirmed or lost in the ledger of its ADU.
     fn settle_awaited(&mut self, awaited: Awaited, lost: bool) {
         let id = awaited.stream;
         self.touch(id);
@@ -237,7 +243,7 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Reports completed ADUs, in order.
+    /// Reports the completed ADUs of a stream, in order.
     fn settle_ledger(&mut self, id: StreamId) {
         while let Some(stream) = live_mut(&mut self.streams, id) {
             let first = stream.ledger.front();
@@ -253,8 +259,8 @@ impl Manager {
         }
     }
 
-    /// Ends a stream whose ADUs are done, or removes one from the execution module that has moved
-    /// all its data. Returns whether it did.
+    /// Ends a stream whose ADUs are done, or removes a stream that has moved all its data from the
+    /// execution module. Returns whether it did either.
     pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
         let Some(stream) = live(&self.streams, id) else {
             return false;
@@ -331,7 +337,7 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// Records progress of the stream.
+    /// Records that the stream makes progress, which postpones its stall report.
     pub(crate) fn touch(&mut self, id: StreamId) {
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {

@@ -8,7 +8,7 @@ use crate::order::{End, Event, Order, Reason, Work};
 use crate::protocol::Connection;
 
 impl Manager {
-    /// Opens a connection, and orders the driver to make it.
+    /// Opens a connection: registers it and orders the driver to connect.
     ///
     /// # Errors
     /// The application is unknown or has reached its limit of connections; the receive window
@@ -101,7 +101,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Drops a connection. Its data for receivers stays.
+    /// Drops a connection that is lost. Data that receivers have not read yet stays available.
     pub(crate) fn lose(&mut self, id: ConnectionId, reason: &str, disconnect: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -170,7 +170,7 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Updates a connection: order of streams, marks, packets to send, its end.
+    /// Updates a connection: the order of its streams, end marks, packets to send, and its end.
     pub(super) fn settle_connection(&mut self, id: ConnectionId) {
         self.settle_transmit_order(id);
         self.settle_receive(id);
@@ -178,7 +178,8 @@ impl Manager {
         self.retire(id);
     }
 
-    /// Starts the next stream after streams that have sequenced all their packets.
+    /// Starts the next transmit stream when the previous ones have assigned sequence numbers to all
+    /// their packets.
     fn settle_transmit_order(&mut self, id: ConnectionId) {
         while let Some(connection) = self.connections.get_mut(&id) {
             let order = &mut connection.order[Direction::Transmit.index()];
@@ -218,7 +219,7 @@ impl Manager {
         }
     }
 
-    /// Ends a connection that has completed.
+    /// Removes a connection that has completed its close.
     fn retire(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;

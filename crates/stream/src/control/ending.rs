@@ -32,7 +32,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Sets the end of a stream, and waits for operations that are under way.
+    /// Sets the end of a stream, and waits for its operations that are under way.
     pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
         let now = self.now;
         let Some(stream) = live_mut(&mut self.streams, id) else {
@@ -55,7 +55,7 @@ impl Manager {
             receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
         }
         if receiving && let Some(connection) = self.connections.get_mut(&connection) {
-            // Taken data that is not delivered yet will not be.
+            // Data that the stream took from the receive queue and did not deliver is discarded.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
                 half.discarded.add(ordinal);
@@ -70,8 +70,8 @@ impl Manager {
         self.reap(id);
     }
 
-    /// Withdraws orders between links and buffers. Orders that the driver has not seen, or that
-    /// wait for a link, end at once.
+    /// Withdraws a stream's orders between links and buffers. Orders that the driver has not
+    /// polled, or that wait for a link, end at once.
     fn withdraw(&mut self, id: StreamId) {
         let mut back = Vec::new();
         for waiting in self.cut.values_mut() {
@@ -110,7 +110,7 @@ impl Manager {
         }
     }
 
-    /// Releases the resources of an ended stream, once none of its operations is under way.
+    /// Releases the resources of an ended stream, once none of its operations are under way.
     pub(crate) fn reap(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -138,7 +138,7 @@ impl Manager {
         self.remember(Gone::Stream(id));
     }
 
-    /// After a stream failed, fails those after it and in lock step with it.
+    /// Fails all streams that follow a failed stream or are in lock step with it.
     pub(super) fn fail_dependants(&mut self, id: StreamId) {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
         let others = self
@@ -161,7 +161,8 @@ impl Manager {
         }
     }
 
-    /// Keeps the status of an ended item, and drops the oldest.
+    /// Keeps the status of an ended stream or connection for queries, and drops the oldest such
+    /// status.
     pub(super) fn remember(&mut self, gone: Gone) {
         self.gone.push_back(gone);
         let mut kept = self.gone.len();
@@ -176,7 +177,8 @@ impl Manager {
         }
     }
 
-    /// Drops the record of an ended item, unless another one still depends on it.
+    /// Drops the status of an ended stream or connection, unless a live one still depends on it.
+    /// Returns whether it was dropped.
     fn drop_record(&mut self, gone: Gone) -> bool {
         match gone {
             Gone::Stream(id) => {

@@ -8,8 +8,8 @@ use crate::order::{Event, Work};
 
 impl Manager {
     /// Handles an offer: ranks have offered `bytes` of the stream's data on this link since the
-    /// stream was submitted. A driver that does not know the number passes `u64::MAX`, and makes
-    /// early fetches wait.
+    /// stream was submitted. A driver that does not know the number passes `u64::MAX`; fetches may
+    /// then wait at the link for data.
     ///
     /// # Errors
     /// The stream is unknown, or does not transmit over the link.
@@ -85,7 +85,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Returns the work to order again when the link of this order is restored.
+    /// Returns the work that must be ordered again when the link of this order is restored.
     fn work_to_repeat(&self, task: &Task) -> Option<Work> {
         let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
             return None;

@@ -32,11 +32,12 @@ pub(crate) struct App {
     pub limits: Limits,
     connections: u32,
     streams: u32,
-    /// Sum of the windows of its connections.
+    /// Sum of the receive windows of the application's connections.
     windows: u64,
 }
 
-/// An order that is under way. For a buffer, with the stream and the index of the buffer.
+/// The kind of an order that is under way. For work on a buffer it holds the stream and the index
+/// of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -46,7 +47,7 @@ pub(crate) enum Task {
     Deliver(StreamId, usize, Su),
 }
 
-/// An ended stream or connection whose status is still kept.
+/// An ended stream or connection whose status can still be queried.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Stream(StreamId),
@@ -96,7 +97,7 @@ pub struct Manager {
     next_app: u32,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
     next_connection: u32,
-    /// Sum of all windows.
+    /// Sum of the receive windows of all connections.
     windows: u64,
     pub(crate) streams: BTreeMap<StreamId, Stream>,
     next_stream: u32,
@@ -104,7 +105,7 @@ pub struct Manager {
     next_group: u32,
     pub(crate) schedulers: [Scheduler; 2],
     pub(crate) memory: NetworkMemory,
-    /// Cut links, with the orders that wait for them.
+    /// Cut links, with the work that waits for each: stream, index of the buffer, work.
     cut: BTreeMap<LinkId, Vec<(StreamId, usize, Work)>>,
     pub(crate) free_buffers: BTreeSet<u32>,
     next_buffer: u32,
@@ -112,16 +113,17 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections that have an acknowledgement to send.
+    /// Connections that must send an acknowledgement.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
-    /// Streams with a full buffer that wait for network memory, first come, first served.
+    /// Streams with a full buffer that wait for network memory, in the order in which they began to
+    /// wait.
     pub(crate) store_queue: VecDeque<StreamId>,
     pub(crate) room_made: bool,
     pub(crate) dirty_streams: BTreeSet<StreamId>,
     pub(crate) dirty_connections: BTreeSet<ConnectionId>,
     pub(crate) resolve: bool,
     pub(crate) reschedule: [bool; 2],
-    /// Failed streams whose dependants are not failed yet.
+    /// Failed streams whose dependent streams have not been failed yet.
     failed: VecDeque<StreamId>,
     stalls: BTreeSet<(Instant, StreamId)>,
     gone: VecDeque<Gone>,
@@ -227,7 +229,7 @@ impl Manager {
             }
             return Some(order);
         }
-        // Acknowledgements come last, so that one covers all packets that came before the poll.
+        // Acknowledgements come last, so that one covers all packets that arrived before the poll.
         while let Some(id) = self.acknowledge_due.pop_first() {
             let Some(connection) = self.connections.get(&id) else {
                 continue;
@@ -249,7 +251,7 @@ impl Manager {
         self.events.pop_front()
     }
 
-    /// Returns the deadline for calling `handle_timeout`. None if nothing waits for time.
+    /// Returns the deadline for calling `handle_timeout`. None if no deadline is set.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let stall = self.stalls.first().map(|(at, _)| *at);
@@ -284,23 +286,25 @@ impl Manager {
         self.now = self.now.max(now);
     }
 
+    /// Queues an event for the application.
     pub(crate) fn push_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
+    /// Creates an order with the next order number.
     fn order(&mut self, work: Work) -> Order {
         let id = OrderId(self.next_order);
         self.next_order += 1;
         Order { id, work }
     }
 
-    /// Issues an order that is not reported.
+    /// Issues an order whose completion the driver does not report.
     pub(crate) fn direct(&mut self, work: Work) {
         let order = self.order(work);
         self.orders.push_back(order);
     }
 
-    /// Issues an order that is reported. An SU of a cut link waits for the link.
+    /// Issues an order whose completion the driver reports. An SU of a cut link waits for the link.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)
@@ -313,8 +317,8 @@ impl Manager {
         self.orders.push_back(order);
     }
 
-    /// Returns the limits of an application. A removed one only ends its streams, and gets nothing
-    /// more.
+    /// Returns the limits of an application. An application that was removed has no limits, because
+    /// it can only end its streams.
     pub(crate) fn limits(&self, app: AppId) -> &Limits {
         self.apps.get(&app).map_or(&Limits::NONE, |app| &app.limits)
     }
@@ -332,6 +336,7 @@ impl Manager {
         own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 
+    /// Returns the state that the resolver reads.
     pub(crate) fn view(&self) -> View<'_> {
         View {
             streams: &self.streams,
@@ -341,7 +346,7 @@ impl Manager {
         }
     }
 
-    /// Runs the modules until none has anything to do.
+    /// Runs the modules until none of them has work left.
     pub(crate) fn settle(&mut self) {
         loop {
             if let Some(stream) = self.failed.pop_front() {
@@ -364,6 +369,7 @@ impl Manager {
         }
     }
 
+    /// Returns the lowest free buffer, or a new one.
     pub(crate) fn take_buffer(&mut self) -> BufferId {
         let free = self.free_buffers.pop_first();
         BufferId(free.unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! Queries: the state of streams and connections, their waits, and counters.
+//! Queries: the state of streams and connections, the reasons for which they wait, and counters.
 
 use super::stream::{Stage, Stream};
 use super::{Manager, Task};
@@ -13,58 +13,58 @@ use std::collections::BTreeSet;
 /// The status of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// The application that owns it.
+    /// The application that owns the stream.
     pub app: AppId,
-    /// Its connection.
+    /// The connection of the stream.
     pub connection: ConnectionId,
-    /// Its direction.
+    /// The direction of the stream.
     pub direction: Direction,
-    /// Number of streams that were registered before it on this connection and direction.
+    /// Number of streams that were registered before the stream on this connection and direction.
     pub ordinal: u32,
-    /// Its state.
+    /// The state of the stream.
     pub state: State,
-    /// Its end, once that is decided.
+    /// The end of the stream, once it is decided.
     pub end: Option<End>,
-    /// Whether none of its operations is under way, and `Ended` was reported.
+    /// Whether none of the stream's operations are under way, and `Ended` was reported.
     pub over: bool,
-    /// Its number of ADUs, if known.
+    /// The stream's number of ADUs, if known.
     pub adus: Option<u64>,
     /// Number of ADUs that were started.
     pub started: u64,
-    /// ADUs in network memory (transmit) or received by the ranks (receive).
+    /// Number of ADUs in network memory (transmit) or received by the ranks (receive).
     pub moved: u64,
-    /// ADUs that are done, according to the protocol.
+    /// Number of ADUs that are done, according to the protocol.
     pub done: u64,
-    /// Bytes moved.
+    /// Number of bytes moved.
     pub bytes: u64,
-    /// Packets sent for the first time.
+    /// Number of packets sent for the first time.
     pub packets: u64,
-    /// Packets sent again.
+    /// Number of packets sent again.
     pub retransmissions: u64,
-    /// Bytes of staging memory and number of engines that it holds.
+    /// Bytes of staging memory and number of engines that the stream holds.
     pub holds: (u64, u32),
-    /// Nanoseconds in each state, in the order of [`State`].
+    /// Nanoseconds that the stream has spent in each state, in the order of [`State`].
     pub times_ns: [u64; State::COUNT],
 }
 
 /// The status of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionStatus {
-    /// The application that owns it.
+    /// The application that owns the connection.
     pub app: AppId,
-    /// Whether it is open.
+    /// Whether the connection is open.
     pub open: bool,
-    /// The reason for which it is gone, if it is.
+    /// The reason for the loss of the connection, if it is lost.
     pub gone: Option<String>,
-    /// Streams that have not ended.
+    /// Number of the connection's streams that have not ended.
     pub streams: u32,
-    /// Data bytes in network memory, transmit and receive.
+    /// Data bytes of the connection in network memory: transmit and receive.
     pub network_bytes: [u64; 2],
-    /// Packets sent, acknowledged by the peer, and delivered by the peer.
+    /// Numbers of packets sent, acknowledged by the peer, and delivered by the peer.
     pub sent: [u64; 3],
-    /// Packets that came in order, and the delivered ones among them.
+    /// Number of packets received in order, and number of those that were delivered.
     pub come: [u64; 2],
-    /// Credit that the peer granted and that is not spent, in bytes with headers.
+    /// Credit that the peer granted and that has not been spent, in bytes with headers.
     pub granted: u64,
 }
 
@@ -128,7 +128,7 @@ impl Manager {
         &self.config
     }
 
-    /// Returns the known streams, in ascending order.
+    /// Returns the streams whose status can be queried, in ascending order.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.streams.keys().copied()
     }
@@ -158,7 +158,8 @@ impl Manager {
         }
     }
 
-    /// Returns the current waits of a stream. None if it is over or makes progress.
+    /// Returns the reasons for which a stream waits now. None if the stream is over or makes
+    /// progress.
     ///
     /// # Errors
     /// The stream is unknown.
@@ -187,6 +188,7 @@ impl Manager {
         Ok(waits)
     }
 
+    /// Returns the reason for which a pending stream has no staging memory and engines.
     fn waits_for_resources(&self, id: StreamId, stream: &Stream) -> Wait {
         let scheduler = &self.schedulers[stream.direction.index()];
         let need = stream.need();
@@ -211,6 +213,7 @@ impl Manager {
         }
     }
 
+    /// Adds the reasons for which an active stream waits.
     fn waits_in_execution(&self, id: StreamId, stream: &Stream, waits: &mut Vec<Wait>) {
         self.waits_for_orders(id, waits);
         let buffers = stream.buffers.iter().flatten();
@@ -235,7 +238,8 @@ impl Manager {
             });
             self.waits_for_peer(stream.connection, waits);
         } else if transmits && stream.done < stream.moved {
-            // New data does not complete moved ADUs, whatever else the stream waits for.
+            // New data cannot complete ADUs that have been moved, so the peer is a wait in any
+            // case.
             self.waits_for_peer(stream.connection, waits);
         }
         if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
@@ -246,7 +250,7 @@ impl Manager {
         }
     }
 
-    /// Reports orders of buffers that are under way or wait for a link.
+    /// Adds the waits for orders on buffers that are under way or wait for a link.
     fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
         let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());
         let mut copy = false;
@@ -270,7 +274,7 @@ impl Manager {
         }
     }
 
-    /// Reports the waits of the transmit half of a connection.
+    /// Adds the waits of the transmit half of a connection.
     fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -296,6 +300,7 @@ impl Manager {
         }
     }
 
+    /// Returns whether the peer's credit does not suffice for the next packet.
     fn not_granted(&self, connection: &Connection) -> bool {
         let next = connection.transmit.queue.front();
         let next = next.and_then(|packet| self.memory.get(*packet));
@@ -303,7 +308,7 @@ impl Manager {
         connection.protocol().confirms() && !connection.transmit.may_spend(cost)
     }
 
-    /// Reports streams without progress for the configured time, once in each such time.
+    /// Reports the streams that made no progress for the configured time, once in each such period.
     pub(super) fn report_stalls(&mut self) {
         // Each due stream is reported once: at the end of time the next deadline is the same again.
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);

@@ -7,49 +7,50 @@ use crate::order::{End, State};
 use crate::scheduler::Need;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A group of streams in lock step.
+/// The number of a group of streams in lock step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Group(pub u32);
 
 /// The stage of one of the two buffers of an active stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stage {
-    /// It has no data.
+    /// The buffer has no data.
     #[default]
     Empty,
-    /// Data flows into it: from links, or from network memory.
+    /// Data flows into the buffer: from links, or from network memory.
     Filling,
-    /// It is full, and waits to be emptied.
+    /// The buffer is full, and waits to be emptied.
     Full,
-    /// Data flows out of it: to network memory, or to links.
+    /// Data flows out of the buffer: to network memory, or to links.
     Emptying,
 }
 
+/// One of the two buffers of an active stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Buffer {
     pub id: BufferId,
     pub stage: Stage,
     pub tu: Tu,
-    /// Size of the TU's ADU in bytes.
+    /// Size in bytes of the ADU to which the TU belongs.
     pub adu_bytes: u64,
-    /// Number of orders under way that use it.
+    /// Number of orders under way that use the buffer.
     pub left: u64,
-    /// Transmit with cut-through: contiguous bytes of the TU in the buffer, from its start.
-    /// Receive: bytes that came or are lost, and whether any are lost.
+    /// Transmit with cut-through: number of contiguous bytes of the TU in the buffer, from its
+    /// start. Receive: number of bytes that came or are lost. `void` says whether any are lost.
     pub covered: u64,
     pub void: bool,
-    /// Receive: packets below this number are in buffers up to this one.
+    /// Receive: all packets below this sequence number are in this buffer or in earlier ones.
     pub taken: u64,
-    /// Cut-through: SUs behind a gap, by first byte.
+    /// With cut-through: lengths of the SUs behind a gap, by first byte.
     pub beyond: BTreeMap<u64, u64>,
-    /// Cut-through: number of packets of the TU that were ordered to be stored while it is filled,
-    /// and how many of those orders are under way.
+    /// With cut-through: number of packets of the TU that were ordered to be stored before the
+    /// buffer was full. `storing` is the number of those orders under way.
     pub early: usize,
     pub storing: u64,
 }
 
 impl Buffer {
-    /// Records an SU in the buffer.
+    /// With cut-through: records that an SU is in the buffer.
     pub fn cover(&mut self, offset: u64, bytes: u64) {
         self.beyond.insert(offset, bytes);
         while let Some(bytes) = self.beyond.remove(&self.covered) {
@@ -58,7 +59,7 @@ impl Buffer {
     }
 }
 
-/// The ADU whose TUs are being filled.
+/// The ADU whose TUs are being filled into buffers, and the next of these TUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub adu: u64,
@@ -66,7 +67,7 @@ pub(crate) struct Cursor {
     pub next_tu: u64,
 }
 
-/// The state of one link of a transmit stream, in bytes since the start.
+/// One link of a transmit stream, with the bytes offered and ordered on it since the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub id: LinkId,
@@ -74,7 +75,7 @@ pub(crate) struct Link {
     pub ordered: u64,
 }
 
-/// Outstanding confirmations of an ADU whose packets are in the protocol.
+/// The packets of one ADU that are not confirmed yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     pub packets: u64,
@@ -82,12 +83,12 @@ pub(crate) struct Ledger {
     pub lost: bool,
 }
 
-/// Returns a stream that has not ended.
+/// Returns a stream, if it exists and has not ended.
 pub(crate) fn live(streams: &BTreeMap<StreamId, Stream>, id: StreamId) -> Option<&Stream> {
     streams.get(&id).filter(|stream| stream.end.is_none())
 }
 
-/// Returns a stream that has not ended.
+/// Returns a stream for changes, if it exists and has not ended.
 pub(crate) fn live_mut(
     streams: &mut BTreeMap<StreamId, Stream>,
     id: StreamId,
@@ -95,6 +96,7 @@ pub(crate) fn live_mut(
     streams.get_mut(&id).filter(|stream| stream.end.is_none())
 }
 
+/// The manager's state of one stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub app: AppId,
@@ -108,30 +110,30 @@ pub(crate) struct Stream {
     pub group: Option<Group>,
     pub finished_when: Finished,
     pub cut_through: bool,
-    /// Number of streams that were registered before it on its connection and direction.
+    /// Number of streams that were registered before the stream on its connection and direction.
     pub ordinal: u32,
     pub state: State,
-    /// Its end, once that is known, and whether it was reported.
+    /// The end of the stream, once it is known. `end_reported` says whether `Ended` was reported.
     pub end: Option<End>,
     pub end_reported: bool,
     pub links: Vec<Link>,
-    /// Sizes of announced ADUs that have not started.
+    /// Sizes of the announced ADUs that have not started.
     pub lengths: VecDeque<u64>,
     pub started: u64,
     pub moved: u64,
     pub done: u64,
-    /// Ledgers of ADUs from `done` on.
+    /// Unconfirmed packets of the moved or started ADUs, from ADU `done` on.
     pub ledger: VecDeque<Ledger>,
     pub buffers: Option<[Buffer; 2]>,
-    /// The buffer that is filled next, and the one that is emptied next.
+    /// Indices of the buffer that is filled next, and of the one that is emptied next.
     pub fill: usize,
     pub empty: usize,
     pub cursor: Option<Cursor>,
     pub quantum_left: u32,
-    /// Transmit: whether its last packet has a sequence number.
+    /// Transmit: whether the stream's last packet has a sequence number.
     pub marked: bool,
-    /// Receive: number of ADUs according to the peer; whether the end was lost; whether all of the
-    /// ADU that is being emptied came.
+    /// Receive: the number of ADUs that the peer reported. `end_lost` says whether the end mark was
+    /// lost. `good` says whether the whole ADU that is being emptied came.
     pub peer_adus: Option<u64>,
     pub end_lost: bool,
     pub good: bool,
@@ -190,7 +192,8 @@ impl Stream {
         }
     }
 
-    /// Returns the resources of the active stream: two buffers, and an engine for each link.
+    /// Returns the resources that the stream needs while it is active: two buffers, and an engine
+    /// for each link.
     pub fn need(&self) -> Need {
         Need {
             app: self.app,
@@ -200,7 +203,8 @@ impl Stream {
         }
     }
 
-    /// Returns the number of ADUs that are finished for the streams in lock step with it.
+    /// Returns the number of ADUs that count as finished for the streams in lock step with this
+    /// one.
     pub fn finished(&self) -> u64 {
         match self.finished_when {
             Finished::Moved => self.moved,
@@ -208,7 +212,7 @@ impl Stream {
         }
     }
 
-    /// Returns the size of the next ADU to transmit, if known.
+    /// Returns the size of the next ADU to transmit, if it is known.
     pub fn next_adu_bytes(&self) -> Option<u64> {
         match self.format.adu {
             Adu::Fixed(bytes) => Some(bytes),
@@ -216,17 +220,19 @@ impl Stream {
         }
     }
 
-    /// Returns the number of orders that use its buffers.
+    /// Returns the number of orders under way that use the stream's buffers.
     pub fn under_way(&self) -> u64 {
         let buffers = self.buffers.iter().flatten();
         buffers.map(|buffer| buffer.left + buffer.storing).sum()
     }
 
+    /// Returns whether both buffers are empty.
     pub fn idle(&self) -> bool {
         let mut buffers = self.buffers.iter().flatten();
         buffers.all(|buffer| buffer.stage == Stage::Empty)
     }
 
+    /// Changes the state of the stream, and adds the time spent in the previous state.
     pub fn enter(&mut self, state: State, now: Instant) {
         self.times_ns[self.state as usize] += now.since_ns(self.state_at);
         self.state = state;
@@ -234,7 +240,7 @@ impl Stream {
         self.progress_at = now;
     }
 
-    /// Receive: returns the bytes that came of the newest ADU.
+    /// Receive: returns the number of bytes of the newest ADU that came.
     pub fn bytes_of_adu(&self) -> u64 {
         let Some(adu) = self.started.checked_sub(1) else {
             return 0;
@@ -248,7 +254,7 @@ impl Stream {
         ends.max().unwrap_or(before)
     }
 
-    /// Receive: whether it has moved all the requested ADUs.
+    /// Receive: returns whether the stream has moved all the requested ADUs.
     pub fn satisfied(&self) -> bool {
         self.adus == Some(self.moved)
     }

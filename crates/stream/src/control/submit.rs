@@ -1,4 +1,4 @@
-//! Registration of streams, and the checks before it.
+//! Registration of streams, and the checks before a stream is registered.
 
 use super::Manager;
 use super::stream::{Group, Stream};
@@ -19,7 +19,7 @@ impl Manager {
         Ok(streams[0])
     }
 
-    /// Registers streams together, in this order: all or none.
+    /// Registers streams together, in this order: either all of them or none.
     ///
     /// # Errors
     /// A format is invalid; a reference is unknown, closed or belongs to another application; a
@@ -56,6 +56,7 @@ impl Manager {
         Ok(ids)
     }
 
+    /// Checks each stream of a submission, and their total against the application's limits.
     fn check_all(&self, app: AppId, specs: &[StreamSpec]) -> Result<()> {
         let state = self.apps.get(&app).ok_or(Error::NoApplication(app))?;
         let left = state.limits.streams - state.streams.min(state.limits.streams);
@@ -72,6 +73,8 @@ impl Manager {
         specs.iter().try_for_each(|spec| self.check(app, spec))
     }
 
+    /// Checks one stream against its connection, the manager's resources and the application's
+    /// limits.
     fn check(&self, app: AppId, spec: &StreamSpec) -> Result<()> {
         spec.format.check()?;
         let id = spec.connection;
@@ -84,17 +87,17 @@ impl Manager {
             return Err(Error::NotOpen(id, "it is being closed".into()));
         }
         if let Some(why) = &connection.gone {
-            // Data that came before the end can still be received.
+            // Data that arrived before the connection was lost can still be received.
             let held = spec.direction == Direction::Receive && !connection.receive.held.is_empty();
             if !held {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
-        // A stream that ended before its turn stays in line until then: its number and its mark are
-        // due.
+        // A stream that ended before its turn stays in line until then, because its number and its
+        // end mark are still to be used.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
-        // Marks that the peer has not confirmed also stay, even those of cancelled streams.
+        // End marks that the peer has not confirmed also count, even those of cancelled streams.
         let marks = match spec.direction {
             Direction::Transmit if most < u32::MAX => connection.transmit.marks(),
             _ => 0,
@@ -153,6 +156,7 @@ impl Manager {
         Ok(())
     }
 
+    /// Adds a checked stream to the manager's tables.
     fn insert(&mut self, app: AppId, spec: &StreamSpec, id: StreamId) {
         let direction = spec.direction.index();
         let Some(connection) = self.connections.get_mut(&spec.connection) else {
@@ -169,6 +173,7 @@ impl Manager {
         }
     }
 
+    /// Removes streams that were inserted, after a later check failed.
     fn undo(&mut self, ids: &[StreamId]) {
         for id in ids.iter().rev() {
             let Some(stream) = self.streams.remove(id) else {
@@ -186,7 +191,7 @@ impl Manager {
         }
     }
 
-    /// Restores the previous groups.
+    /// Restores the lock step groups from before a submission that failed.
     fn restore_groups(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
         let Some(groups) = groups else {
             return;
@@ -204,7 +209,8 @@ impl Manager {
         self.groups = groups;
     }
 
-    /// Connects the new streams with those that they follow or are synchronised with.
+    /// Resolves the references of the new streams to the streams that they follow or are
+    /// synchronised with.
     fn link_dependences(
         &mut self,
         app: AppId,
@@ -249,6 +255,7 @@ impl Manager {
         new.iter().try_for_each(|id| self.check_step(*id))
     }
 
+    /// Returns the stream that a reference of a submission names.
     fn other(&self, other: Other, id: StreamId, ids: &[StreamId]) -> Result<StreamId> {
         let found = match other {
             Other::Stream(found) => found,
@@ -265,7 +272,7 @@ impl Manager {
         Ok(found)
     }
 
-    /// Merges the groups of two streams.
+    /// Merges the lock step groups of two streams.
     fn merge_groups(&mut self, id: StreamId, other: StreamId) {
         let group = Group(self.next_group);
         self.next_group += 1;
@@ -286,8 +293,8 @@ impl Manager {
         self.groups.insert(group, members);
     }
 
-    /// Checks that permanent streams fit beside each other, since each holds its resources to its
-    /// end.
+    /// Checks that all permanent streams fit into the resources together, since each holds its
+    /// resources to its end.
     fn check_permanent(&self, app: AppId) -> Result<()> {
         let limit = self.limits(app).staging_bytes;
         for direction in [Direction::Transmit, Direction::Receive] {
@@ -320,8 +327,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Checks that members of a lock step fit beside those of them that hold their resources to the
-    /// end.
+    /// Checks that each member of a lock step group fits beside the members that hold their
+    /// resources to the end.
     fn check_step(&self, id: StreamId) -> Result<()> {
         let stream = &self.streams[&id];
         let limit = self.limits(stream.app).staging_bytes;
@@ -422,7 +429,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Records new data or room for a stream, so that it may continue.
+    /// Records that new data or new room is available to a stream, so that it may continue.
     pub(crate) fn data_came(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! The receive half's use of the manager: accepts packets and assigns them to streams.
+//! The part of the manager that uses the receive half: accepts packets and assigns them to streams.
 
 use super::receive::Verdict;
 use super::{Drop, Offer};
@@ -11,14 +11,15 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason};
 use crate::wire::{Header, Kind};
 
-/// Maximum number of ADUs that may be missing in one gap.
+/// Maximum number of consecutive ADUs that may be missing.
 const ADUS_MISSING: u64 = 1 << 16;
-/// Maximum distance of a floor beyond the next expected number.
+/// Maximum distance of a header's floor beyond the next expected sequence number.
 const FLOOR_AHEAD: u64 = 1 << 20;
 
 impl Manager {
     /// Handles the header of a packet that has come, and decides whether its data may go into
-    /// network memory. Its acknowledgements and credit are handled in either case.
+    /// network memory. The manager handles the acknowledgements and credit of the header in either
+    /// case.
     pub fn offer(&mut self, now: Instant, id: ConnectionId, header: &Header) -> Offer {
         self.advance(now);
         let answer = self.judge(id, header);
@@ -32,6 +33,7 @@ impl Manager {
         answer
     }
 
+    /// Handles a header, and returns the answer to the packet's offer.
     fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
         let known = self.connections.get(&id).filter(|one| one.gone.is_none());
         let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
@@ -62,7 +64,7 @@ impl Manager {
                 Kind::Data => header.sequence,
                 _ => u64::MAX,
             };
-            // A packet that is being copied has come, even below the floor.
+            // A packet that is being copied has arrived, even if its number is below the floor.
             let copied = half
                 .arriving
                 .first_key_value()
@@ -132,8 +134,8 @@ impl Manager {
         Offer::Take(packet)
     }
 
-    /// Answers a probe or a duplicate with its own header. Either means that acknowledgements may
-    /// be lost, so one must not cover several.
+    /// Answers a probe or a duplicate at once with a header of its own. Either one means that
+    /// acknowledgements may be lost, so one answer must not cover several of them.
     fn reply(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.protocol().confirms()) {
@@ -141,7 +143,7 @@ impl Manager {
         }
     }
 
-    /// Handles a packet that was put in order.
+    /// Handles the packets that are now in order: their streams may continue.
     fn packet_in_order(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id)
             && let Protocol::Unconfirmed { reorder } = connection.spec.protocol
@@ -151,14 +153,16 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Handles the arrival of an accepted packet's data in network memory, with its checksum of the
-    /// connection's kind, or any number if it has none. `None` if the data did not come completely.
+    /// Handles the arrival of an accepted packet's data in network memory. `sum` is the checksum of
+    /// the data, of the connection's kind, or any number if the connection has none. It is None if
+    /// the data did not come completely.
     pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
         self.advance(now);
         self.arrived(packet, sum);
         self.settle();
     }
 
+    /// Checks the checksum of an arrived packet, and puts the packet in order.
     fn arrived(&mut self, id: PacketId, sum: Option<u32>) {
         let packet = self.memory.get(id);
         let waits = packet.filter(|packet| packet.direction == Direction::Receive && !packet.whole);
@@ -197,6 +201,7 @@ impl Manager {
         self.packet_in_order(of);
     }
 
+    /// Reports that a packet came with corrupted data.
     fn report_corrupted(&mut self, connection: ConnectionId, header: &Header) {
         let order = self.connections.get(&connection).map(|one| &one.order[1]);
         let mut streams = order.into_iter().flatten();
@@ -220,8 +225,8 @@ impl Manager {
         });
     }
 
-    /// Handles the first held packets: discards those of ended streams, handles marks, and ends
-    /// streams with invalid packets.
+    /// Handles the first packets of the receive queue: discards packets of ended streams, handles
+    /// end marks, and ends streams that have invalid packets.
     pub(crate) fn settle_receive(&mut self, id: ConnectionId) {
         loop {
             let Some(connection) = self.connections.get_mut(&id) else {
@@ -231,8 +236,8 @@ impl Manager {
             let front = order.front().copied();
             let stream = front.and_then(|front| self.streams.get(&front));
             if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
-                // Its buffers may still be on their way to ranks. What follows belongs to the next
-                // stream.
+                // The buffers of the ended stream may still be on their way to ranks. The packets
+                // after the mark belong to the next stream.
                 order.pop_front();
                 self.resolve = true;
                 continue;
@@ -278,14 +283,14 @@ impl Manager {
                 }
                 return self.schedule_front(Some(front));
             }
-            // A mark. All data before it is in buffers, or lost.
+            // The packet is an end mark. All data before it is in buffers, or lost.
             let whole = connection.spec.protocol.repairs();
             let started = stream.started;
             let far = header.adu > started.saturating_add(ADUS_MISSING);
             let wrong =
                 header.end && (header.adu < started || far || whole && header.adu > started);
             let bytes = stream.bytes_of_adu();
-            // Started ADUs are complete if no part of them is under way.
+            // All started ADUs are complete if no part of one is under way.
             let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
                 stream.peer_adus = Some(header.adu);
@@ -306,7 +311,7 @@ impl Manager {
         }
     }
 
-    /// Schedules the front stream, which may have something to do.
+    /// Schedules the first stream of a connection's order, which may have new work.
     fn schedule_front(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
             self.data_came(front);
@@ -328,7 +333,8 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Notifies the peer that all taken data is delivered, if no stream has any of it in its buffers.
+    /// Notifies the peer that all consumed data is delivered, if no stream has any of it in its
+    /// buffers.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -339,7 +345,7 @@ impl Manager {
         }
     }
 
-    /// Records that a connection has something to send to the peer.
+    /// Schedules an acknowledgement on a connection.
     pub(crate) fn owe(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.open && one.protocol().confirms()) {
@@ -348,7 +354,7 @@ impl Manager {
     }
 }
 
-/// Returns the reason for which a packet does not belong to the stream.
+/// Returns the reason for which a packet does not belong to the stream, or None if it does.
 fn mismatch(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
     if stream.adus.is_some_and(|adus| header.adu >= adus) {
         let adus = stream.adus.unwrap_or(0);

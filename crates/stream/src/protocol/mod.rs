@@ -3,8 +3,8 @@
 //! The receive half accepts headers, and passes their acknowledgements and credit to the transmit
 //! half. Only the transmit half has timeouts. Both handle descriptors of packets in network memory.
 //!
-//! There is no congestion control: the window is the peer's credit and the room in network memory.
-//! Pacing is done by the driver.
+//! There is no congestion control: the window is limited by the peer's credit and the room in
+//! network memory. The driver does the pacing.
 
 mod incoming;
 pub(crate) mod receive;
@@ -19,28 +19,29 @@ use crate::ids::{AppId, Instant, StreamId};
 use crate::wire::{Header, Kind};
 use std::collections::VecDeque;
 
-/// The answer to a packet whose header the driver offers.
+/// The manager's answer to a packet whose header the driver offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// Put its data into this slot of network memory, sum it, and report with `handle_arrived`.
+    /// Put the packet's data into this slot of network memory, sum it, and report with
+    /// `handle_arrived`.
     Take(crate::ids::PacketId),
-    /// It has no data, and was accepted.
+    /// The packet has no data, and was accepted.
     Taken,
-    /// There is no room, or the connection is not open yet. Hold it back if possible, and offer it
-    /// again after polling orders; otherwise drop it.
+    /// There is no room, or the connection is not open yet. Hold the packet back if possible, and
+    /// offer it again after polling orders; otherwise drop it.
     Later,
-    /// Drop it.
+    /// Drop the packet.
     Drop(Drop),
 }
 
 /// The reason for which a packet is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drop {
-    /// It is a duplicate, or so late that it was given up.
+    /// The packet is a duplicate, or so late that it counts as lost.
     Duplicate,
-    /// The connection is gone, or has another channel.
+    /// The connection is lost, or the packet is of another channel.
     Stray,
-    /// Its number, its credit or its acknowledgement is impossible.
+    /// The sequence number, the credit or the acknowledgement of the packet is impossible.
     Impossible,
 }
 
@@ -50,23 +51,23 @@ pub(crate) struct Connection {
     pub app: AppId,
     pub spec: ConnectionSpec,
     pub open: bool,
-    /// Whether `close` was called.
+    /// Whether the application has called `close`.
     pub closing: bool,
-    /// The reason for which its driver has dropped it, or will.
+    /// The reason for which the driver has dropped the connection, or will drop it.
     pub gone: Option<String>,
     pub transmit: Transmit,
     pub receive: Receive,
     /// Streams by direction, in the order of registration, from the first one that has not
     /// completed.
     pub order: [VecDeque<StreamId>; 2],
-    /// The ordinal of the next registered stream, by direction.
+    /// Number of streams registered so far, by direction: the ordinal of the next one.
     pub ordinals: [u32; 2],
-    /// Streams that have not ended.
+    /// Number of the connection's streams that have not ended.
     pub live: u32,
-    /// For a closing connection whose streams have ended: when it is given up, and the sent and
-    /// received counts at the time that this was set.
+    /// For a closing connection whose streams have ended: the time at which the manager gives it
+    /// up, and the counts of sent and received packets when that time was set.
     pub given_up_at: Option<(Instant, [u64; 4])>,
-    /// Whether its window is free for other connections.
+    /// Whether the connection's receive window is free for other connections.
     pub window_returned: bool,
 }
 
@@ -89,11 +90,13 @@ impl Connection {
         }
     }
 
+    /// Returns the protocol of the connection.
     pub fn protocol(&self) -> Protocol {
         self.spec.protocol
     }
 
-    /// Fills in the fields of the shared state, which every header carries.
+    /// Returns the header with the acknowledgements and credit filled in, which every header
+    /// carries.
     pub fn fill_in(&self, mut header: Header) -> Header {
         if self.protocol().confirms() {
             header.acknowledged = self.receive.expected;

@@ -4,10 +4,10 @@ use crate::ids::PacketId;
 use crate::wire::{DiscardedStreams, Header};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets without data that are held in addition to those that the window pays for.
+/// Number of packets without data that can wait in addition to those that the window covers.
 const MARKS_MAX: usize = 1024;
 
-/// Range of accepted sequence numbers beyond the next expected one.
+/// Number of sequence numbers beyond the next expected one that are accepted.
 const SPAN: u64 = 1 << 20;
 
 /// The verdict of the receive half on a data packet.
@@ -23,28 +23,30 @@ pub(crate) enum Verdict {
 #[derive(Debug, Default)]
 pub(crate) struct Receive {
     pub window: u64,
-    /// All packets below came, or were given up.
+    /// The next expected sequence number: all packets below it came, or were given up.
     pub expected: u64,
-    /// Complete packets beyond the next expected one.
+    /// Complete packets beyond the next expected one, by sequence number.
     pub early: BTreeMap<u64, PacketId>,
-    /// Packets whose data is being copied into network memory.
+    /// Packets whose data is being copied into network memory, by sequence number.
     pub arriving: BTreeMap<u64, PacketId>,
-    /// Packets in order that no stream has taken yet (the receive queue of the paper, 4.3).
+    /// Packets in order that no stream has consumed yet (the receive queue of the paper, 4.3).
     pub held: VecDeque<PacketId>,
-    /// Cost of all packets that are not free yet, and of all that are.
+    /// Cost of all packets that are still in network memory. `freed` is the cost of those that were
+    /// released.
     pub cost: u64,
     pub freed: u64,
     /// One above the highest received sequence number.
     pub latest: u64,
-    /// All packets below were taken from `held`; and were delivered.
+    /// All packets below `taken` were removed from `held`; all packets below `delivered` were
+    /// delivered.
     pub taken: u64,
     pub delivered: u64,
-    /// Number of buffers with taken data.
+    /// Number of buffers with data that is not delivered.
     pub buffered: u64,
-    /// Streams with taken packets that will not be delivered. The peer learns this no later than
+    /// Streams with consumed packets that will not be delivered. The peer learns this no later than
     /// `delivered` passes these packets, so that it does not count them as done.
     pub discarded: DiscardedStreams,
-    /// End of the last packet: stream, ADU, byte.
+    /// Position of the end of the last packet: stream, ADU, byte.
     pub last: Option<(u32, u64, u64)>,
 }
 
@@ -56,19 +58,21 @@ impl Receive {
         }
     }
 
-    /// Returns the total credit since the start.
+    /// Returns the total credit that was granted to the peer since the start.
     pub fn granted(&self) -> u64 {
         self.freed.saturating_add(self.window)
     }
 
-    /// Returns which packets have come beyond the one after the next expected.
+    /// Returns which packets beyond the next expected one have come: bit `i` stands for packet
+    /// `expected + 1 + i`.
     pub fn beyond(&self) -> u64 {
         let first = self.expected + 1;
         let come = self.early.range(first..first + 64);
         come.fold(0, |bits, (sequence, _)| bits | 1 << (sequence - first))
     }
 
-    /// Decides on a data packet. A packet that is being copied counts as a duplicate.
+    /// Decides whether to accept a data packet. A packet that is being copied counts as a
+    /// duplicate.
     pub fn judge(&self, header: &Header) -> Verdict {
         let sequence = header.sequence;
         let known = self.early.contains_key(&sequence) || self.arriving.contains_key(&sequence);
@@ -79,7 +83,7 @@ impl Receive {
             return Verdict::Impossible;
         }
         let packets = self.held.len() + self.early.len() + self.arriving.len();
-        // The last slot is reserved for the packet that all others wait for.
+        // The last free entry is reserved for the next expected packet, for which all others wait.
         let ahead = u64::from(sequence != self.expected);
         let most = self.window / Header::BYTES as u64 + MARKS_MAX as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
@@ -88,7 +92,8 @@ impl Receive {
         Verdict::Take
     }
 
-    /// Whether it is the next packet in order, without any special case.
+    /// Returns whether the packet is the next one in order and needs no special handling (header
+    /// prediction).
     pub fn predicted(&self, header: &Header) -> bool {
         header.sequence == self.expected
             && self.arriving.is_empty()
@@ -109,6 +114,7 @@ impl Receive {
         self.drain();
     }
 
+    /// Moves early packets that are now in order to the receive queue.
     fn drain(&mut self) {
         while let Some(packet) = self.early.remove(&self.expected) {
             self.held.push_back(packet);
@@ -116,8 +122,8 @@ impl Receive {
         }
     }
 
-    /// Records that all packets below `sequence` are delivered or discarded. Returns whether that
-    /// is new.
+    /// Records that all packets below `sequence` are delivered or discarded. Returns whether
+    /// `delivered` advanced.
     pub fn deliver_below(&mut self, sequence: u64) -> bool {
         if sequence <= self.delivered {
             return false;
@@ -126,7 +132,7 @@ impl Receive {
         true
     }
 
-    /// Gives up missing packets below `floor`.
+    /// Gives up the missing packets below the number `floor`.
     pub fn give_up_below(&mut self, floor: u64) {
         while self.expected < floor {
             let next = self.early.first_key_value().map(|(sequence, _)| *sequence);
@@ -135,10 +141,10 @@ impl Receive {
         }
     }
 
-    /// Gives up packets that more than `reorder` later ones have overtaken.
+    /// Gives up missing packets that more than `reorder` later packets have overtaken.
     pub fn give_up_overtaken(&mut self, reorder: u32) {
         let floor = self.latest.saturating_sub(u64::from(reorder));
-        // A packet that is being copied has come; it is only slower.
+        // A packet that is being copied has arrived; only its copy is not complete.
         let copied = self
             .arriving
             .first_key_value()
@@ -146,7 +152,7 @@ impl Receive {
         self.give_up_below(copied.map_or(floor, |copied| copied.min(floor)));
     }
 
-    /// Gives up the gap before the first early packet, if there is one.
+    /// Gives up the gap before the first early packet. Returns whether there was one.
     pub fn give_up_gap(&mut self) -> bool {
         let Some((&sequence, _)) = self.early.first_key_value() else {
             return false;

@@ -1,4 +1,5 @@
-//! The transmit half's use of the manager: sends packets, handles acknowledgements and timeouts.
+//! The part of the manager that uses the transmit half: sends packets, handles acknowledgements and
+//! timeouts.
 
 use super::Drop;
 use super::transmit::Awaited;
@@ -9,17 +10,17 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
-/// A packet is lost if a transmission this much later has arrived (RFC 9002, 6.1.1).
+/// A packet counts as lost if a transmission that is this much later has arrived (RFC 9002, 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// Number of packets that a timeout sends (RFC 9002, 6.2.4).
 const TIMEOUT_PACKETS: usize = 2;
-/// Number of timeouts that send probes before unrepaired data is given up.
+/// Number of timeouts that send probes before data that is not repaired is given up.
 const PROBE_TIMEOUTS: u32 = 3;
-/// Probes after the last packet of an unconfirmed connection.
+/// Number of probes after the last packet of an unconfirmed connection.
 const TAIL_PROBES: u32 = 6;
 
 impl Manager {
-    /// Assigns a sequence number and a slot in network memory to a packet of a stream.
+    /// Assigns the next sequence number and a slot in network memory to a packet of a stream.
     pub(crate) fn sequence(&mut self, id: StreamId, mut header: Header) -> Option<PacketId> {
         let stream = self.streams.get(&id)?;
         let connection = self.connections.get_mut(&stream.connection)?;
@@ -52,7 +53,8 @@ impl Manager {
         Some(packet)
     }
 
-    /// Marks the end of a stream with a packet without data: complete, or cut short.
+    /// Sends a packet without data that marks the end of a stream: complete or, if `cut`, cut
+    /// short.
     pub(crate) fn mark(&mut self, id: StreamId, cut: bool) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -69,7 +71,8 @@ impl Manager {
         self.sequence(id, header);
     }
 
-    /// Sends permitted packets: repetitions first, then new ones.
+    /// Orders the packets of a connection to be sent that may be sent now: repetitions first, then
+    /// new ones.
     pub(crate) fn pump(&mut self, id: ConnectionId) {
         while let Some(connection) = self.connections.get_mut(&id) {
             if !connection.open {
@@ -105,14 +108,15 @@ impl Manager {
         self.arm(id);
     }
 
+    /// Returns whether no order under way uses the packet's memory.
     fn idle_packet(&self, packet: PacketId) -> bool {
         self.memory
             .get(packet)
             .is_some_and(|packet| packet.users == 0)
     }
 
-    /// Sends a packet. `proves` says that its earlier transmissions are known to be lost, so that
-    /// an acknowledgement is for this one.
+    /// Orders a packet to be sent. `proves` says that its earlier transmissions are known to be
+    /// lost, so that an acknowledgement is for this transmission.
     fn send(&mut self, id: ConnectionId, packet: PacketId, proves: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -151,7 +155,7 @@ impl Manager {
         );
     }
 
-    /// Handles the end of a send.
+    /// Handles the completion of an order to send.
     pub(crate) fn sent(&mut self, id: ConnectionId, packet: PacketId) {
         let now = self.now;
         let Some(state) = self.memory.get_mut(packet) else {
@@ -167,7 +171,8 @@ impl Manager {
         connection.transmit.sending -= 1;
         let protocol = connection.spec.protocol;
         if !protocol.confirms() {
-            // Probes follow the last packet, not its order.
+            // The deadline of the probes counts from the end of the last send, not from the order
+            // to send.
             connection.transmit.deadline = None;
             if let Some(awaited) = connection.transmit.awaited.remove(&sequence) {
                 self.confirm(awaited);
@@ -182,7 +187,7 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Handles the fields of the shared state in a header.
+    /// Handles the acknowledgements and credit that every header carries.
     pub(crate) fn handle_header(&mut self, id: ConnectionId, header: &Header) -> Result<(), Drop> {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Err(Drop::Stray);
@@ -209,7 +214,7 @@ impl Manager {
         half.granted = half.granted.max(header.granted);
         let bits = (0..64).filter(|bit| header.beyond >> bit & 1 == 1);
         let bits: Vec<_> = bits.map(|bit| acknowledged + 1 + bit).collect();
-        // Packets that leave network memory.
+        // All packets below this number leave network memory.
         let low = half
             .flight
             .range(..acknowledged)
@@ -220,7 +225,7 @@ impl Manager {
             half.resend.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
-        // Packets that are done.
+        // The packets that are done with this header.
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);
@@ -266,8 +271,8 @@ impl Manager {
             self.dirty_connections.insert(id);
         }
         let arrived = leave.iter().filter_map(|packet| self.memory.get(*packet));
-        // An acknowledgement sooner than any round trip is for an earlier transmission (RFC 8985,
-        // 6.2).
+        // An acknowledgement that comes sooner than any round trip is for an earlier transmission
+        // (RFC 8985, 6.2).
         let (now, min_ns) = (self.now, half.round_trip_min_ns);
         let is_sure = |packet: &&Packet| {
             packet.tries == 1 || packet.users == 0 && now.since_ns(packet.sent_at) >= min_ns
@@ -296,7 +301,7 @@ impl Manager {
     }
 
     /// Returns the packets that have not arrived although a later transmission has: sequence
-    /// number, packet, and when they count as lost (RFC 9002, 6.1).
+    /// number, packet, and the time at which each counts as lost (RFC 9002, 6.1).
     fn overtaken(&self, id: ConnectionId) -> impl Iterator<Item = (u64, &Packet, Instant)> {
         let connection = self.connections.get(&id);
         connection.into_iter().flat_map(move |connection| {
@@ -315,7 +320,8 @@ impl Manager {
         })
     }
 
-    /// Repairs or gives up the packets that count as lost. Returns whether there were any.
+    /// Schedules lost packets to be sent again or, without repair, gives them up. Returns whether
+    /// there were any.
     fn repair_lost(&mut self, id: ConnectionId) -> bool {
         let due = self.overtaken(id).filter(|(.., at)| *at <= self.now);
         let lost: Vec<_> = due
@@ -336,7 +342,7 @@ impl Manager {
         any
     }
 
-    /// Gives up a packet that will not be sent again.
+    /// Gives up a lost packet that is not sent again.
     fn give_up(&mut self, id: ConnectionId, sequence: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -362,11 +368,12 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
+    /// Sends a probe, which asks the peer for an acknowledgement.
     fn probe(&mut self, id: ConnectionId) {
         self.send_control(id, Kind::Probe);
     }
 
-    /// Orders a packet without data and sequence number.
+    /// Orders a header without data and sequence number to be sent.
     pub(crate) fn send_control(&mut self, id: ConnectionId, kind: Kind) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -377,7 +384,7 @@ impl Manager {
         self.direct(Work::Control { connection, header });
     }
 
-    /// Sets the timeout of a connection that waits for its peer.
+    /// Sets the deadline of a connection's next timeout, if the connection waits for its peer.
     fn arm(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -426,7 +433,7 @@ impl Manager {
             false => half.sending > 0,
         };
         if unsent {
-            // The driver still has the packet; the peer is not late.
+            // The driver still has the packet to send, so the peer is not late.
             return;
         }
         self.statistics.timeouts += 1;

@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Number of packets, from the first missing one, whose arrival a header reports.
 const REPORTED_PACKETS: u64 = 65;
-/// Maximum timeout while a replying peer has all packets (the persist timer of TCP).
+/// Maximum timeout while the peer has all packets and replies (the persist timer of TCP).
 const PERSIST_MAX_NS: u64 = 100_000_000;
 
 /// A packet that the peer has not delivered yet, with its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     pub stream: StreamId,
-    /// The number of the stream in headers.
+    /// The number of the stream in packet headers.
     pub ordinal: u32,
-    /// The ADU. None for an end mark.
+    /// The number of the packet's ADU. None for an end mark.
     pub adu: Option<u64>,
-    /// Whether it is confirmed, so that only a discard is still of interest.
+    /// Whether the packet is confirmed. It is then awaited only because the receiver may still
+    /// discard it.
     pub confirmed: bool,
 }
 
@@ -26,43 +27,46 @@ pub(crate) struct Awaited {
 pub(crate) struct Transmit {
     /// The next sequence number.
     pub next: u64,
-    /// Packets that were not sent yet, by sequence number.
+    /// Packets that were not sent yet, in the order of their sequence numbers.
     pub queue: VecDeque<PacketId>,
-    /// Packets below were sent at least once.
+    /// All packets below this sequence number were sent at least once.
     pub sent: u64,
-    /// Sent packets that are kept until acknowledged.
+    /// Sent packets that stay in memory until they are acknowledged, by sequence number.
     pub flight: BTreeMap<u64, PacketId>,
-    /// The packets among them that are to be sent again.
+    /// Sequence numbers of the packets in `flight` that must be sent again.
     pub resend: BTreeSet<u64>,
-    /// Packets with a sequence number that are not delivered.
+    /// Packets with a sequence number that are not delivered, by this number.
     pub awaited: BTreeMap<u64, Awaited>,
-    /// Number of send orders under way.
+    /// Number of orders to send that are under way.
     pub sending: u64,
-    /// Numbers from the peer's last header.
+    /// The numbers of packets that the peer has acknowledged and delivered, from its last header.
     pub acknowledged: u64,
     pub granted: u64,
     pub delivered: u64,
-    /// Cost of packets sent.
+    /// Cost of the packets sent.
     pub spent: u64,
-    /// Number of transmissions so far. A repetition gets a new number.
+    /// Number of transmissions so far. A packet that is sent again gets a new transmission number.
     pub transmissions: u64,
-    /// The newest transmission that is known to have arrived.
+    /// Number of the newest transmission that is known to have arrived.
     pub newest: u64,
-    /// Number of timeouts since the last header from the peer, and since the last progress.
+    /// Number of timeouts since the last header from the peer, and in `backoff` since the last
+    /// progress.
     pub silent: u32,
     pub backoff: u32,
     pub deadline: Option<Instant>,
-    /// Number of probes that still follow the last packet of an unconfirmed connection.
+    /// Number of probes that are still to be sent after the last packet of an unconfirmed
+    /// connection.
     pub tails: u32,
-    /// Mean and mean deviation of round trips, in nanoseconds.
+    /// Mean and mean deviation of the round trip times, in nanoseconds.
     round_trip: Option<(u64, u64)>,
-    /// The shortest round trip; 0 before one was measured.
+    /// The shortest round trip time in nanoseconds; 0 before one was measured.
     pub round_trip_min_ns: u64,
 }
 
 impl Transmit {
-    /// Returns the number below which packets are not sent (again). A packet that is not kept until
-    /// it is acknowledged counts while the driver has it, since a driver may pace it.
+    /// Returns the number below which no packet is sent (again). A packet that does not stay in
+    /// memory until it is acknowledged counts as long as the driver has it, since the driver may
+    /// pace it.
     pub fn floor(&self) -> u64 {
         let kept = self.flight.first_key_value().map(|(sequence, _)| *sequence);
         let awaited = || {
@@ -74,7 +78,7 @@ impl Transmit {
         first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
-    /// Returns the number below which the peer has reported the arrival or loss of all packets.
+    /// Returns the number below which the peer has reported all packets as arrived or lost.
     pub fn reach(&self) -> u64 {
         self.acknowledged.saturating_add(REPORTED_PACKETS)
     }
@@ -99,8 +103,9 @@ impl Transmit {
         timeout_ns.min(times.most_ns)
     }
 
-    /// Returns the timeout with back-off (RFC 6298, 5.5). If the peer has all packets and replies,
-    /// the path works, and a lost credit must not cost a long back-off.
+    /// Returns the timeout with back-off, in nanoseconds (RFC 6298, 5.5). If the peer has all
+    /// packets and replies, the path works, and the loss of one credit must not cause a long
+    /// back-off.
     pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
         let base_ns = self.base_timeout_ns(times);
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
@@ -111,7 +116,7 @@ impl Transmit {
         base_ns.saturating_mul(factor).min(max_ns)
     }
 
-    /// Adds the round trip of a packet that was sent once (Karn's rule).
+    /// Adds a round trip time, of a packet that was sent once (Karn's rule).
     pub fn measured(&mut self, sample_ns: u64) {
         self.round_trip_min_ns = match self.round_trip {
             None => sample_ns,
@@ -129,18 +134,18 @@ impl Transmit {
         });
     }
 
-    /// Whether a packet of this cost may be sent now.
+    /// Returns whether the peer's credit covers a packet of this cost.
     pub fn may_spend(&self, cost: u64) -> bool {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
 
-    /// Returns the number of end marks that are not delivered.
+    /// Returns the number of end marks that the peer has not delivered.
     pub fn marks(&self) -> usize {
         let awaited = self.awaited.values();
         awaited.filter(|packet| packet.adu.is_none()).count()
     }
 
-    /// Whether the peer still has anything to report.
+    /// Returns whether the peer must still acknowledge or deliver packets.
     pub fn waits(&self) -> bool {
         !self.queue.is_empty() || self.acknowledged < self.sent || !self.awaited.is_empty()
     }
