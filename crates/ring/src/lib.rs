@@ -36,8 +36,7 @@
 //! - **The other side is not trusted.** Its positions are checked, and invalid ones give
 //!   [`Error::Corrupt`]. Memory is mapped only if it can neither shrink nor grow, and is accessed
 //!   by copies only: no reference to bytes ever exists that another process may write. A
-//!   misbehaving producer can still write wrong bytes, which a checksum of the copy detects:
-//!   [`Consumer::read_exact_with`].
+//!   misbehaving producer can still write wrong bytes, which a checksum of the copy detects.
 //! - **Bytes can stay in place** while a driver sends them ([`Claim`]). They are released in any
 //!   order, and the position advances when all bytes before it are released.
 //! - **Half a ring is the maximum** to wait for. Of two sides that wait for half a ring, one always
