@@ -95,7 +95,7 @@ impl Reader {
         Ok(number)
     }
 
-    /// Set the attributes of a node, or report that it already has some.
+    /// Set attributes of a node, or report the first attribute that the node already has.
     fn set_attributes(
         &mut self,
         node: usize,
@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(gap.node(0).name, "2");
     }
 
-    /// The test must not add the edges one by one: each edge of a star in descending order would move all previous
+    /// Adding the edges one by one would take too long: each edge of a star in descending order would move all previous
     /// neighbours, 8 * 10^10 moves in total.
     #[test]
     fn a_node_may_have_many_neighbours_in_any_order() {

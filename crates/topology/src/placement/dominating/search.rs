@@ -206,7 +206,7 @@ impl<'a> Search<'a> {
             .expect("the count of covering nodes says that there is one")
     }
 
-    /// Record that something near `pe` has changed, so that its neighbourhood may return.
+    /// Record a move of `pe`, after which nodes up to two hops away may be added again.
     fn touch(&mut self, pe: u32) {
         self.moves += 1;
         self.last_move[pe as usize] = self.moves;
