@@ -124,7 +124,7 @@ impl Backlog {
     /// only the samples at the two ends of a part.
     ///
     /// # Errors
-    /// As [`Backlog::growth`].
+    /// Those of [`Backlog::growth`].
     pub(crate) fn trends(&self, sections: usize) -> Result<Vec<f64>, Error> {
         let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);

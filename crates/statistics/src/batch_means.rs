@@ -4,8 +4,9 @@ use crate::error::{Error, all_finite, at_least};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::normal_quantile;
 
-/// Minimum number of batches after merging, and maximum number.
+/// Minimum number of batches after merging.
 const FEWEST_BATCHES: usize = 16;
+/// Maximum number of batches after merging.
 const MOST_BATCHES: usize = 40;
 /// Probability that the test finds independent batches correlated. Such an error causes unnecessary
 /// merging, but does not reduce the coverage of the interval.

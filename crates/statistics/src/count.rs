@@ -36,7 +36,7 @@ impl Estimate {
     /// units, such as bytes: then a rate of zero gives no upper end.
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`]; [`Error::OutOfRange`] for a negative rate.
+    /// Those of [`Estimate::from_samples`]; [`Error::OutOfRange`] for a negative rate.
     pub fn of_rate(rates: &[f64], events: Option<Events>, confidence: f64) -> Result<Self, Error> {
         all_finite("rates of replications", rates)?;
         open_unit("confidence", confidence)?;

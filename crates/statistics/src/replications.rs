@@ -92,7 +92,7 @@ impl ReplicationMeans {
     /// [`estimate_from_means`](Self::estimate_from_means).
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`].
+    /// Those of [`Estimate::from_samples`].
     pub fn estimate(&self, confidence: f64) -> Result<Estimate, Error> {
         let plain = self.estimate_from_means(confidence)?;
         let Some(sections) = &self.sections else {
@@ -110,7 +110,7 @@ impl ReplicationMeans {
     /// Return the classic t interval over the means of the replications alone.
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`].
+    /// Those of [`Estimate::from_samples`].
     pub fn estimate_from_means(&self, confidence: f64) -> Result<Estimate, Error> {
         Estimate::from_samples(&self.means, confidence)
     }
@@ -137,7 +137,7 @@ impl Summary {
     /// larger and the end of the warm-up was not detected, percentiles have no upper end.
     ///
     /// # Errors
-    /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
+    /// Those of [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
     pub fn of<'a>(
         replications: impl IntoIterator<Item = &'a Recorder>,
         warm_up: WarmUp,

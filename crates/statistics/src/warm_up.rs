@@ -7,6 +7,7 @@ use crate::series::Series;
 /// is meaningless for a few values. White, Cobb and Spratt ("A comparison of five steady-state truncation heuristics
 /// for simulation", WSC 2000) omit the last five batches for that reason.
 const FEWEST_BATCHES: usize = 10;
+/// Minimum number of batches after the truncation point.
 const FEWEST_LEFT: usize = 5;
 
 /// Rule that determines the observations to discard at the start of a run.

@@ -123,6 +123,7 @@ impl ArrivalState {
     }
 }
 
+/// Maximum number of rounds of the iteration by which rule 2 is solved.
 const ROUNDS_MAX: usize = 60;
 /// Return the waits of the inputs of a channel of one lane by rule 2.
 pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {

@@ -25,10 +25,13 @@ struct Step {
 struct DependencySet(Vec<u32>);
 
 impl DependencySet {
+    /// Return whether the set contains the dependency from link `held` to the next link along
+    /// `dimension`.
     fn contains(&self, held: usize, dimension: u32) -> bool {
         self.0[held] >> dimension & 1 == 1
     }
 
+    /// Add the dependency from link `held` to the next link along `dimension`.
     fn insert(&mut self, held: usize, dimension: u32) {
         self.0[held] |= 1 << dimension;
     }
@@ -276,6 +279,7 @@ impl Detours {
         Some(&self.dimensions[start..self.pairs[index].1])
     }
 
+    /// Return the number of pairs with a detour.
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }

@@ -107,6 +107,7 @@ impl LocalDetours {
         }
     }
 
+    /// Return the number of local detours.
     pub(super) fn len(&self) -> usize {
         self.paths.len()
     }

@@ -27,7 +27,9 @@ impl Rule {
 /// A type that counts paths: exact integers, to select one of the paths, or floating-point numbers,
 /// to compute shares.
 pub(super) trait PathCount: Copy + PartialOrd {
+    /// No path.
     const NONE: Self;
+    /// One path.
     const ONE: Self;
     /// Return the sum if the type can represent it, else `None`.
     fn checked_plus(self, other: Self) -> Option<Self>;

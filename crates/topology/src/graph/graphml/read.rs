@@ -368,6 +368,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     Ok(attributes)
 }
 
+/// Remove an attribute that an element must have, and return its value.
 fn take_attribute(
     attributes: &mut HashMap<String, String>,
     element: &'static str,

@@ -113,6 +113,7 @@ impl Neighborhoods {
         Self { members, start }
     }
 
+    /// Return the number of nodes of the network.
     fn node_count(&self) -> u32 {
         self.start.len() as u32 - 1
     }
