@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::error::check;
 
-/// A kind of computation.
+/// A kind of computation, which determines how the I/O bandwidth must grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
@@ -35,19 +35,19 @@ pub enum Computation {
     FourierTransform,
     /// Product of two matrices.
     MatrixProduct,
-    /// Relaxation on a grid.
+    /// Relaxation on a grid: repeated computation of each point from its neighbours.
     GridRelaxation {
         /// Dimensions of the grid, 1 or more.
         dimensions: u32,
     },
-    /// Computation that uses each word a fixed number of times, such as the product of matrix and vector.
+    /// Computation that uses each word a fixed number of times, such as the product of a matrix and a vector.
     IoBound,
     /// Binary search in sorted data.
     Searching,
 }
 
 impl Computation {
-    /// Return log2 of f(M) for log2 M = `log_memory`, up to a constant.
+    /// Return log2 of f(M), the operations per word of I/O, up to a constant. `log_memory` is log2 M.
     fn log_reuse(self, log_memory: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => log_memory.log2(),
@@ -58,8 +58,8 @@ impl Computation {
         }
     }
 
-    /// Return the factor for N = `pes` without the memory: N / log2 N for sorting and the FFT, N^2 / log2 N for
-    /// searching.
+    /// Return the factor of the I/O bandwidth for N = `pes` without regard to the memory: N / log2 N for sorting and
+    /// the FFT, N^2 / log2 N for searching.
     fn factor_without_memory(self, pes: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => pes / pes.log2().max(1.0),
@@ -71,10 +71,10 @@ impl Computation {
     }
 }
 
-/// A multicomputer and its computation.
+/// A multicomputer and its computation: the inputs of the balance rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// The computation.
+    /// The kind of computation.
     pub computation: Computation,
     /// N: number of PEs.
     pub pes: u64,
@@ -82,14 +82,14 @@ pub struct Balance {
     pub mips: f64,
     /// IO: I/O bandwidth in MByte/s that balances a single PE.
     pub io_mbytes_per_s: f64,
-    /// M: memory of one PE in words (values). `None` selects the factor without the memory, which is the paper's N /
-    /// log N.
+    /// M: memory of one PE in words (values). `None` selects the factor without regard to the memory, which is the
+    /// paper's N / log N.
     pub memory_words: Option<f64>,
-    /// Bandwidth of one I/O node in MByte/s; `None` for that of one PE.
+    /// Bandwidth of one I/O node in MByte/s. `None` means that it equals the I/O bandwidth of one PE.
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// Requirements of a balanced machine.
+/// Requirements that a balanced multicomputer meets.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
     /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.
@@ -102,12 +102,12 @@ pub struct Balanced {
     pub instructions_per_byte_pe: f64,
     /// Instructions per byte of I/O in the machine, which the larger total memory permits.
     pub instructions_per_byte: f64,
-    /// Number of I/O nodes for this bandwidth.
+    /// Number of I/O nodes that provide this I/O bandwidth.
     pub io_nodes: u64,
     /// Mean number of PEs per I/O node.
     pub pes_per_io_node: f64,
     /// For a hypercube (N a power of two): the placement by (combined) Hamming codes whose number of I/O nodes is
-    /// nearest in ratio. If two are equally near, the larger number.
+    /// nearest in ratio. Of two equally near placements, the one with more I/O nodes. `None` for other numbers of PEs.
     pub hamming: Option<HammingCount>,
 }
 
@@ -116,18 +116,18 @@ pub struct Balanced {
 pub struct HammingCount {
     /// Number of I/O nodes, N / 2^m.
     pub io_nodes: u64,
-    /// PEs per I/O node, 2^m.
+    /// Number of PEs per I/O node, 2^m.
     pub pes_per_io_node: u64,
-    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that no smaller cubes are combined.
+    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that no smaller cubes need to be
+    /// combined.
     pub perfect: bool,
 }
 
 impl Balance {
-    /// Return the I/O bandwidth and number of I/O nodes that keep the machine balanced.
+    /// Return the I/O bandwidth and the number of I/O nodes that the balanced machine needs.
     ///
     /// # Errors
-    /// No PE, a bandwidth that is not above zero, a memory of less than two words, a grid without
-    /// dimensions.
+    /// There is no PE, a bandwidth is not above zero, a memory has fewer than two words, or a grid has no dimensions.
     pub fn solve(&self) -> Result<Balanced, Error> {
         let positive = |field, value: f64| check(field, value, "above zero", value > 0.0);
         positive("pes", self.pes as f64)?;
@@ -166,7 +166,8 @@ impl Balance {
     }
 }
 
-/// Return the nearest number of I/O nodes on a cube of `pes` nodes; `None` if `pes` is no power of two.
+/// Return the Hamming placement whose number of I/O nodes is nearest to `io_nodes` on a cube of `pes` nodes; `None` if
+/// `pes` is no power of two.
 fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
     if !pes.is_power_of_two() {
         return None;
@@ -190,6 +191,7 @@ fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
 mod tests {
     use super::*;
 
+    /// Return a machine with the paper's bandwidths.
     fn machine(computation: Computation, pes: u64, memory_words: Option<f64>) -> Balance {
         Balance {
             computation,
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn sorting_on_the_papers_machine_needs_its_hamming_placement() {
         let balanced = machine(Computation::Sorting, 128, None).solve().unwrap();
-        // N / log N = 128 / 7 = 18.3.
+        // The factor is N / log N = 128 / 7 = 18.3.
         assert!((balanced.factor - 128.0 / 7.0).abs() < 1e-9);
         assert_eq!(balanced.io_nodes, 19);
         let hamming = balanced.hamming.unwrap();
@@ -217,9 +219,10 @@ mod tests {
         let balanced = machine(Computation::Sorting, 128, Some(1_048_576.0))
             .solve()
             .unwrap();
-        // N log M / (log N + log M) = 128 * 20 / 27.
+        // The factor is N log M / (log N + log M) = 128 * 20 / 27.
         assert!((balanced.factor - 128.0 * 20.0 / 27.0).abs() < 1e-9);
-        // t_comp / t_io of Eq. (3): (N C / (factor IO)) / log(N M) equals (C / IO) / log M.
+        // By Eq. (3), t_comp / t_io of the machine, (N C / (factor IO)) / log(N M), equals that of one PE, (C / IO) /
+        // log M.
         let machine = balanced.instructions_per_byte / 27.0;
         assert!((machine - balanced.instructions_per_byte_pe / 20.0).abs() < 1e-12);
     }
@@ -242,7 +245,8 @@ mod tests {
             assert!((factor(computation, memory) - expected).abs() < 1e-9);
             assert!((factor(computation, None) - expected).abs() < 1e-9);
         }
-        // 64 * 12 / 18. For searching the factor is 64 times that: it exceeds the growth of the computing bandwidth.
+        // The factor for sorting is 64 * 12 / 18. That for searching is 64 times as large: it exceeds the growth of the
+        // computing bandwidth.
         let sorting = factor(Computation::FourierTransform, memory);
         assert!((sorting - 64.0 * 12.0 / 18.0).abs() < 1e-9);
         assert!((factor(Computation::Searching, memory) - 64.0 * sorting).abs() < 1e-6);
@@ -274,7 +278,7 @@ mod tests {
         .unwrap();
         assert_eq!(balanced.io_nodes, 2);
         assert_eq!(balanced.pes_per_io_node, 32.0);
-        // The sparsest code of the 6-cube uses the neighbours in 3 dimensions: 64 / 4.
+        // The sparsest code of the 6-cube uses the neighbours in 3 dimensions, so it has 64 / 4 I/O nodes.
         assert_eq!(balanced.hamming.unwrap().io_nodes, 16);
         assert!(!balanced.hamming.unwrap().perfect);
     }

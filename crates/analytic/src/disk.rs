@@ -1,19 +1,19 @@
-//! Disks that each serve one request after another: M/G/1 queues.
+//! Waits at disks that each serve one request after another: M/G/1 queues.
 //!
-//! A disk's service time is a seek, uniform between zero and twice its mean, a rotational latency,
-//! uniform over one rotation, and the transfer (Table 1 of the hypercube paper gives the mean of the sum).
-//! W = lambda E\[S^2\] / (2 (1 - rho)) (Kleinrock, *Queueing Systems* vol. 1, 1975, section 5.6), over
-//! all that the disk serves.
+//! The service time of a disk is the sum of a seek, uniform between zero and twice its mean, a rotational latency,
+//! uniform over one rotation, and the transfer (Table 1 of the hypercube paper gives the mean of the sum). The mean
+//! wait is W = lambda E\[S^2\] / (2 (1 - rho)) (Kleinrock, *Queueing Systems* vol. 1, 1975, section 5.6), computed over
+//! all requests of the disk.
 
 use crate::Error;
 use crate::error::check_not_negative;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return the service time of a disk for `transfer` cycles of data, which may vary.
+/// Return the service time of a disk for requests whose data take `transfer` cycles, which may vary.
 ///
 /// # Errors
-/// A negative or infinite number.
+/// A number is negative or infinite.
 pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Moments, Error> {
     check_not_negative("mean seek time", seek_mean)?;
     check_not_negative("time of a rotation", rotation)?;
@@ -21,38 +21,38 @@ pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Mome
     Ok(moves.plus(transfer))
 }
 
-/// Load of the disks by one kind of request.
+/// Load of the disks by one kind of request: rates at each disk, and service time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
-    /// Requests per cycle at each disk for a load of 1.
+    /// Requests of this kind per cycle at each disk, at a load of 1.
     pub rates: Vec<f64>,
-    /// Service time of a request, in cycles.
+    /// Service time of a request of this kind, in cycles.
     pub service: Moments,
 }
 
-/// Disks with one queue each.
+/// A set of disks with one queue each, and the requests for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disks {
     requests: Vec<Requests>,
     count: usize,
 }
 
-/// The disk that saturates first as the load grows.
+/// The disk that saturates first as the load grows, and the load at which it does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaturatedDisk {
-    /// Load at which it is busy all the time.
+    /// Load at which the disk is busy all the time.
     pub load: f64,
-    /// Its number, the lowest if several saturate together.
+    /// Index of the disk, the lowest if several disks saturate together.
     pub disk: usize,
     /// Whether all disks saturate together.
     pub all: bool,
 }
 
 impl Disks {
-    /// Return disks that serve these kinds of request.
+    /// Return disks that serve these kinds of requests.
     ///
     /// # Errors
-    /// Kinds for different numbers of disks, or a rate that is negative or infinite.
+    /// The kinds have rates for different numbers of disks, or a rate is negative or infinite.
     pub fn new(requests: Vec<Requests>) -> Result<Self, Error> {
         let count = requests.first().map_or(0, |kind| kind.rates.len());
         for kind in &requests {
@@ -75,8 +75,8 @@ impl Disks {
             .collect()
     }
 
-    /// Return the mean time of requests of kind `kind` at their disks, wait and service, in cycles. It is infinite if
-    /// one of these disks is saturated, and `None` if there are no such requests.
+    /// Return the mean response time (wait and service) of requests of kind `kind` at their disks, in cycles. It is
+    /// infinite if one of these disks is saturated, and `None` if there are no such requests.
     pub fn response(&self, kind: usize, load: f64) -> Option<f64> {
         let requests = &self.requests[kind];
         let total: f64 = requests.rates.iter().sum();
@@ -90,7 +90,7 @@ impl Disks {
         Some(wait + requests.service.mean)
     }
 
-    /// Return the first disk to saturate as the load grows, or `None` without requests.
+    /// Return the first disk that saturates as the load grows, or `None` without requests.
     pub fn first_saturated(&self) -> Option<SaturatedDisk> {
         let works: Vec<f64> = (0..self.count)
             .map(|disk| self.work_per_cycle(disk))
@@ -111,6 +111,7 @@ impl Disks {
         kinds.map(|kind| kind.rates[disk] * kind.service.mean).sum()
     }
 
+    /// Return the mean wait of a request in the queue of a disk.
     fn wait(&self, disk: usize, load: f64) -> f64 {
         let kinds = (self.requests.iter()).map(|kind| (kind.rates[disk], kind.service));
         let rate: f64 = kinds.clone().map(|(rate, _)| rate).sum();
@@ -127,7 +128,7 @@ mod tests {
     fn the_disk_of_table_1_takes_20_ms_with_the_variance_of_two_uniforms() {
         let taken = service(12.0, 16.0, &Moments::fixed(0.0)).unwrap();
         assert!((taken.mean - 20.0).abs() < 1e-12);
-        // Widths of 24 and 16: w^2 / 12 each.
+        // The two uniform variables have widths w of 24 and 16, each with the variance w^2 / 12.
         assert!((taken.variance() - (24.0f64.powi(2) + 16.0f64.powi(2)) / 12.0).abs() < 1e-9);
         assert!(taken.third_central().abs() < 1e-6);
         assert!(service(-1.0, 16.0, &Moments::fixed(0.0)).is_err());
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn one_disk_is_an_md1_queue() {
-        // Transfer only, rho = 1/2: W = rho S / (2 (1 - rho)) = S / 2.
+        // With a transfer only and rho = 1/2, W = rho S / (2 (1 - rho)) = S / 2.
         let service = service(0.0, 0.0, &Moments::fixed(10.0)).unwrap();
         let rates = vec![1.0];
         let disks = Disks::new(vec![Requests { rates, service }]).unwrap();
@@ -151,11 +152,11 @@ mod tests {
             service: Moments::fixed(mean),
         };
         let disks = Disks::new(vec![kind([1.0, 2.0], 3.0), kind([2.0, 2.0], 1.0)]).unwrap();
-        // Work of 5 and 8 per cycle.
+        // The disks have a work of 5 and 8 per cycle.
         let full = disks.first_saturated().unwrap();
         assert_eq!((full.load, full.disk, full.all), (0.125, 1, false));
         assert_eq!(disks.utilisation(0.05), [0.25, 0.4]);
-        // Disk 0: E[S^2] rate = 9 + 2 = 11, W = 0.05 * 11 / (2 * 0.75); disk 1: 20, over 2 * 0.6.
+        // Disk 0 has E[S^2] rate = 9 + 2 = 11 and W = 0.05 * 11 / (2 * 0.75); disk 1 has 20, divided by 2 * 0.6.
         let waits = [0.05 * 11.0 / 1.5, 0.05 * 20.0 / 1.2];
         let reads = 3.0 + (waits[0] + 2.0 * waits[1]) / 3.0;
         let writes = 1.0 + (waits[0] + waits[1]) / 2.0;

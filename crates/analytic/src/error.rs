@@ -1,19 +1,19 @@
-//! Errors for invalid inputs.
+//! Errors for invalid inputs of formulas and models.
 
-/// An input for which no formula holds.
+/// An input for which no formula is valid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A number outside its range.
+    /// A number is outside its range.
     #[error("{field} is {value}; it must be {expected}")]
     OutOfRange {
         /// Name of the input.
         field: &'static str,
-        /// The value passed.
+        /// The number passed.
         value: f64,
-        /// Permitted values.
+        /// Permitted values of the input.
         expected: &'static str,
     },
-    /// A list of the wrong length.
+    /// A list has the wrong length.
     #[error("{field} has {found} entries; {expected} are needed, one per dimension")]
     Length {
         /// Name of the input.
@@ -23,12 +23,12 @@ pub enum Error {
         /// Number of entries needed.
         expected: usize,
     },
-    /// Numbers that are valid alone but contradict one another.
+    /// Numbers that are each valid contradict one another.
     #[error("{0}")]
     Contradiction(&'static str),
 }
 
-/// Return `value` if it is finite and `holds`, else [`Error::OutOfRange`].
+/// Return `value` if it is finite and `holds` is true, else [`Error::OutOfRange`].
 pub(crate) fn check(
     field: &'static str,
     value: f64,
@@ -46,7 +46,7 @@ pub(crate) fn check(
     }
 }
 
-/// Return `value` if it is a probability.
+/// Return `value` if it is a probability, else [`Error::OutOfRange`].
 pub(crate) fn check_probability(field: &'static str, value: f64) -> Result<f64, Error> {
     check(
         field,
@@ -56,7 +56,7 @@ pub(crate) fn check_probability(field: &'static str, value: f64) -> Result<f64, 
     )
 }
 
-/// Return `value` if it is finite and not negative.
+/// Return `value` if it is finite and not negative, else [`Error::OutOfRange`].
 pub(crate) fn check_not_negative(field: &'static str, value: f64) -> Result<f64, Error> {
     check(field, value, "finite and not negative", value >= 0.0)
 }

@@ -1,4 +1,4 @@
-//! Queueing formulas and the models of the papers. Inputs and results are plain numbers.
+//! Queueing formulas and the analytic models of the papers. Inputs and results are plain numbers.
 //!
 //! | module | results |
 //! |---|---|
@@ -14,11 +14,11 @@
 //! | [`trains`] | messages as trains of packets on any network: waits at nodes and links |
 //! | [`balance`] | section 3 of the hypercube paper: the necessary growth of the I/O bandwidth |
 //!
-//! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
-//! rates in messages per cycle, unless a name says otherwise. A queue that cannot keep up has an
-//! infinite wait (`f64::INFINITY`); nothing here returns NaN.
+//! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle), rates in messages per
+//! cycle, unless a name says otherwise. A queue whose arrivals exceed its capacity has an infinite wait
+//! (`f64::INFINITY`); no function returns NaN.
 //!
-//! The crate knows nothing of machines, scenarios or engines.
+//! The crate does not depend on machines, scenarios or engines.
 
 pub mod balance;
 pub mod disk;

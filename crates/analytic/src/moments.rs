@@ -8,19 +8,19 @@ use crate::error::check_not_negative;
 /// Raw moments E\[X\], E\[X^2\], E\[X^3\] of a quantity that is never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// E\[X\].
+    /// E\[X\]: the mean.
     pub mean: f64,
-    /// E\[X^2\].
+    /// E\[X^2\]: the second moment.
     pub second: f64,
-    /// E\[X^3\].
+    /// E\[X^3\]: the third moment.
     pub third: f64,
 }
 
 impl Moments {
-    /// A quantity that is always zero.
+    /// The moments of a quantity that is always zero.
     pub const ZERO: Self = Self::fixed(0.0);
 
-    /// A quantity that is always infinite.
+    /// The moments of a quantity that is always infinite.
     pub(crate) const NEVER: Self = Self {
         mean: f64::INFINITY,
         second: f64::INFINITY,
@@ -36,11 +36,11 @@ impl Moments {
         }
     }
 
-    /// Return the sum of `weight / total` times the moments.
+    /// Return the sum of the moments, each multiplied by its `weight / total`.
     pub(crate) fn weighted(parts: impl IntoIterator<Item = (f64, Self)>, total: f64) -> Self {
         let mut sum = Self::ZERO;
         for (weight, part) in parts {
-            // An event of weight zero may have an infinite duration.
+            // A part of weight zero may have an infinite value.
             if weight > 0.0 {
                 sum.mean += weight * part.mean;
                 sum.second += weight * part.second;
@@ -50,7 +50,7 @@ impl Moments {
         sum.map(|moment| moment / total)
     }
 
-    /// The same function of each moment.
+    /// Apply the function `of` to each moment.
     pub(crate) fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Self {
             mean: of(self.mean),
@@ -89,7 +89,7 @@ impl Moments {
         (self.second - self.mean * self.mean).max(0.0)
     }
 
-    /// Return a mixture of constants, passed as `(weight, value)`, whose weights add up to `total`.
+    /// Return the moments of a mixture of constants, passed as `(weight, value)`, whose weights add up to `total`.
     #[cfg(test)]
     pub(crate) fn mixture(parts: &[(f64, f64)], total: f64) -> Self {
         let parts = parts.iter();
@@ -111,13 +111,13 @@ impl Moments {
         ratio(self.variance(), self.mean * self.mean)
     }
 
-    /// Return the moments if the quantity is nonzero `factor` times as often.
+    /// Return the moments if the quantity is nonzero `factor` times as often: all moments multiplied by the factor.
     pub(crate) fn scaled(&self, factor: f64) -> Self {
         self.map(|moment| factor * moment)
     }
 
-    /// Return a quantity that is nonzero with probability `share` and has these first two moments overall. The third
-    /// moment is that of a gamma distribution fitted to the nonzero values.
+    /// Return the moments of a quantity that is nonzero with probability `share` and has these first two moments
+    /// overall. The third moment is that of a gamma distribution fitted to the nonzero values.
     pub(crate) fn with_probability(share: f64, mean: f64, second: f64) -> Self {
         if mean <= 0.0 {
             return Self::ZERO;
@@ -133,7 +133,8 @@ impl Moments {
         }
     }
 
-    /// Return the sum of this and an independent quantity: means, variances and third central moments add.
+    /// Return the moments of the sum of this quantity and an independent one: means, variances and third central
+    /// moments add.
     pub fn plus(&self, other: &Self) -> Self {
         if !self.mean.is_finite() || !other.mean.is_finite() {
             return Self::NEVER;
@@ -149,7 +150,7 @@ impl Moments {
     }
 }
 
-/// `part / whole`; zero unless `whole` is above zero.
+/// Return `part / whole`, or zero unless `whole` is above zero.
 pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -160,10 +161,10 @@ mod tests {
 
     #[test]
     fn mixture_of_requests_and_blocks_is_the_papers() {
-        // Section 6: half of the messages on an I/O link have 32 flits, half 4096.
+        // In section 6, half of the messages on an I/O link have 32 flits, half 4096.
         let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
         assert_eq!(lengths.mean, 2064.0);
-        // sigma = 2032, so C^2 = (2032/2064)^2.
+        // The standard deviation is 2032, so C^2 = (2032/2064)^2.
         assert!((lengths.scv() - (2032.0f64 / 2064.0).powi(2)).abs() < 1e-12);
         assert!(lengths.third_central().abs() < 1e-3);
     }

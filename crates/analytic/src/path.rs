@@ -14,7 +14,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Purpose of a message.
+/// Purpose of a message in a hypercube with I/O nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageClass {
@@ -26,14 +26,14 @@ pub enum MessageClass {
     Write,
     /// A request that the local I/O node forwards to the remote I/O node with the block.
     Forward,
-    /// A block from the local I/O node.
+    /// A block that the local I/O node sends to the PE.
     ReplyLocal,
-    /// A block from a remote I/O node.
+    /// A block that a remote I/O node sends to the PE.
     ReplyRemote,
 }
 
 impl MessageClass {
-    /// All classes.
+    /// All message classes, in the order of results.
     pub const ALL: [Self; 6] = [
         Self::PePe,
         Self::Request,
@@ -43,7 +43,7 @@ impl MessageClass {
         Self::ReplyRemote,
     ];
 
-    /// Return the name used in scenarios and results.
+    /// Return the name of the class in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PePe => "pe_pe",

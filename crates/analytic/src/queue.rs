@@ -1,4 +1,4 @@
-//! Mean waits in queue with Poisson arrivals.
+//! Mean waits in queues with Poisson arrivals.
 //!
 //! Each function takes the arrival rate (per unit of time), the mean service time and, where it
 //! matters, C^2 = variance / mean^2 of the service time, and returns the mean time from arrival to
@@ -14,7 +14,7 @@ use crate::moments::Moments;
 /// Kleinrock, *Queueing Systems* vol. 1 (1975), section 5.6; section 6 of the hypercube paper.
 ///
 /// # Errors
-/// A negative or infinite number.
+/// An input is negative or infinite.
 pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, Error> {
     check_not_negative("arrival rate", rate)?;
     check_not_negative("mean service time", service_mean)?;
@@ -22,7 +22,7 @@ pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, E
     Ok(mg1(rate, service_mean, service_scv))
 }
 
-/// Return rho for inputs that may be infinite; an idle queue has rho = 0.
+/// Return the utilisation rho for inputs that may be infinite; an idle queue has rho = 0.
 pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     if rate > 0.0 {
         rate * mean / f64::from(servers)
@@ -31,6 +31,7 @@ pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     }
 }
 
+/// Return the mean wait of M/G/1 for valid inputs.
 pub(crate) fn mg1(rate: f64, mean: f64, scv: f64) -> f64 {
     let rho = rho(rate, mean, 1);
     if rho >= 1.0 {
@@ -60,7 +61,7 @@ pub(crate) fn waiting_probability(rate: f64, mean: f64, servers: u32) -> f64 {
     blocked / (1.0 - rho * (1.0 - blocked))
 }
 
-/// M/M/m: W = C(m, a) x / (m (1 - rho)), with Erlang's C.
+/// Return the mean wait of M/M/m: W = C(m, a) x / (m (1 - rho)), with Erlang's C.
 ///
 /// The hypercube paper prints it (section 6, after Saaty 1961) as
 /// W = rho (m rho)^m p0 / (m! (1 - rho)^2 lambda) with
@@ -89,12 +90,11 @@ pub(crate) fn mgm(rate: f64, mean: f64, scv: f64, servers: u32) -> f64 {
     }
 }
 
-/// Return the first three moments of the wait, whose mean `wait_mean` is already known.
-///
-/// An arrival waits with probability ErlangC. For one server the second moment of the wait is
-/// Takacs' 2 W^2 + lambda E\[S^3\] / (3 (1 - rho)) (Kleinrock 1975, section 5.7); for m servers the
-/// waits above zero are assumed to have the C^2 that they have at one server of m-fold speed. The
-/// third moment is that of a gamma distribution fitted to the waits above zero.
+/// Return the first three moments of the wait, whose mean `wait_mean` is already known. An arrival
+/// waits with the probability of Erlang's C. For one server the second moment of the wait is
+/// 2 W^2 + lambda E\[S^3\] / (3 (1 - rho)) by Takacs (Kleinrock 1975, section 5.7). For m servers the
+/// waits above zero are assumed to have the same C^2 as at one server of m-fold speed. The third
+/// moment is that of a gamma distribution fitted to the waits above zero.
 pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean: f64) -> Moments {
     if wait_mean == 0.0 {
         return Moments::ZERO;
@@ -103,7 +103,7 @@ pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean
     if !wait_mean.is_finite() || rho >= 1.0 {
         return Moments::NEVER;
     }
-    // One server of m-fold speed: service moments divided by m, m^2, m^3.
+    // One server of m-fold speed has the service moments divided by m, m^2, m^3.
     let m = f64::from(servers);
     let fast_wait = rate * service.second / (m * m) / (2.0 * (1.0 - rho));
     let fast_second =
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The form printed in section 6 of the hypercube paper.
+    /// Return the wait of M/M/m in the form printed in section 6 of the hypercube paper.
     fn mmm_as_printed(rate: f64, mean: f64, servers: u32) -> f64 {
         let m = f64::from(servers);
         let rho = rate * mean / m;
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn textbook_values() {
-        // M/M/1, rho = 1/2, x = 2: W = rho x / (1 - rho) = 2; M/D/1 half of that.
+        // M/M/1 with rho = 1/2 and x = 2 has W = rho x / (1 - rho) = 2; M/D/1 has half of that.
         assert!((mg1(0.25, 2.0, 1.0) - 2.0).abs() < 1e-12);
         assert!((mg1(0.25, 2.0, 0.0) - 1.0).abs() < 1e-12);
-        // M/M/2 at rho = 1/2: C = 2 rho^2 / (1 + rho) = 1/3, W = C x / (2 (1 - rho)) = x/3.
+        // M/M/2 at rho = 1/2 has C = 2 rho^2 / (1 + rho) = 1/3 and W = C x / (2 (1 - rho)) = x/3.
         assert!((waiting_probability(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
         assert!((mmm(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
     }
@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn wait_moments_of_mm1_are_exact_up_to_the_second() {
-        // M/M/1: the wait is zero with 1 - rho, else exponential with mean x / (1 - rho).
+        // In M/M/1 the wait is zero with probability 1 - rho, else exponential with mean x / (1 -
+        // rho).
         let (rate, mean) = (0.6, 1.0);
         let service = Moments {
             mean,

@@ -8,22 +8,22 @@ use isthmus_kernel::{Cycles, Stream, draw_below};
 /// Layout of data on an array of disks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Striping {
-    /// Number of disks, 1 or more.
+    /// Number of disks of the array, 1 or more.
     pub disks: u32,
-    /// Bytes on one disk before the next disk follows, 1 or more.
+    /// Number of bytes on one disk before the data continue on the next disk, 1 or more.
     pub unit: u64,
-    /// Parity units in each row of units, fewer than the disks: 0 is RAID 0, 1 is RAID 5, 2 is RAID 6.
+    /// Parity units in each row of units, fewer than the number of disks: 0 is RAID 0, 1 is RAID 5, 2 is RAID 6.
     pub parity: u32,
 }
 
-/// An array of disks.
+/// State of an array of disks.
 ///
 /// A request is cut into units, which go to the disks in turn, from a random first disk. The last unit may be shorter.
 /// A write fills rows of one unit per disk. Each row has `parity` parity units, as long as the longest data unit of the
 /// row, which follow its data. Rows that are not written as a whole are not read first.
 ///
 /// Each disk makes one access for all of its units, first come, first served, with its own seek and latency. The
-/// request ends when the last disk is done.
+/// request ends when the last disk ends its access.
 #[derive(Debug, Clone)]
 pub(crate) struct Array {
     striping: Striping,
@@ -50,6 +50,7 @@ impl Array {
         }
     }
 
+    /// Serve a request and return the time at which the last disk ends its access.
     pub(crate) fn serve(&mut self, request: &Request) -> Cycles {
         let count = self.disks.len();
         let first = draw_below(count as u64, &mut self.first) as usize;
@@ -64,13 +65,15 @@ impl Array {
         done
     }
 
+    /// Return the busy times of the disks.
     pub(crate) fn busy(&self) -> impl Iterator<Item = &Busy> {
         self.disks.iter().map(|(queue, _)| queue.busy())
     }
 }
 
 impl Striping {
-    /// Return the bytes of a request for each disk, from the first disk used. `None` for disks without a part.
+    /// Return the number of bytes of a request on each disk, starting with the first disk used; `None` for a disk
+    /// without a part of the request.
     fn shares(&self, request: &Request) -> impl IntoIterator<Item = Option<u64>> + use<> {
         let Self {
             disks,
@@ -100,12 +103,12 @@ impl Striping {
     }
 }
 
-/// Mean work of an array for a request.
+/// Mean work of an array of disks for one request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ArrayWork {
-    /// Number of disks that a request uses.
+    /// Number of disks that a request uses on average.
     pub disks: f64,
-    /// Total bytes on all disks.
+    /// Total number of bytes on all disks, including parity.
     pub bytes: f64,
 }
 

@@ -17,16 +17,17 @@ pub struct BurstTimes {
     pub drain: f64,
 }
 
-/// A burst buffer.
+/// State of a burst buffer: a fast buffer that drains to slower storage.
 ///
-/// Data are a fluid. Writes enter one after another, at the full rate while the buffer has room and at the rate of the
-/// drain while it is full. A write ends when its last byte has entered. The drain works whenever there is data, oldest
-/// first. So C bytes fill the buffer after C / (a - d) at the rates a and d.
+/// Data flow like a fluid. Writes enter the buffer one after another, at the full rate while the buffer has room and at
+/// the rate of the drain while it is full. A write ends when its last byte has entered. The drain works whenever the
+/// buffer contains data, the oldest data first. So C bytes fill the buffer after C / (a - d) at the rates a (absorb)
+/// and d (drain).
 ///
-/// A read is served from the buffer if the undrained data of its stream are at least as large; a message counts until
-/// its last byte has drained. Otherwise it is served from the storage behind. The reads of each kind are served one
-/// after another, at the rate of the buffer or of the drain. They slow neither writes nor the drain nor the reads of
-/// the other kind.
+/// A read is served from the buffer if the undrained data of its stream are at least as large as the read; otherwise it
+/// is served from the storage behind the buffer. A message counts as undrained until its last byte has drained. The
+/// reads of each kind are served one after another, at the rate of the buffer or of the drain. They slow neither writes
+/// nor the drain nor the reads of the other kind.
 #[derive(Debug, Clone)]
 pub(crate) struct BurstBuffer {
     times: BurstTimes,
@@ -34,13 +35,14 @@ pub(crate) struct BurstBuffer {
     drains: Activity,
     buffer_reads: Activity,
     backing_reads: Activity,
-    /// Undrained messages: the time at which each has drained, its stream, its bytes.
+    /// Undrained messages: the time at which each has drained, its stream, its length in bytes.
     undrained: VecDeque<(f64, u32, u64)>,
-    /// Undrained bytes of each stream.
+    /// Number of undrained bytes of each stream.
     of_stream: BTreeMap<u32, u64>,
 }
 
 impl BurstBuffer {
+    /// Return an empty burst buffer.
     pub(crate) fn new(times: BurstTimes) -> Self {
         Self {
             times,
@@ -53,6 +55,7 @@ impl BurstBuffer {
         }
     }
 
+    /// Serve a request and return the time at which it ends.
     pub(crate) fn serve(&mut self, request: &Request) -> Cycles {
         self.drop_drained(request.time as f64);
         match request.access {
@@ -61,7 +64,7 @@ impl BurstBuffer {
         }
     }
 
-    /// Drop the drained messages.
+    /// Remove the messages that have drained by `now`.
     fn drop_drained(&mut self, now: f64) {
         while let Some(&(until, stream, bytes)) = self.undrained.front()
             && until <= now
@@ -76,6 +79,7 @@ impl BurstBuffer {
         }
     }
 
+    /// Serve a write and return the time at which its last byte has entered the buffer.
     fn write(&mut self, request: &Request) -> Cycles {
         let BurstTimes {
             capacity,
@@ -84,9 +88,10 @@ impl BurstBuffer {
         } = self.times;
         let (now, bytes) = (request.time, request.bytes as f64);
         let begin = self.writes.free.max(now as f64);
-        // The remaining work of the drain gives the content of the buffer.
+        // The remaining work of the drain determines the number of bytes in the buffer.
         let content = (self.drains.free - begin).max(0.0) / drain;
-        // Bytes that enter until the buffer is full. Of each byte, the part that does not drain meanwhile stays.
+        // Bytes that enter until the buffer is full. Of each byte that enters, a part drains meanwhile and the rest
+        // stays.
         let stays = 1.0 - absorb / drain;
         let until_full = (capacity as f64 - content).max(0.0) / stays;
         let (fast, slow) = match stays > 0.0 && until_full < bytes {
@@ -105,6 +110,7 @@ impl BurstBuffer {
         rounded(end)
     }
 
+    /// Serve a read from the buffer or from the storage behind it, and return the time at which it ends.
     fn read(&mut self, request: &Request) -> Cycles {
         let undrained = self.of_stream.get(&request.stream).copied().unwrap_or(0);
         let (from, per_byte) = match undrained >= request.bytes {
@@ -117,8 +123,8 @@ impl BurstBuffer {
         rounded(end)
     }
 
-    /// Return the busy times of the four concurrent activities: writes, drain, reads from the buffer, reads from
-    /// behind.
+    /// Return the busy times of the four concurrent activities: writes, drain, reads from the buffer, and reads from
+    /// the storage behind it.
     pub(crate) fn busy(&self) -> [&Busy; 4] {
         [
             &self.writes,
@@ -130,7 +136,7 @@ impl BurstBuffer {
     }
 }
 
-/// Round to the nearest cycle, at most [`LATEST`].
+/// Round a time to the nearest cycle, at most [`LATEST`].
 fn rounded(time: f64) -> Cycles {
     (time.round() as Cycles).min(LATEST)
 }
@@ -143,6 +149,7 @@ struct Activity {
 }
 
 impl Activity {
+    /// Mark the activity busy from `from` to `to`, as recorded at time `now`.
     fn occupy(&mut self, now: Cycles, from: f64, to: f64) {
         self.free = to;
         self.busy.add_span(now, rounded(from), rounded(to));

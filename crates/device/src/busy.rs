@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 /// Busy times of a device that serves one request at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Busy {
-    /// Total length in cycles of the spans dropped from `ahead`.
+    /// Total length in cycles of the spans that were removed from `ahead`.
     done: Cycles,
-    /// Busy spans that may reach beyond the present, in order. Adjacent spans are merged.
+    /// Busy spans that may reach beyond the present, in the order of time. Adjacent spans are merged.
     ahead: VecDeque<(Cycles, Cycles)>,
-    /// Number of uses so far, including future ones.
+    /// Number of uses of the device so far, including future ones.
     uses: u64,
 }
 
 impl Busy {
-    /// Mark the device busy from `from` to `to`. The call is made at time `now`; `from` must not be
-    /// before the end of an earlier span.
+    /// Mark the device busy from `from` to `to`. The caller is at time `now`; `from` must not be before the end of an
+    /// earlier span.
     #[inline]
     pub(crate) fn add_span(&mut self, now: Cycles, from: Cycles, to: Cycles) {
         self.uses += 1;
@@ -39,12 +39,12 @@ impl Busy {
         self.done + spans.map(part).sum::<Cycles>()
     }
 
-    /// Return the number of uses, including requests that wait.
+    /// Return the number of uses of the device, including those of requests that wait.
     pub fn uses(&self) -> u64 {
         self.uses
     }
 
-    /// Return the busy cycles in total, including future ones.
+    /// Return the total number of busy cycles, including future ones.
     pub fn total_cycles(&self) -> Cycles {
         self.cycles_by(Cycles::MAX)
     }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn every_cycle_counts_when_it_has_passed() {
         let mut busy = Busy::default();
-        // Taken in 3, 4; 7, 8, 9; then 9 is gone: 10, 11.
+        // The device is busy in cycles 3 and 4, in 7, 8 and 9, and in 10 and 11.
         let cycles = [3, 4, 7, 8, 9, 10, 11];
         busy.add_span(0, 3, 5);
         busy.add_span(2, 7, 10);

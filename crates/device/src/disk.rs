@@ -2,19 +2,19 @@
 
 use isthmus_kernel::{Cycles, Stream, unit_interval};
 
-/// Times of one disk, in cycles.
+/// Parameters of one disk, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disk {
     /// Mean seek time.
     pub seek: f64,
     /// Time of a full rotation. The rotational latency is uniform between zero and this time.
     pub rotation: f64,
-    /// Transfer time of a byte.
+    /// Transfer time of one byte.
     pub per_byte: f64,
 }
 
 impl Disk {
-    /// Return the access time for `bytes`, without a wait in the queue.
+    /// Return the access time for `bytes` bytes, without the wait in the queue of the disk.
     ///
     /// The seek time is uniform between zero and twice its mean: the seek distance is uniform, and
     /// the time is proportional to it.
@@ -48,7 +48,8 @@ mod tests {
             .map(|_| disk.access(4096, &mut stream) as f64)
             .sum::<f64>()
             / n as f64;
-        // Two uniforms of widths 480,000 and 320,000: standard deviation sqrt(w^2 / 12 each).
+        // The sum of two uniform variables of widths w = 480,000 and 320,000: each has the variance
+        // w^2 / 12.
         let deviation = ((480_000f64.powi(2) + 320_000f64.powi(2)) / 12.0).sqrt();
         let error = (mean - disk.mean_access(4096)).abs();
         assert!(error < 4.0 * deviation / (n as f64).sqrt(), "{mean}");

@@ -17,7 +17,7 @@ pub struct IoNodeTimes {
     pub queued: bool,
 }
 
-/// An I/O node. Its disk serves requests in the order of the calls.
+/// State of an I/O node. Its disk serves requests in the order of the calls.
 #[derive(Debug, Clone)]
 pub struct IoNode {
     stream: Stream,
@@ -25,7 +25,7 @@ pub struct IoNode {
 }
 
 impl IoNode {
-    /// Return an idle node with its own random stream.
+    /// Return an idle I/O node that draws random numbers from `stream`.
     pub fn new(stream: Stream) -> Self {
         Self {
             stream,
@@ -33,12 +33,12 @@ impl IoNode {
         }
     }
 
-    /// Return the random stream of the node, for other random decisions.
+    /// Return the random stream of the I/O node, for other random decisions.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// Read or write `bytes` from time `now` on. Return the time of completion.
+    /// Read or write `bytes` bytes from time `now` on. Return the time of completion.
     #[inline]
     pub fn serve(&mut self, times: &IoNodeTimes, now: Cycles, bytes: u64) -> Cycles {
         let in_memory = now + times.access;
@@ -63,6 +63,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Streams;
 
+    /// Return parameters with a hit probability of `hit`, with or without a queue for the disk.
     fn times(hit: f64, queued: bool) -> IoNodeTimes {
         IoNodeTimes {
             access: 8_000,
@@ -76,6 +77,7 @@ mod tests {
         }
     }
 
+    /// Return an idle I/O node with a fixed seed.
     fn node() -> IoNode {
         IoNode::new(Streams::new(1, 0).stream("io node", 0))
     }
@@ -92,7 +94,8 @@ mod tests {
         assert_eq!(node.serve(&times, 0, 1_000), 8_000 + 2_000);
         assert_eq!(node.serve(&times, 500, 1_000), 10_000 + 2_000);
         assert_eq!(node.serve(&times, 100_000, 1_000), 108_000 + 2_000);
-        // Three misses of 2,000 cycles each: the first two from 8,000 on, the last from 108,000.
+        // The node serves three misses of 2,000 cycles each: the first two from cycle 8,000 on, the
+        // last from cycle 108,000 on.
         let by = [12_000, 50_000, 100_000, 108_000, 109_000, 110_000, 120_000];
         assert_eq!(
             by.map(|now| node.disk().cycles_by(now)),

@@ -1,10 +1,10 @@
-//! Disk, cache, array, burst buffer and I/O node without I/O: each takes a request and returns the
-//! time of its completion.
+//! Models of storage devices: disk, cache, array, burst buffer and I/O node. A model receives a
+//! request and returns the time of its completion; it does no actual I/O.
 //!
-//! An [`IoNode`] belongs to the hypercube. A [`Storage`] stands behind an I/O server of jobs in any
-//! network.
+//! An [`IoNode`] belongs to the hypercube. A [`Storage`] is the device of an I/O server, which jobs
+//! use in any network.
 //!
-//! The crate knows nothing of networks. Times are cycles of the machine's clock.
+//! The crate does not depend on networks. Times are in cycles of the machine's clock.
 
 mod array;
 mod burst_buffer;

@@ -1,4 +1,4 @@
-//! A queue for one server, first come, first served.
+//! A queue in front of one server, first come, first served.
 
 use crate::Busy;
 use isthmus_kernel::{Cycles, Gap};
@@ -6,7 +6,7 @@ use isthmus_kernel::{Cycles, Gap};
 /// Latest completion time. No run reaches it, and the sum of two such times does not overflow.
 pub(crate) const LATEST: Cycles = Gap::MAX;
 
-/// A server of one request at a time. Requests are served in the order of the calls, also within one cycle.
+/// A server that serves one request at a time. It serves requests in the order of the calls, also within one cycle.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Queue {
     free: Cycles,
@@ -14,8 +14,8 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Serve a request of `length` cycles, from `ready` on at the earliest. The call is made at `now`. Return the time
-    /// of completion.
+    /// Serve a request that takes `length` cycles, at `ready` or later. The caller is at time `now`. Return the time of
+    /// completion.
     #[inline]
     pub(crate) fn serve(&mut self, now: Cycles, ready: Cycles, length: Cycles) -> Cycles {
         let begin = self.free.max(ready).min(LATEST);
@@ -24,7 +24,7 @@ impl Queue {
         self.free
     }
 
-    /// Return the busy times.
+    /// Return the busy times of the server.
     pub(crate) fn busy(&self) -> &Busy {
         &self.busy
     }

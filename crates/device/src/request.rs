@@ -2,21 +2,21 @@
 
 use isthmus_kernel::Cycles;
 
-/// Direction of a data transfer.
+/// Direction of a data transfer to or from a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// From the device.
+    /// Data go from the device to the requester.
     Read,
-    /// To the device.
+    /// Data go from the requester to the device.
     Write,
 }
 
-/// A request to a device.
+/// A request to read data from a device or to write data to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Time of the request, in cycles.
+    /// Time at which the request arrives, in cycles.
     pub time: Cycles,
-    /// Length in bytes.
+    /// Length of the data in bytes.
     pub bytes: u64,
     /// Direction of the data.
     pub access: Access,

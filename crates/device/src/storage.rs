@@ -7,13 +7,13 @@ use crate::request::{Access, Request};
 use crate::{Busy, Disk, IoNode, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles, Stream};
 
-/// Parameters of a device, in cycles.
+/// Kind and parameters of a storage device. Times are in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Model {
-    /// A disk.
+    /// A single disk without a cache.
     Disk(Disk),
-    /// A disk behind a cache, as in an [`IoNode`]. A hit takes the access time, for reads and for writes. A miss takes
-    /// the access time and then the disk.
+    /// A disk behind a cache, as in an [`IoNode`]. A hit takes the access time of the cache, for reads and for writes.
+    /// A miss takes the access time of the cache and then that of the disk.
     Cache {
         /// Access time of the cache.
         access: Cycles,
@@ -21,10 +21,10 @@ pub enum Model {
         hit: f64,
         /// Disk behind the cache.
         disk: Disk,
-        /// Whether misses queue for the disk. Otherwise its access time is a pure delay.
+        /// Whether misses queue for the disk. Otherwise the access time of the disk is a pure delay.
         queued: bool,
     },
-    /// An array of disks.
+    /// An array of disks over which each request is striped.
     Array {
         /// Layout of data on the disks.
         striping: Striping,
@@ -35,10 +35,10 @@ pub enum Model {
     BurstBuffer(BurstTimes),
 }
 
-/// A device. It serves requests in the order of the calls, also within one cycle.
+/// State of a storage device. It serves requests in the order of the calls, also within one cycle.
 ///
-/// The caller must pass requests in the order of their times. A returned time is final: later requests do not change
-/// it.
+/// The caller must pass requests in the order of their times. A returned completion time is final: later requests do
+/// not change it.
 ///
 /// ```
 /// use isthmus_device::{Access, Disk, Model, Request, Storage};
@@ -49,12 +49,13 @@ pub enum Model {
 /// let mut storage = Storage::new(&Model::Disk(disk), |number| streams.stream("disk", number));
 /// let request = |time| Request { time, bytes: 50, access: Access::Write, stream: 0 };
 /// assert_eq!(storage.serve(&request(10)), 110);
-/// // The second waits for the first.
+/// // The second request waits for the first.
 /// assert_eq!(storage.serve(&request(60)), 210);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Storage(Kind);
 
+/// State of a storage device by its kind.
 #[derive(Debug, Clone)]
 enum Kind {
     Disk {
@@ -71,7 +72,7 @@ enum Kind {
 }
 
 impl Storage {
-    /// Return an idle device. It takes one random stream, or for an array stream 0 and one more for each disk. A burst
+    /// Return an idle device. It uses random stream 0. An array also uses one more stream for each disk, and a burst
     /// buffer uses no random numbers.
     pub fn new(model: &Model, mut stream: impl FnMut(u64) -> Stream) -> Self {
         Self(match *model {
@@ -99,7 +100,7 @@ impl Storage {
         })
     }
 
-    /// Serve a request. Return the time at which the data have been read, or written into the device.
+    /// Serve a request. Return the time at which its data have been read from the device or written into it.
     pub fn serve(&mut self, request: &Request) -> Cycles {
         match &mut self.0 {
             Kind::Disk {
@@ -131,18 +132,20 @@ impl Storage {
 /// Mean work of a device for a request, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// Busy time of a station of each kind. For an array it is the mean over all disks.
+    /// Mean busy time of a station of each kind. For an array it is the mean over all disks.
     pub each: [f64; 4],
-    /// Busy time of the station that determines the end of the request. A burst buffer drains later.
+    /// Busy time of the station that determines the end of the request. The drain of a burst buffer ends later and does
+    /// not count.
     pub held: f64,
     /// Time from the request to its end on an idle device. For an array it is the time of one disk, although the
-    /// slowest one counts.
+    /// slowest disk determines the end.
     pub alone: f64,
 }
 
 impl Model {
     /// Return the number of stations of a kind that work concurrently, and the number of kinds. The disks of an array
-    /// are of one kind. A burst buffer has four kinds: writes, drain, reads from the buffer, reads from behind.
+    /// are all of one kind. A burst buffer has four kinds: writes, drain, reads from the buffer, and reads from the
+    /// storage behind it.
     pub fn stations(&self) -> (usize, usize) {
         match self {
             Self::Disk(_) | Self::Cache { .. } => (1, 1),
@@ -151,8 +154,8 @@ impl Model {
         }
     }
 
-    /// Return the mean work of a request of `bytes` bytes for each kind of station. Reads of a burst buffer come from
-    /// the storage behind it.
+    /// Return the mean work of a request of `bytes` bytes for each kind of station. In a burst buffer, all reads are
+    /// assumed to come from the storage behind the buffer.
     pub fn work(&self, access: Access, bytes: u64) -> Work {
         let length = bytes as f64;
         let one = |each: f64, alone: f64| Work {

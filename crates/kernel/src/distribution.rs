@@ -1,7 +1,8 @@
-//! Distributions, sampled the same way on every machine.
+//! Random distributions that give the same samples on every machine.
 //!
-//! The exponential comes from `rand_distr` without its `std_math` feature: it then uses the
-//! portable `libm`, not the system's, so that the same seed gives the same bytes everywhere.
+//! The exponential distribution comes from `rand_distr` without its `std_math` feature. It then
+//! uses the portable `libm` instead of the system's, so that the same seed gives the same bytes on
+//! every machine.
 
 use crate::{Cycles, Stream};
 use rand_core::Rng;
@@ -13,16 +14,16 @@ pub fn unit_interval(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
-/// A yes/no decision with a fixed probability.
+/// A random yes/no decision with a fixed probability of yes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chance {
-    /// `None` if the answer is always yes. Otherwise the answer is yes if a random 64-bit number is
-    /// below this one.
+    /// `None` if the decision is always yes. Otherwise the decision is yes if a random 64-bit
+    /// number is below this one.
     below: Option<u64>,
 }
 
 impl Chance {
-    /// Answer yes with `probability`, which is clamped to 0..=1.
+    /// Return a decision that is yes with `probability`, which is clamped to 0..=1.
     pub fn new(probability: f64) -> Self {
         Self {
             // The product is exact for probabilities that are representable; `as` saturates.
@@ -30,12 +31,12 @@ impl Chance {
         }
     }
 
-    /// Whether the answer is always yes.
+    /// Return whether the decision is always yes.
     pub fn is_certain(self) -> bool {
         self.below.is_none()
     }
 
-    /// Decide. A certain answer takes no number from the stream.
+    /// Return a random decision. If the decision is always yes, no number is drawn from the stream.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> bool {
         match self.below {
@@ -46,14 +47,14 @@ impl Chance {
     }
 }
 
-/// A uniform integer below a bound.
+/// A uniform distribution of integers from 0 up to a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uniform {
     bound: u32,
 }
 
 impl Uniform {
-    /// Sample integers from 0 to `bound` - 1.
+    /// Return the uniform distribution of the integers from 0 to `bound` - 1.
     ///
     /// # Panics
     /// If `bound` is zero.
@@ -62,7 +63,7 @@ impl Uniform {
         Self { bound }
     }
 
-    /// Sample an integer. The bias of the multiply-shift method is at most `bound` / 2^64.
+    /// Draw an integer. The bias of the multiply-shift method is at most `bound` / 2^64.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> u32 {
         ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32
@@ -76,8 +77,8 @@ pub fn draw_below(limit: u64, stream: &mut Stream) -> u64 {
     ((u128::from(stream.next_u64()) * u128::from(limit)) >> 64) as u64
 }
 
-/// Times between the events of a renewal process, rounded to whole cycles without a change of the
-/// mean.
+/// Random times between the events of a renewal process, rounded to whole cycles without a change
+/// of the mean.
 ///
 /// The remainder of each rounding is carried into the next gap. No gap is longer than [`Gap::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -89,14 +90,14 @@ impl Gap {
     /// Longest gap in cycles. The sum of two such gaps and a time up to `MAX` fits into [`Cycles`].
     pub const MAX: Cycles = 1 << 60;
 
-    /// Sample an exponential gap with a mean of `mean` cycles.
+    /// Draw an exponential gap with a mean of `mean` cycles.
     #[inline]
     pub fn exponential(&mut self, mean: f64, stream: &mut Stream) -> Cycles {
         let sample: f64 = Exp1.sample(stream);
         self.fixed(mean * sample)
     }
 
-    /// Return a gap of `span` cycles, rounded.
+    /// Return a gap of `span` cycles, rounded. The rounding error is carried into the next gap.
     #[inline]
     pub fn fixed(&mut self, span: f64) -> Cycles {
         let exact = (span + self.carry).min(Self::MAX as f64);
@@ -111,6 +112,7 @@ mod tests {
     use super::*;
     use crate::Streams;
 
+    /// Return a random stream with a fixed seed.
     fn stream() -> Stream {
         Streams::new(1, 0).stream("test", 0)
     }

@@ -1,28 +1,28 @@
-//! Typed numbers of things, and tables indexed by them.
+//! Typed numbers (ids) of entities such as lanes, and tables indexed by them.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// The number of a thing of one kind. Types of different kinds do not mix. The macro
-/// [`id!`](crate::id!) makes such types.
+/// The number of an entity of one kind, such as a lane. Ids of different kinds are different types
+/// and cannot be confused. The macro [`id!`](crate::id!) defines such types.
 pub trait Id: Copy {
-    /// The number that stands for no thing.
+    /// The id that stands for no entity.
     const NONE: Self;
 
-    /// Make an id from a number.
+    /// Return the id with this number.
     fn new(number: u32) -> Self;
 
-    /// Return the number.
+    /// Return the number of the entity.
     fn number(self) -> u32;
 
-    /// Return the number as an index of an array.
+    /// Return the number of the entity as an index of an array.
     #[inline]
     fn index(self) -> usize {
         self.number() as usize
     }
 }
 
-/// Make types of numbers. The compiler then refuses a lane where a worm is expected:
+/// Define id types. The compiler then refuses the id of a lane where the id of a worm is expected:
 ///
 /// ```compile_fail,E0277
 /// use isthmus_kernel::{Id, Table, id};
@@ -60,7 +60,7 @@ macro_rules! id {
     )*};
 }
 
-/// A table with one value for each thing of a kind, indexed by its number from 0.
+/// A table with one value for each entity of a kind, indexed by the id of the entity, from 0.
 ///
 /// ```
 /// use isthmus_kernel::{Id, Table, id};
@@ -80,7 +80,7 @@ pub struct Table<I, V> {
 }
 
 impl<I: Id, V> Table<I, V> {
-    /// Return a table with `count` copies of a value.
+    /// Return a table with `count` entries, all equal to `value`.
     pub fn of(count: usize, value: V) -> Self
     where
         V: Clone,
@@ -88,26 +88,26 @@ impl<I: Id, V> Table<I, V> {
         Self::from(vec![value; count])
     }
 
-    /// Add a value and return its number.
+    /// Append a value and return its id.
     #[inline]
     pub fn push(&mut self, value: V) -> I {
         self.values.push(value);
         I::new(self.values.len() as u32 - 1)
     }
 
-    /// Return the value of a thing, if it exists.
+    /// Return the value of an entity for changes, or `None` if the table has no such entity.
     #[inline]
     pub fn get_mut(&mut self, id: I) -> Option<&mut V> {
         self.values.get_mut(id.index())
     }
 
-    /// Return all values, ordered by number.
+    /// Return all values, ordered by the ids of their entities.
     #[inline]
     pub fn values(&self) -> &[V] {
         &self.values
     }
 
-    /// Return all values for changes.
+    /// Return all values for changes, ordered by the ids of their entities.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values

@@ -1,8 +1,8 @@
-//! Contract of engines, clock, totally ordered event queue, typed numbers with tables, named random streams,
-//! distributions.
+//! Base of the simulation engines: their contract, the clock, a totally ordered event queue, typed ids with tables,
+//! named random streams and distributions.
 //!
-//! The crate knows nothing of networks. Time is an integer number of cycles. `isthmus_units::Clock` defines the length
-//! of a cycle in seconds.
+//! The crate does not depend on networks. Time is an integer number of cycles. `isthmus_units::Clock` defines the
+//! length of a cycle in seconds.
 
 mod distribution;
 mod engine;
@@ -20,5 +20,5 @@ pub use queue::EventQueue;
 pub use slab::Slab;
 pub use stream::{Stream, Streams};
 
-/// A point in time or a span, in cycles.
+/// A point in time or a time span, in cycles.
 pub type Cycles = u64;

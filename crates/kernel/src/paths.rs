@@ -1,9 +1,10 @@
-//! Paths of the entries of a [`Slab`](crate::Slab).
+//! Paths (sequences of steps) of the entries of a [`Slab`](crate::Slab).
 
 use crate::Id;
 use std::marker::PhantomData;
 
-/// One path per slot, all in one piece of memory. Each slot has room for the longest path so far.
+/// A table with one path per slot of a slab, in one block of memory. Each slot has room for the
+/// longest path so far.
 ///
 /// ```
 /// use isthmus_kernel::{Id, Paths, id};
@@ -36,7 +37,8 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         }
     }
 
-    /// Make room for a path of `length` steps in a slot. Stored paths are kept.
+    /// Make room for a path of `length` steps in a slot. Paths that the table already contains do
+    /// not change.
     #[inline]
     pub fn make_room(&mut self, slot: I, length: usize) {
         if length > self.stride {
@@ -48,6 +50,7 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         }
     }
 
+    /// Give each slot room for `stride` steps and move the existing paths.
     #[cold]
     fn widen(&mut self, stride: usize) {
         let mut wide = vec![V::default(); self.values.len() / self.stride * stride];

@@ -1,7 +1,8 @@
 //! A totally ordered event queue on integer time.
 //!
-//! Events are served by time and, within one time, by their order `Ord`. Two equal events of the
-//! same time are interchangeable, so the sequence does not depend on the implementation.
+//! Events are served in the order of their times, and events of the same time in the order of
+//! `Ord`. Two equal events of the same time are interchangeable, so the sequence does not depend on
+//! the implementation.
 //!
 //! The implementation is a timing wheel with one slot per cycle for the near future, and a binary
 //! heap for later events. A bitmap finds the next used slot. An event takes constant time both in a
@@ -13,40 +14,45 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 id! {
-    /// Index of an event's node in the wheel.
+    /// Index of a node of the timing wheel, which contains one event.
     struct NodeId;
 }
 
+/// An event in the timing wheel: an entry of the linked list of its slot.
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,
-    /// Next node of the same slot, or of the free list.
+    /// Next node in the list of the same slot, or in the list of free nodes.
     next: NodeId,
 }
 
+/// Time that stands for "no event".
 const NEVER: Cycles = Cycles::MAX;
 /// Number of cycles that the wheel covers. It exceeds the delays of the papers' machines at 0.05 us
 /// per cycle (600 us = 12,000 cycles), and the wheel fits into the second-level cache.
 const SPAN: u64 = 1 << 14;
+/// Bit mask that maps a time to its slot in the wheel.
 const MASK: u64 = SPAN - 1;
+/// Number of 64-bit words in the bitmap of used slots.
 const WORDS: usize = (SPAN / 64) as usize;
 
-/// The queue. `E` describes an event and, by its order, its rank among the events of one time. The
-/// lowest event is served first.
+/// The event queue. `E` is an event; its `Ord` determines the order among the events of one time.
+/// The lowest event is served first.
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
-    /// Time of the earliest event that is not in `due`.
+    /// Time of the earliest event outside `due`.
     next: Cycles,
-    /// Earliest time in `far`.
+    /// Time of the earliest event in `far`.
     next_far: Cycles,
-    /// Events of time `now`, in descending order.
+    /// Events of time `now`, in descending order, so that the last one is served first.
     due: Vec<E>,
-    /// First node of each slot.
+    /// First node of the list of each slot.
     heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
     nodes: Table<NodeId, Node<E>>,
-    /// First free node. A served slot returns its whole list to the free list.
+    /// First free node. When a slot is served, its whole list of nodes is added to the list of free
+    /// nodes.
     free: NodeId,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
@@ -90,7 +96,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    /// Move the clock forward to `time`. No event may be due before or at that time.
+    /// Move the clock forward to `time`. The queue must contain no event for this time or earlier.
     ///
     /// # Panics
     /// In debug builds, if an event would be skipped or time would decrease.
@@ -120,11 +126,13 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
+    /// Add an event of the present time to `due`.
     fn push_due(&mut self, event: E) {
         let at = self.due.partition_point(|other| *other > event);
         self.due.insert(at, event);
     }
 
+    /// Add an event to its slot in the timing wheel.
     #[inline]
     fn push_near(&mut self, time: Cycles, event: E) {
         let slot = (time & MASK) as usize;
@@ -153,7 +161,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.due.pop()
     }
 
-    /// Move the clock to `next` and move the events of that time into `due`.
+    /// Move the clock to time `next` and move the events of that time into `due`.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;
@@ -182,6 +190,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.next = self.next_near().min(self.next_far);
     }
 
+    /// Move the events of the present time from the heap into `due`.
     #[cold]
     fn collect_far(&mut self) {
         while let Some(Reverse((time, event))) = self.far.peek()
@@ -193,7 +202,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.next_far = self.far.peek().map_or(NEVER, |Reverse((time, _))| *time);
     }
 
-    /// Return the time of the first used slot after `now`.
+    /// Return the time of the first slot after `now` that contains events.
     #[inline]
     fn next_near(&self) -> Cycles {
         let start = (self.now + 1) & MASK;
@@ -202,7 +211,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         if masked != 0 {
             return self.time_of(first as u64 * 64 + u64::from(masked.trailing_zeros()));
         }
-        // The last step returns to the first word, for the slots before `start`.
+        // The last iteration searches the first word again, for the slots before `start`.
         for step in 1..=WORDS {
             let word = (first + step) % WORDS;
             if self.used[word] != 0 {
@@ -213,6 +222,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         NEVER
     }
 
+    /// Return the time after `now` that a slot of the wheel stands for.
     fn time_of(&self, slot: u64) -> Cycles {
         self.now + 1 + (slot.wrapping_sub(self.now + 1) & MASK)
     }
@@ -223,11 +233,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The oracle: a sorted list.
+    /// The reference for the test: a sorted list of events.
     #[derive(Default)]
     struct Sorted(Vec<(Cycles, u64, u32)>);
 
     impl Sorted {
+        /// Remove and return the earliest event.
         fn pop(&mut self) -> Option<(Cycles, u64, u32)> {
             self.0.sort_unstable();
             (!self.0.is_empty()).then(|| self.0.remove(0))
@@ -244,7 +255,7 @@ mod tests {
             let mut order = 0u64;
             for (count, delay, pop) in steps {
                 for k in 0..count {
-                    // Scrambled, unique orders.
+                    // The orders of the events are scrambled and unique.
                     order += 1;
                     let rank = order.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                     let time = queue.now() + delay * (k + 1) / 2;

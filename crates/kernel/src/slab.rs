@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 
 /// A slab: values in numbered slots, with LIFO reuse of freed slots.
 ///
-/// A freed slot keeps its value until its next use, so the caller of `remove` can still read it.
+/// A freed slot still contains its value until its next use, so the caller of `remove` can read it.
 ///
 /// ```
 /// use isthmus_kernel::{Slab, id};
@@ -25,8 +25,8 @@ use std::ops::{Index, IndexMut};
 #[derive(Debug, Clone)]
 pub struct Slab<I, V> {
     values: Table<I, V>,
-    /// Stack of the free slots in its first `count` entries. It has an entry for each slot, so
-    /// freeing one allocates nothing.
+    /// Stack of free slots, in the first `count` entries. The vector has an entry for each slot, so
+    /// freeing a slot allocates nothing.
     free: Vec<I>,
     /// Number of free slots.
     count: usize,
@@ -61,7 +61,8 @@ impl<I: Id, V> Slab<I, V> {
         self.values.push(value)
     }
 
-    /// Free a used slot. Return the value that it still holds.
+    /// Free a used slot. Return the value, which remains in the slot until the next use of the
+    /// slot.
     #[inline]
     pub fn remove(&mut self, slot: I) -> &mut V {
         self.free[self.count] = slot;
@@ -80,19 +81,19 @@ impl<I: Id, V> Slab<I, V> {
         self.len() == 0
     }
 
-    /// Return the values of all slots by number, including free ones.
+    /// Return the values of all slots, used and free, ordered by slot number.
     #[inline]
     pub fn values(&self) -> &[V] {
         self.values.values()
     }
 
-    /// Return the values of all slots by number for changes, including free ones.
+    /// Return the values of all slots, used and free, for changes, ordered by slot number.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         self.values.values_mut()
     }
 
-    /// Return for each slot whether it is used, by number.
+    /// Return whether each slot is used, ordered by slot number.
     pub fn used(&self) -> Vec<bool> {
         let mut used = vec![true; self.values().len()];
         for &slot in &self.free[..self.count] {

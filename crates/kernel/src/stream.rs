@@ -1,22 +1,23 @@
 //! Named random streams.
 //!
-//! Each entity has a random stream of its own. A change of one entity leaves the random numbers of
-//! all others unchanged, and results do not depend on the order in which entities are served.
+//! Each entity, such as a node, has its own random stream. A change of one entity leaves the random
+//! numbers of all others unchanged, and results do not depend on the order in which entities are
+//! served.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Random number generator of one entity.
+/// Random number generator of one entity, such as a node.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// Family of random streams of one replication.
+/// Factory for the random streams of one replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Streams {
     key: u64,
 }
 
 impl Streams {
-    /// Return the streams of replication `replication` for the master seed `seed`.
+    /// Return the factory of the streams of replication `replication`, for the master seed `seed`.
     pub fn new(seed: u64, replication: u64) -> Self {
         Self {
             key: mix(mix(seed ^ 0x6973_7468_6D75_7331).wrapping_add(mix(replication))),
@@ -28,10 +29,10 @@ impl Streams {
         Stream::seed_from_u64(self.seed(name, index))
     }
 
-    /// Return the seed of entity number `index` of the kind `name`, for engines with a generator of
-    /// their own.
+    /// Return the seed of entity number `index` of the kind `name`, for engines that have their own
+    /// random number generator.
     pub fn seed(self, name: &str, index: u64) -> u64 {
-        // FNV-1a over the name, then two rounds of mixing with key and index.
+        // The seed is FNV-1a over the name, then two rounds of mixing with the key and the index.
         let name = name.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3)
         });

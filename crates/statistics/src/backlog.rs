@@ -1,26 +1,29 @@
-//! Backlog: demands offered and not yet served, over time.
+//! Backlog: the number of demands that are offered and not yet served, over time.
 
 use crate::error::{Error, at_least};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of samples kept.
+/// Maximum number of samples that a backlog stores.
 const CAPACITY: usize = 512;
 
-/// Backlog of one replication. Each sample has the number of demands offered so far and the number
-/// of them still in the system (including those that wait at their source).
+/// Backlog of one replication over time. Each sample consists of the number of demands offered so
+/// far and the number of these demands that are still in the system (including those that wait at
+/// their source).
 ///
-/// At most 512 samples are kept. When they are full, every second one is dropped, and from then on
-/// only every second sample is kept. So the caller may sample for any time at any regular interval.
-/// The latest sample is always kept. The first should be taken before the first demand.
+/// The type stores at most 512 samples. When it is full, it drops every second sample, and from
+/// then on it stores only every second new sample. So the caller may sample for any time at any
+/// regular interval. The latest sample is always stored. The caller should take the first sample
+/// before the first demand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
-    /// Number of samples to skip between two that are kept, and of those still to skip.
+    /// Number of samples to skip after each stored sample, and of those still to skip.
     skip: u64,
     skip_left: u64,
 }
 
+/// A sample: the number of demands offered so far, and how many of them are not served.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Point {
     offered: u64,
@@ -29,7 +32,8 @@ struct Point {
 
 impl Backlog {
     /// Create a backlog from its values at the ends of blocks: it starts at `start`, and
-    /// `blocks[i]` is the number of demands offered during block i and the backlog at its end.
+    /// `blocks[i]` contains the number of demands offered during block i and the backlog at its
+    /// end.
     #[cfg(test)]
     pub(crate) fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
         let mut backlog = Self::default();
@@ -42,7 +46,7 @@ impl Backlog {
         backlog
     }
 
-    /// Take a sample: `offered` demands since the start of the run, of which `level` are not
+    /// Record a sample: `offered` demands since the start of the run, of which `level` are not
     /// served.
     pub fn sample(&mut self, offered: u64, level: u64) {
         let point = Point { offered, level };
@@ -58,8 +62,8 @@ impl Backlog {
                 index += 1;
                 index % 2 == 1
             });
-            // The last sample was dropped, since their number is even. The next one to keep is the
-            // old number of skips further on.
+            // The last sample was dropped, since the number of samples is even. The next sample to
+            // store follows after the old number of skips.
             self.skip_left = self.skip;
             self.skip = 2 * self.skip + 1;
         } else {
@@ -67,7 +71,7 @@ impl Backlog {
         }
     }
 
-    /// Return the samples kept, as (demands offered so far, backlog).
+    /// Return the stored samples, as (demands offered so far, backlog).
     pub fn samples(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let tail = self
             .latest
@@ -88,12 +92,13 @@ impl Backlog {
         }
     }
 
-    /// Return the backlog gained per offered demand in each of `sections` equal parts (in demands
-    /// offered) of the run. Between samples the backlog is taken as linear.
+    /// Return the gain of the backlog per offered demand in each of `sections` equal parts of the
+    /// run, with equal numbers of offered demands. Between samples the backlog is interpolated
+    /// linearly.
     ///
     /// # Errors
-    /// [`Error::TooFew`] with fewer samples than section ends or without demands,
-    /// [`Error::OutOfRange`] if the number of demands offered ever decreases.
+    /// [`Error::TooFew`] with fewer samples than ends of sections or without demands,
+    /// [`Error::OutOfRange`] if the number of offered demands ever decreases.
     pub(crate) fn growth(&self, sections: usize) -> Result<Vec<f64>, Error> {
         let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
@@ -113,12 +118,13 @@ impl Backlog {
             .collect())
     }
 
-    /// Return the same as [`Backlog::growth`] by the line of least squares through the samples of
-    /// each section, not from its ends. For a backlog that only fluctuates, the many samples of a
-    /// section are much more precise than the two at its ends.
+    /// Return the gain of the backlog per offered demand in each of `sections` equal parts of the
+    /// run, as the slope of the line of least squares through the samples of the part. For a
+    /// backlog that only fluctuates, this is much more precise than [`Backlog::growth`], which uses
+    /// only the samples at the two ends of a part.
     ///
     /// # Errors
-    /// As [`Backlog::growth`].
+    /// Those of [`Backlog::growth`].
     pub(crate) fn trends(&self, sections: usize) -> Result<Vec<f64>, Error> {
         let points = self.valid_samples(sections)?;
         let (first, last) = (points[0].0, points[points.len() - 1].0);
@@ -139,7 +145,7 @@ impl Backlog {
         Ok(trends.collect())
     }
 
-    /// Return the samples, if they are valid and enough for this number of sections.
+    /// Return the samples if they are valid and enough for this number of sections, else an error.
     fn valid_samples(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
         at_least(
@@ -163,8 +169,8 @@ impl Backlog {
     }
 }
 
-/// Return the slope of the line of least squares through these points: the gain per demand offered.
-/// `None` for fewer than three points.
+/// Return the slope of the line of least squares through these points, which is the gain of the
+/// backlog per offered demand. The result is `None` for fewer than three points.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     if points.len() < 3 {
         return None;
@@ -180,7 +186,8 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (squares > 0.0).then_some(products / squares)
 }
 
-/// Return the level at `offered`, which lies within the samples.
+/// Return the backlog when `offered` demands have been offered; `offered` must lie within the
+/// samples.
 fn level_at(points: &[(f64, f64)], offered: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= offered);
     match (
@@ -222,7 +229,7 @@ mod tests {
 
     #[test]
     fn growth_is_counted_per_demand() {
-        // 100 demands leave 20 behind, the next 300 leave 30 more.
+        // The first 100 demands increase the backlog by 20, the next 300 by 30.
         let backlog = Backlog::from_blocks(0, &[(100, 20), (100, 30), (100, 40), (100, 50)]);
         assert_eq!(backlog.offered(), 400);
         assert_eq!(backlog.growth(2).unwrap(), [30.0 / 200.0, 20.0 / 200.0]);
@@ -231,13 +238,14 @@ mod tests {
         assert_eq!(uneven.growth(2).unwrap(), [0.1, 0.1]);
     }
 
-    /// Against the ends 20 demands apart, 40 +- 3 in turn: the ends differ by up to 6, the line
-    /// through 1,000 of them by less than 3 sqrt(12 / 1,000) in all.
+    /// Checks the slopes for an alternating backlog of 40 +- 3 in sections of 20 demands. The ends
+    /// of a section differ by up to 6, but the line through 1,000 samples rises by less than 3
+    /// sqrt(12 / 1,000) in all.
     #[test]
     fn trends_are_those_of_all_samples() {
         let ramp = Backlog::from_blocks(0, &[(100, 20), (100, 40), (100, 60), (100, 80)]);
         assert_eq!(ramp.trends(1).unwrap(), [0.2]);
-        // Two samples in a section and its end: the ends decide.
+        // With only two samples in a section and its end, the ends determine the trend.
         assert_eq!(ramp.trends(4).unwrap(), [0.2, 0.2, 0.2, 0.2]);
         let blocks: Vec<(u64, u64)> = (0..400)
             .map(|i| (20, if i % 2 == 0 { 37 } else { 43 }))

@@ -1,27 +1,29 @@
-//! Confidence interval from one long run, by batch means.
+//! Confidence interval of a mean from one long run, by batch means.
 
 use crate::error::{Error, all_finite, at_least};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::normal_quantile;
 
-/// Number of batches below which merging stops, and the maximum number after merging.
+/// Minimum number of batches after merging.
 const FEWEST_BATCHES: usize = 16;
+/// Maximum number of batches after merging.
 const MOST_BATCHES: usize = 40;
-/// Probability that independent batches are found correlated. That costs some merging, and no
-/// coverage.
+/// Probability that the test finds independent batches correlated. Such an error causes unnecessary
+/// merging, but does not reduce the coverage of the interval.
 const CORRELATION_LEVEL: f64 = 0.1;
 
-/// Return the interval from batch means of a single stationary run, and whether the batches used
-/// pass as independent. `samples` of the interval is their number.
+/// Return the interval from batch means of a single stationary run, and whether the merged batches
+/// pass the test of independence. `samples` of the interval is the number of merged batches.
 ///
-/// The input is the means of equal, consecutive batches after the warm-up, ideally a few hundred.
-/// They are merged in pairs until their lag-1 correlation is not significantly positive, then on to
-/// at most 40 for a margin. The margin is needed because the test has little power against a small
-/// correlation that is spread over many batches; Law and Carson (Operations Research 27(5), 1979)
-/// go from 400 to 40 batches for the same reason. If 16 to 31 batches are still correlated, the
-/// half-width is widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli and Wilson, IIE
-/// Transactions 43(2), 2011); then the run should be lengthened. Batches that do not fill a merged
-/// one are dropped at the start, where a rest of the warm-up would be.
+/// The input consists of the means of equal, consecutive batches after the warm-up, ideally a few
+/// hundred. They are merged in pairs until their lag-1 correlation is not significantly positive,
+/// then on to at most 40 for a margin. The margin is needed because the test has little power
+/// against a small correlation that is spread over many batches; Law and Carson (Operations
+/// Research 27(5), 1979) merge 400 batches into 40 for the same reason. If 16 to 31 batches are
+/// still correlated, the half-width is widened by `sqrt((1 + r) / (1 - r))` (as in Skart: Tafazzoli
+/// and Wilson, IIE Transactions 43(2), 2011); then the caller should lengthen the run. Batches that
+/// do not fill a merged batch are dropped at the start of the run, where a rest of the warm-up
+/// would be.
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer than 16 batches, [`Error::NotFinite`], and
@@ -56,6 +58,7 @@ pub fn batch_means(batches: &[f64], confidence: f64) -> Result<(Estimate, bool),
     Ok((estimate, independent))
 }
 
+/// Replace adjacent pairs of means by their averages, and drop the first mean of an odd number.
 fn merge_pairs(means: &mut Vec<f64>) {
     let odd = means.len() % 2;
     *means = means[odd..]
@@ -64,8 +67,8 @@ fn merge_pairs(means: &mut Vec<f64>) {
         .collect();
 }
 
-/// Return the lag-1 correlation, `sum of (x_i - m)(x_(i+1) - m) / sum of (x_i - m)^2`; 0 if the
-/// values do not vary.
+/// Return the lag-1 correlation of the values, `sum of (x_i - m)(x_(i+1) - m) / sum of (x_i -
+/// m)^2`; 0 if the values do not vary.
 fn lag1_correlation(values: &[f64]) -> f64 {
     let (mean, variance) = mean_and_variance(values);
     let squares = variance.unwrap_or(0.0) * (values.len() - 1) as f64;
@@ -79,8 +82,8 @@ fn lag1_correlation(values: &[f64]) -> f64 {
     products / squares
 }
 
-/// Return whether values pass the one-sided von Neumann test: for independent normal values
-/// `r1 + ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance
+/// Return whether values pass the one-sided von Neumann test of independence. For independent
+/// normal values `r1 + ((x_1 - m)^2 + (x_n - m)^2) / (2 sum of squares)` has mean 0 and variance
 /// `(n - 2) / (n^2 - 1)`.
 fn passes_as_independent(values: &[f64]) -> Result<bool, Error> {
     let (mean, variance) = mean_and_variance(values);
@@ -112,15 +115,16 @@ mod tests {
             let values: Vec<f64> = (0..50).map(|_| random.random::<f64>()).collect();
             rejected += u32::from(!passes_as_independent(&values).unwrap());
         }
-        // Binomial(2000, 0.1): mean 200, sigma sqrt(2000 * 0.1 * 0.9) = 13.4; 4 sigma.
+        // The number of rejections is Binomial(2000, 0.1): mean 200, sigma sqrt(2000 * 0.1 * 0.9) =
+        // 13.4; the test allows 4 sigma.
         assert!(
             (146..=254).contains(&rejected),
             "{rejected} of {runs} rejected"
         );
     }
 
-    /// x_i = a x_(i-1) + e_i has lag-1 correlation a, and a mean with variance
-    /// (1 + a) / (1 - a) times that of independent values.
+    /// The test uses values x_i = a x_(i-1) + e_i, which have the lag-1 correlation a. Their mean
+    /// has a variance of (1 + a) / (1 - a) times that of independent values.
     #[test]
     fn correlated_batches_are_merged() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);

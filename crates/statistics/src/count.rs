@@ -1,10 +1,10 @@
-//! Confidence intervals of rates of events.
+//! Confidence intervals of the rates of events.
 //!
-//! With independent events the interval of Garwood (Biometrika 28(3-4), 1936) is exact. It follows
-//! from the Poisson distribution, is never below zero, and has a positive upper end if no event was
-//! seen. Events in bursts count as fewer, and evenly spaced events as more: the number of
-//! independent events that would scatter like the rates of the replications (Fay and Feuer,
-//! Statistics in Medicine 16(7), 1997, for rates of unequal weight).
+//! For independent events the interval of Garwood (Biometrika 28(3-4), 1936) is exact. It follows
+//! from the Poisson distribution, is never below zero, and has a positive upper end if no event
+//! occurred. Events in bursts count as fewer events, and evenly spaced events as more: they are
+//! replaced by the number of independent events that would scatter like the rates of the
+//! replications (Fay and Feuer, Statistics in Medicine 16(7), 1997, for rates of unequal weight).
 
 use statrs::function::gamma::gamma_lr;
 
@@ -12,31 +12,31 @@ use crate::error::{Error, all_finite, open_unit};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::{normal_quantile, t_quantile};
 
-/// Number of events below which even spacing may be chance. So few events count as their number at
-/// most.
+/// Number of events below which an even spacing may be due to chance. For fewer events, the
+/// effective number is at most the actual number.
 const FEW: u64 = 100;
-/// Number of events from which the interval is the t interval over replications.
+/// Number of events from which on the interval is the t interval over replications.
 const MANY: f64 = 10_000.0;
-/// Shape from which the cube root of a gamma variable is close enough to normal (Wilson and
+/// Shape from which on the cube root of a gamma variable is close enough to normal (Wilson and
 /// Hilferty, PNAS 17(12), 1931).
 const CUBE_ROOT_FROM: f64 = 100.0;
 
-/// Events counted in replications.
+/// Number of events in all replications, with the rate that one event stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Events {
     /// Number of events in all replications.
     pub number: u64,
-    /// Mean rate over replications if there were one event in all of them together.
+    /// Mean rate over replications if exactly one event occurred in all of them together.
     pub one: f64,
 }
 
 impl Estimate {
-    /// Return the mean rate of events over replications of equal weight, from the rate of each.
-    /// `events` is their number. It is `None` for measures with other units, such as bytes, whose
-    /// absence allows no upper end.
+    /// Return the mean rate of events over replications of equal weight, from the rate in each
+    /// replication. `events` contains the number of events. It is `None` for measures with other
+    /// units, such as bytes: then a rate of zero gives no upper end.
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`]; [`Error::OutOfRange`] for a negative rate.
+    /// Those of [`Estimate::from_samples`]; [`Error::OutOfRange`] for a negative rate.
     pub fn of_rate(rates: &[f64], events: Option<Events>, confidence: f64) -> Result<Self, Error> {
         all_finite("rates of replications", rates)?;
         open_unit("confidence", confidence)?;
@@ -69,8 +69,8 @@ impl Estimate {
     }
 }
 
-/// Return the effective number of events: the number of independent events that would scatter like
-/// these rates.
+/// Return the effective number of events, which is the number of independent events that would
+/// scatter like these rates of the replications.
 fn effective_events(rates: &[f64], events: Option<Events>, tail: f64) -> Result<f64, Error> {
     let number = events.map_or(f64::INFINITY, |events| events.number as f64);
     let few = events.is_some_and(|events| events.number < FEW);
@@ -93,7 +93,7 @@ fn gamma_quantile(shape: f64, probability: f64) -> Result<f64, Error> {
     while gamma_lr(shape, high) < probability {
         high *= 2.0;
     }
-    // Down to adjacent floating-point numbers, or nearly.
+    // The bisection ends when the bounds are adjacent floating-point numbers, or nearly.
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
         if middle > 0.0 && gamma_lr(shape, middle) < probability {
@@ -111,6 +111,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
+    /// Return the estimate from the number of events in each replication.
     fn of(counts: &[u64]) -> Estimate {
         let rates: Vec<f64> = counts.iter().map(|count| *count as f64).collect();
         let events = Events {
@@ -120,7 +121,8 @@ mod tests {
         Estimate::of_rate(&rates, Some(events), 0.95).unwrap()
     }
 
-    /// Garwood's table: no event gives 0 to 3.689, one 0.0253 to 5.572, ten 4.795 to 18.39.
+    /// Checks Garwood's table: no event gives the interval 0 to 3.689, one event 0.0253 to 5.572,
+    /// ten events 4.795 to 18.39.
     #[test]
     fn few_events_have_the_interval_of_the_poisson_distribution() {
         let none = of(&[0; 10]);
@@ -160,7 +162,7 @@ mod tests {
         assert_eq!((single.low, single.high), (0.0, f64::INFINITY));
     }
 
-    /// Coverage of the mean: the share of the intervals that contain it, for Poisson counts in ten
+    /// Checks the share of the intervals that contain the mean, for Poisson counts in ten
     /// replications with 0.2, 3 and 40 events in all on average, and for bursts of a geometric
     /// number of events.
     #[test]
@@ -185,7 +187,8 @@ mod tests {
                 })
                 .count();
             let share = held as f64 / f64::from(runs);
-            // Binomial(1000, 0.95): sigma 0.0069; 3 sigma below.
+            // The number of intervals is Binomial(1000, 0.95), so its share has sigma = 0.0069; the
+            // limit is 3 sigma below.
             assert!(share >= 0.929 && share <= most + 0.01, "{mean}: {share}");
         }
         for (mean, burst) in [(2.0, 5), (20.0, 5)] {

@@ -1,37 +1,37 @@
-//! Errors of statistics.
+//! Errors in the computation of statistics.
 
 /// Reason why a statistic has no value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is less data than the statistic needs.
+    /// The data are fewer than the statistic needs.
     #[error("{what}: {got} given, at least {needed} needed")]
     TooFew {
-        /// The missing data.
+        /// Name of the data of which there are too few.
         what: &'static str,
-        /// The number given.
+        /// Number of data passed to the function.
         got: usize,
-        /// The number needed.
+        /// Minimum number of data.
         needed: usize,
     },
-    /// A NaN or an infinity among the data.
+    /// The data contain a NaN or an infinity.
     #[error("{what}: value number {index} is {value}, all must be finite")]
     NotFinite {
-        /// The kind of values.
+        /// Kind of the values.
         what: &'static str,
         /// Position of the first such value, counted from 0.
         index: usize,
-        /// The value.
+        /// The first value that is not finite.
         value: f64,
     },
-    /// A parameter outside of its domain.
+    /// A parameter is outside of its domain.
     #[error("{what} is {value}, it must be {wanted}")]
     OutOfRange {
         /// Name of the parameter.
         what: &'static str,
-        /// The value given.
+        /// Value of the parameter.
         value: f64,
-        /// The domain in words.
+        /// Domain of the parameter, in words.
         wanted: &'static str,
     },
     /// A replication has no observations after its warm-up.
@@ -43,10 +43,10 @@ pub enum Error {
         replication: usize,
         /// Number of observations that the warm-up rule discards.
         discarded: u64,
-        /// Number of observations recorded.
+        /// Number of observations in the replication.
         observations: u64,
     },
-    /// The warm-up rule needs a mark that was never set.
+    /// The warm-up rule needs a mark, but the caller never set one.
     #[error("replication {replication}: the end of its warm-up was never marked")]
     NotMarked {
         /// Position of the replication, counted from 0.
@@ -54,7 +54,7 @@ pub enum Error {
     },
 }
 
-/// Check that there are at least `needed`.
+/// Check that the number `got` of data is at least `needed`.
 pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<(), Error> {
     if got < needed {
         return Err(Error::TooFew { what, got, needed });

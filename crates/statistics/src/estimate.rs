@@ -3,23 +3,24 @@
 use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::quantile::t_quantile;
 
-/// A mean and the two-sided interval that contains the true value with probability
+/// A mean with its two-sided confidence interval, which contains the true value with probability
 /// `confidence`.
 ///
-/// `low = mean - half_width` and `high = mean + half_width`, except after [`Estimate::positive`],
-/// which moves both upwards, and in [`Estimate::of_rate`], whose arms differ and whose half-width
-/// is half of the interval. A single sample gives an infinite half-width: its spread is unknown.
+/// `low = mean - half_width` and `high = mean + half_width`, with two exceptions.
+/// [`Estimate::positive`] moves both ends upwards. [`Estimate::of_rate`] has arms of different
+/// lengths, and its half-width is half the width of the interval. A single sample gives an infinite
+/// half-width, since its spread is unknown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
     /// Point estimate, in the unit of the samples.
     pub mean: f64,
     /// Half the width of the interval, in the same unit; infinite for one sample.
     pub half_width: f64,
-    /// Lower end, in the same unit.
+    /// Lower end of the interval, in the unit of the samples.
     pub low: f64,
-    /// Upper end, in the same unit.
+    /// Upper end of the interval, in the unit of the samples.
     pub high: f64,
-    /// Probability that the interval covers the true value, between 0 and 1.
+    /// Probability that the interval contains the true value, between 0 and 1.
     pub confidence: f64,
     /// Number of independent samples.
     pub samples: usize,
@@ -29,8 +30,9 @@ impl Estimate {
     /// Return the t interval over independent, identically distributed samples, such as the means
     /// of replications: `mean +- t(n-1; (1+confidence)/2) s / sqrt(n)`.
     ///
-    /// One sample gives an infinite half-width. Equal samples give a half-width of exactly zero:
-    /// that is right for a deterministic or discrete measure, and no evidence otherwise.
+    /// One sample gives an infinite half-width. Equal samples give a half-width of exactly zero.
+    /// This is correct for a deterministic or discrete measure; for other measures, equal samples
+    /// do not prove that the mean is exact.
     ///
     /// # Errors
     /// [`Error::TooFew`] without samples, [`Error::NotFinite`] for a NaN or an infinity,
@@ -51,7 +53,8 @@ impl Estimate {
         Ok(Self::new(mean, half_width, confidence, samples.len()))
     }
 
-    /// Create an estimate with a given interval; `half_width` must not be negative or NaN.
+    /// Create an estimate whose interval has the given half-width, which must not be negative or
+    /// NaN.
     pub(crate) fn new(mean: f64, half_width: f64, confidence: f64, samples: usize) -> Self {
         debug_assert!(half_width >= 0.0);
         Self {
@@ -64,7 +67,7 @@ impl Estimate {
         }
     }
 
-    /// Return the same mean with the given interval.
+    /// Return an estimate with the same mean and the interval from `low` to `high`.
     pub(crate) fn between(self, low: f64, high: f64) -> Self {
         Self {
             half_width: 0.5 * (high - low),
@@ -74,7 +77,8 @@ impl Estimate {
         }
     }
 
-    /// Return the half-width over the absolute mean; 0 if both are 0, infinite if only the mean is.
+    /// Return the half-width divided by the absolute mean; 0 if both are 0, infinite if only the
+    /// mean is 0.
     #[must_use]
     pub fn relative_half_width(&self) -> f64 {
         if self.half_width == 0.0 {
@@ -91,14 +95,15 @@ impl Estimate {
     }
 
     /// Return the interval of a measure that cannot be negative and whose spread grows with its
-    /// mean, such as a latency. With h the relative half-width, it goes from `mean / (1 + h)` to
-    /// `mean / (1 - stretch h)`, or to infinity if that is not positive. Half-width and mean do not
-    /// change.
+    /// mean, such as a latency. With h the relative half-width, the interval goes from `mean / (1 +
+    /// h)` to `mean / (1 - stretch h)`, or to infinity if that is not positive. Half-width and mean
+    /// do not change.
     ///
     /// The samples of such a measure are skewed to the right, and samples that happen to be low
-    /// also scatter little. So intervals with equal arms miss upwards. `stretch`, at least 1,
-    /// lengthens the upper arm for samples from runs that are short relative to their correlation
-    /// time. An infinite one removes the upper end, unless nothing varies.
+    /// also scatter little. So an interval with equal arms often lies below the true value.
+    /// `stretch`, at least 1, lengthens the upper arm for samples from runs that are short relative
+    /// to their correlation time. An infinite `stretch` removes the upper end, unless the samples
+    /// do not vary.
     #[must_use]
     pub fn positive(&self, stretch: f64) -> Self {
         let relative = self.relative_half_width();
@@ -120,7 +125,8 @@ impl Estimate {
         }
     }
 
-    /// Return the same interval for the measure times a positive `factor`, as in a change of unit.
+    /// Return the estimate of the measure multiplied by a positive `factor`, as in a change of
+    /// unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         debug_assert!(factor > 0.0);
@@ -134,8 +140,9 @@ impl Estimate {
     }
 }
 
-/// Return mean and unbiased variance in two passes; no variance for one value. Equal values have a
-/// mean equal to them and a variance of exactly zero, which a rounded mean would spoil.
+/// Return the mean and the unbiased variance, computed in two passes; the variance of one value is
+/// `None`. Equal values have a mean equal to them and a variance of exactly zero, which a rounded
+/// mean would spoil.
 pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, Option<f64>) {
     let count = values.len() as f64;
     if values.iter().all(|value| *value == values[0]) {
@@ -150,7 +157,8 @@ pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, Option<f64>) {
 mod tests {
     use super::*;
 
-    /// 1, 2, 3: mean 2, s = 1, t(2; 0.975) = 2 * 0.475 * sqrt(2 / (4 * 0.975 * 0.025)).
+    /// Checks the values 1, 2, 3 by hand: mean 2, s = 1, t(2; 0.975) = 2 * 0.475 * sqrt(2 / (4 *
+    /// 0.975 * 0.025)).
     #[test]
     fn three_samples_by_hand() {
         let t = 2.0 * 0.475 * (2.0f64 / (4.0 * 0.975 * 0.025)).sqrt();
@@ -197,7 +205,8 @@ mod tests {
         }
     }
 
-    /// A relative half-width of a quarter: 4 / 1.25 and 4 / 0.75, or 4 / 0.5 with a stretch of 2.
+    /// The relative half-width is a quarter, so the ends are 4 / 1.25 and 4 / 0.75, or 4 / 0.5 with
+    /// a stretch of 2.
     #[test]
     fn what_cannot_be_negative_has_a_longer_arm_above() {
         let estimate = Estimate::new(4.0, 1.0, 0.95, 10);

@@ -3,23 +3,26 @@
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 
-/// Decimal digits that a bucket resolves: values up to 255 are exact, larger ones to 1/128.
+/// Number of decimal digits that a bucket resolves: values up to 255 are exact, larger ones have an
+/// error of at most 1/128.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// A log-linear histogram of `u64` values: exact up to 255, then 128 buckets per power of two, for
-/// the whole range of `u64`. It grows with the largest value (1 KiB per power of two).
+/// A log-linear histogram of `u64` values. Values up to 255 are exact; larger ones have 128 buckets
+/// per power of two, for the whole range of `u64`. The memory grows with the largest value (1 KiB
+/// per power of two).
 ///
-/// Recording takes about 2 ns.
+/// To record a value takes about 2 ns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Histogram {
     counts: Hdr<u64>,
-    /// The exact smallest and largest value.
+    /// The exact smallest and largest recorded value.
     min: u64,
     max: u64,
 }
 
-/// Serialized histogram: a value of each non-empty bucket, and its count.
+/// Form in which a histogram is serialized: one value of each non-empty bucket, and the count of
+/// the bucket.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     buckets: Vec<(u64, u64)>,
@@ -49,14 +52,14 @@ impl From<Stored> for Histogram {
     }
 }
 
-/// A non-empty bucket.
+/// A non-empty bucket of a histogram: its range and its count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// Smallest value in it.
+    /// Smallest value that belongs to the bucket.
     pub lower: u64,
-    /// Largest value in it (inclusive).
+    /// Largest value that belongs to the bucket.
     pub upper: u64,
-    /// Number of observations in it.
+    /// Number of observations in the bucket.
     pub count: u64,
 }
 
@@ -88,7 +91,7 @@ impl Histogram {
             .expect("a resizing histogram has a bucket for every u64");
     }
 
-    /// Add the observations of another histogram, such as of another replication.
+    /// Add the observations of another histogram, such as that of another replication.
     pub fn merge(&mut self, other: &Self) {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -103,13 +106,13 @@ impl Histogram {
         self.counts.len()
     }
 
-    /// Return the exact smallest value; `None` without observations.
+    /// Return the exact smallest recorded value; `None` without observations.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (!self.counts.is_empty()).then_some(self.min)
     }
 
-    /// Return the exact largest value; `None` without observations.
+    /// Return the exact largest recorded value; `None` without observations.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (!self.counts.is_empty()).then_some(self.max)
@@ -134,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the sorted vector.
+        /// Compares the histogram with the sorted vector of the values.
         #[test]
         fn agrees_with_sorted_values(
             mut values in prop::collection::vec(

@@ -3,12 +3,14 @@
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
-/// Maximum number of proposals that follow the growth instead of halving the bracket.
+/// Maximum number of proposed loads that follow from the growth of the backlog instead of halving
+/// the bracket.
 const HINTS: usize = 4;
-/// Minimum distance of such proposals from the ends of the bracket, relative to its width.
+/// Minimum distance of such a proposed load from the ends of the bracket, relative to the width of
+/// the bracket.
 const MARGIN: f64 = 0.1;
 
-/// Search for the knee by sequential tests, which the caller runs.
+/// Search for the knee by tests of one load after another, which the caller runs.
 ///
 /// The caller alternates [`next`](Self::next) and [`report`](Self::report):
 ///
@@ -29,15 +31,15 @@ const MARGIN: f64 = 0.1;
 /// ```
 ///
 /// The search bisects. In an open system of which a share g of the demands is never served at load
-/// x, the knee is near x (1 - g). So up to four proposals are half a resolution to either side of
-/// that estimate. They save most of the steps and cannot harm the bracket. The ends of the range
+/// x, the knee is near x (1 - g). So up to four proposed loads are half a resolution to either side
+/// of that estimate. They save most of the steps and cannot harm the bracket. The ends of the range
 /// are tested only if the bracket closes on them. A load that stays undecided at the longest
-/// allowed run becomes part of an undecided zone inside the bracket, and the search continues on
-/// both sides of it.
+/// permitted run becomes part of an undecided zone inside the bracket, and the search continues on
+/// both sides of the zone.
 ///
-/// **Error rate.** Each point is tested at `alpha / tests_max`. So the bracket is wrong (its lower
-/// end not stable or its upper end not saturated) with probability at most `alpha` (Bonferroni over
-/// all possible tests of the search, `2 ceil(log2(range / resolution)) + 7`).
+/// **Error rate.** Each load is tested at the level `alpha / tests_max`. So the bracket is wrong
+/// (its lower end not stable or its upper end not saturated) with probability at most `alpha`
+/// (Bonferroni over all possible tests of the search, `2 ceil(log2(range / resolution)) + 7`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct KneeSearch {
     low: f64,
@@ -47,23 +49,23 @@ pub struct KneeSearch {
     hints_left: usize,
     hint: Option<f64>,
     bracket: Bracket,
-    /// Loads tested so far, in order.
+    /// Loads tested so far, in the order of the tests.
     tested: Vec<f64>,
 }
 
-/// Bracket of the knee.
+/// Loads between which the knee lies.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
-    /// Highest load found stable; `None` if even the lower end of the range is not.
+    /// Highest load that was found stable; `None` if even the lower end of the range was not.
     pub stable: Option<f64>,
-    /// Lowest and highest load between these two that stayed undecided.
+    /// Lowest and highest load between `stable` and `saturated` whose tests stayed undecided.
     pub undecided: Option<(f64, f64)>,
-    /// Lowest load found saturated; `None` if even the upper end of the range is not.
+    /// Lowest load that was found saturated; `None` if even the upper end of the range was not.
     pub saturated: Option<f64>,
 }
 
 impl Bracket {
-    /// Return the distance between its ends, if it has both.
+    /// Return the distance between the ends of the bracket, or `None` if one end is missing.
     #[must_use]
     pub fn width(&self) -> Option<f64> {
         Some(self.saturated? - self.stable?)
@@ -71,8 +73,8 @@ impl Bracket {
 }
 
 impl KneeSearch {
-    /// Create a search between the loads `low` and `high` to a bracket of `resolution`, all in the
-    /// same unit, with an overall error rate of `alpha`.
+    /// Create a search for the knee between the loads `low` and `high`. It ends at a bracket of the
+    /// width `resolution`, in the same unit. Its overall error rate is `alpha`.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless `0 < low < high`, `resolution > 0` and `0 < alpha < 1`, all
@@ -121,12 +123,12 @@ impl KneeSearch {
             .log2()
             .ceil()
             .max(0.0);
-        // Two ends, the hints, and the step that opens an undecided zone with a search on
-        // either side of it.
+        // The sum counts the two ends, the hints, and the step that opens an undecided zone with a
+        // search on either side of the zone.
         2 * halvings as u32 + HINTS as u32 + 3
     }
 
-    /// Return the test to use at each load, with up to `looks` looks at increasingly long runs.
+    /// Return the test to use at each load, with up to `looks` looks at runs of increasing length.
     #[must_use]
     pub fn test(&self, looks: u32) -> SaturationTest {
         SaturationTest {
@@ -136,15 +138,15 @@ impl KneeSearch {
         }
     }
 
-    /// Return the bracket so far.
+    /// Return the bracket found so far.
     #[must_use]
     pub fn bracket(&self) -> Bracket {
         self.bracket
     }
 
-    /// Return the next load to test, in the unit of the range; `None` if the bracket, apart from an
-    /// undecided zone, is within the resolution. Repeated calls without a report return the same
-    /// load.
+    /// Return the next load to test, in the unit of the range. The result is `None` if the bracket,
+    /// apart from an undecided zone, is not wider than the resolution. Repeated calls without a
+    /// report return the same load.
     #[must_use]
     pub fn next(&self) -> Option<f64> {
         let from = self.bracket.stable.unwrap_or(self.low);
@@ -157,11 +159,11 @@ impl KneeSearch {
         }
     }
 
-    /// Return a load between `from` and `to` if they are too far apart, otherwise an end of the
-    /// range that has not been tested.
+    /// Return a load between `from` and `to` if their distance exceeds the resolution, otherwise an
+    /// end of the range that has not been tested.
     fn split(&self, from: f64, to: f64, lower: bool, upper: bool) -> Option<f64> {
         let width = to - from;
-        // Halving may end a rounding error above the resolution.
+        // The repeated halving may end a rounding error above the resolution.
         if width > self.resolution * (1.0 + 1e-9) {
             let inside = from + MARGIN * width..=to - MARGIN * width;
             let hinted = self.hint.and_then(|knee| {
@@ -181,11 +183,12 @@ impl KneeSearch {
         None
     }
 
+    /// Return whether this load has been tested.
     fn is_tested(&self, load: f64) -> bool {
         self.tested.contains(&load)
     }
 
-    /// Report the verdict at `load`, and its backlog growth per offered demand.
+    /// Report the verdict of the test at `load`, and the growth of the backlog per offered demand.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if `load` is not the result of [`next`](Self::next), or if the growth
@@ -229,7 +232,7 @@ impl KneeSearch {
         Ok(())
     }
 
-    /// Drop an undecided zone that lies entirely below a stable load or above a saturated one.
+    /// Remove an undecided zone that lies entirely below a stable load or above a saturated load.
     fn drop_contradicted_zone(&mut self) {
         let Some((first, last)) = self.bracket.undecided else {
             return;
@@ -250,7 +253,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Runs a search against an oracle and returns it, checking the promised number of tests.
+    /// Run a search with `oracle` as the test, check the promised number of tests, and return the
+    /// search.
     fn run(mut search: KneeSearch, oracle: impl Fn(f64) -> (Verdict, f64)) -> KneeSearch {
         while let Some(load) = search.next() {
             assert!(search.low <= load && load <= search.high);
@@ -263,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// Test any knee, any width of the undecided zone, and misleading growth.
+        /// Test the search with any knee, any width of the undecided zone, and misleading growth.
         #[test]
         fn brackets_the_knee(
             low in 0.1..10.0f64,
@@ -311,7 +315,8 @@ mod tests {
         }
     }
 
-    /// From 5..20 to 0.1: 7.2 halvings. The growth gives the knee after the first saturated load.
+    /// The search from 5..20 to a resolution of 0.1 would take 7.2 halvings. The growth gives the
+    /// knee after the first saturated load.
     #[test]
     fn growth_saves_steps() {
         let knee = |load: f64| {

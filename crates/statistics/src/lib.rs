@@ -1,8 +1,7 @@
-//! Warm-up, confidence intervals, saturation verdict, histograms.
+//! Statistics of simulation runs: warm-up, confidence intervals, saturation verdict, histograms.
 //!
-//! Input is plain slices and numbers, output is numbers: this crate knows nothing of engines, files
-//! or threads. Every result is a pure function of ordered input, so it does not depend on which
-//! thread finished first.
+//! Input is plain slices and numbers, output is numbers: this crate depends on no engines, files or threads. Every
+//! result is a pure function of ordered input, so it does not depend on which thread finished first.
 //!
 //! | question | where |
 //! |---|---|

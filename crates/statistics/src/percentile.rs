@@ -5,61 +5,63 @@ use crate::estimate::Estimate;
 use crate::histogram::{Bucket, Histogram};
 use crate::share::ShareTest;
 
-/// Number of observations that must lie above a percentile. With fewer it depends on the largest
-/// few values instead of the distribution.
+/// Minimum number of observations above a percentile. With fewer, the percentile depends on the
+/// largest few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Ratio of the density of a bucket to that of its neighbours, from which it may hold a single
-/// value.
+/// Ratio of the density of a bucket to that of its neighbours from which on all of its observations
+/// may have one value.
 const STEP: f64 = 2.0;
 /// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
-/// below their steady state: at 90% of the knee of a hypercube by half a standard deviation of
-/// their observations.
+/// below their steady state, for example by half a standard deviation of their observations at 90%
+/// of the knee of a hypercube.
 const UNSTEADY_DIVISOR: f64 = 1.5;
 
-/// A percentile with its interval over replications.
+/// A percentile with its confidence interval over replications.
 ///
-/// The ends of the interval are points of the mean distribution of the replications: where it
-/// reaches the lowest share of observations that may lie below the percentile, and where it exceeds
-/// the highest (Woodruff, Journal of the American Statistical Association 47(260), 1952). Both
-/// shares follow from the scatter of the shares of the replications at the percentile. An end
-/// within a bucket of the histogram is interpolated linearly. A bucket that may hold a single value
-/// belongs to the interval as a whole. So on a lattice the interval is a single value if that value
-/// is certain.
+/// The ends of the interval are points of the mean distribution of the replications: the point
+/// where it reaches the lowest share of observations that may lie below the percentile, and the
+/// point where it exceeds the highest such share (Woodruff, Journal of the American Statistical
+/// Association 47(260), 1952). Both shares follow from the scatter of the shares of the
+/// replications at the percentile. An end within a bucket of the histogram is interpolated
+/// linearly. A bucket that may contain a single value belongs to the interval as a whole. So for
+/// values on a lattice, the interval is a single value if that value is certain.
 ///
-/// The interval assumes a steady state and independent replications. It does not assume long ones:
-/// correlation of successive observations shows in the scatter of the replications.
+/// The interval assumes a steady state and independent replications. It does not assume long ones,
+/// since a correlation of successive observations shows in the scatter of the replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PercentileEstimate {
     /// The percentage, from 0 to 100.
     pub percentile: f64,
-    /// The value at which the mean distribution of the replications reaches it, interpolated
-    /// linearly within its bucket, in the unit of the values; always within the range of the
-    /// observations.
+    /// The value at which the mean distribution of the replications reaches the percentage,
+    /// interpolated linearly within its bucket, in the unit of the observations. It is always
+    /// within the range of the observations.
     pub value: f64,
     /// Lower end of the interval, at least the smallest observation; minus infinity for a single
     /// replication.
     pub low: f64,
-    /// Upper end. Infinite with too few observations above the percentile, without a certain steady
-    /// state, and for a single replication.
+    /// Upper end of the interval. It is infinite with too few observations above the percentile,
+    /// without a certain steady state, and for a single replication.
     pub high: f64,
-    /// Whether every replication has at least ten observations above the percentile. Otherwise it
-    /// depends on the largest few values.
+    /// Whether every replication has at least ten observations above the percentile. Otherwise the
+    /// percentile depends on the largest few values.
     pub resolved: bool,
-    /// Values by replication, for comparison of results. Each is the value minus the scaled
-    /// deviation of the share of the replication at or below it from the mean of these shares. The
-    /// scale makes their spread as wide as the interval without its bins. Their mean is the value.
+    /// One value per replication, for comparison of results: the percentile's value minus the
+    /// scaled deviation of the replication's share of observations at or below it from the mean
+    /// share. The scale makes the spread of these values as wide as the interval without its bins.
+    /// Their mean is the value of the percentile.
     pub each: Vec<f64>,
 }
 
 impl PercentileEstimate {
-    /// Remove the upper end, unless the whole interval is a single value.
+    /// Set the upper end to infinity, unless the whole interval is a single value.
     pub(crate) fn remove_upper_end(&mut self) {
         if self.low < self.high {
             self.high = f64::INFINITY;
         }
     }
 
-    /// Return the percentile of the measure times a positive `factor`, as in a change of unit.
+    /// Return the percentile of the measure multiplied by a positive `factor`, as in a change of
+    /// unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
         Self {
@@ -72,8 +74,8 @@ impl PercentileEstimate {
     }
 }
 
-/// Return percentiles with intervals over replications of a measure. Without a certain steady state
-/// (`steady`), the upper arm allows for runs that start below it.
+/// Return percentiles with intervals over the replications of a measure. If the steady state is not
+/// certain (`steady` is false), the upper arm allows for runs that start below it.
 ///
 /// # Errors
 /// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
@@ -104,11 +106,11 @@ pub fn percentile_estimates(
     percentiles.iter().map(of).collect()
 }
 
-/// Distribution functions of all replications, by bucket.
+/// The distribution functions of all replications over common buckets.
 struct Distributions {
-    /// All buckets that any of them uses, in ascending order.
+    /// All buckets that any replication uses, in ascending order.
     buckets: Vec<Bucket>,
-    /// For each bucket, the share of each replication that is in or below it.
+    /// For each bucket, the share of the observations of each replication in or below the bucket.
     shares: Vec<Vec<f64>>,
     min: u64,
     max: u64,
@@ -117,14 +119,15 @@ struct Distributions {
     upper_divisor: f64,
 }
 
-/// End of an interval.
+/// An end of an interval: its value and its distance from the percentile.
 struct End {
     at: f64,
-    /// Distance from the percentile, without the width of a bucket.
+    /// Distance from the percentile, without the width of the bucket.
     distance: f64,
 }
 
 impl Distributions {
+    /// Return the distribution functions of these histograms.
     fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();
@@ -157,12 +160,13 @@ impl Distributions {
         })
     }
 
+    /// Return the mean share over replications of the observations in or below a bucket.
     fn mean(&self, bucket: usize) -> f64 {
         let shares = &self.shares[bucket];
         shares.iter().sum::<f64>() / shares.len() as f64
     }
 
-    /// Return the percentile at `p` with its interval and the values of the replications.
+    /// Return the percentile at the share `p` with its interval and the values of the replications.
     fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
         let here = self.bucket_reaching(p);
         let value = self.within(here, p);
@@ -200,16 +204,16 @@ impl Distributions {
         })
     }
 
-    /// Return the first bucket with a share of `p` in or below it.
+    /// Return the first bucket for which a share of `p` of the observations is in or below it.
     fn bucket_reaching(&self, p: f64) -> usize {
         let last = self.buckets.len() - 1;
-        // Sums of shares may miss a whole number by rounding.
+        // A sum of shares may be below a whole number by a rounding error.
         let is_reached = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         (0..last).find(is_reached).unwrap_or(last)
     }
 
-    /// Return the shares of the replications at the point where the mean distribution reaches `p`:
-    /// below and above a step, or the same interpolated share twice.
+    /// Return two lists of shares of the replications at the point where the mean distribution
+    /// reaches `p`: the shares below and above a step, or the same interpolated shares twice.
     fn shares_around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
         let after = &self.shares[here];
         let before = here.checked_sub(1).map_or_else(
@@ -225,7 +229,7 @@ impl Distributions {
         (line.clone(), line)
     }
 
-    /// Return the lower end, where the mean distribution reaches `share`.
+    /// Return the lower end of the interval, where the mean distribution reaches `share`.
     fn low(&self, share: f64, value: f64) -> End {
         let bucket = self.bucket_reaching(share);
         let (lower, upper) = self.value_range(bucket);
@@ -241,7 +245,8 @@ impl Distributions {
         }
     }
 
-    /// Return the upper end, where the mean distribution exceeds `share`; `None` if it never does.
+    /// Return the upper end of the interval, where the mean distribution exceeds `share`; `None` if
+    /// it never does.
     fn high(&self, share: f64, value: f64) -> Option<End> {
         let bucket = (0..self.buckets.len()).find(|bucket| self.mean(*bucket) > share)?;
         let (lower, upper) = self.value_range(bucket);
@@ -257,9 +262,9 @@ impl Distributions {
         })
     }
 
-    /// Return whether a bucket is a step of the distribution: whether it can hold one value only,
-    /// or is so much denser than its neighbours that it may. The position of that value in the
-    /// bucket is unknown.
+    /// Return whether a bucket is a step of the distribution: whether it can contain one value
+    /// only, or is so much denser than its neighbours that it may contain one value only. The
+    /// position of that value in the bucket is unknown.
     fn is_step(&self, bucket: usize) -> bool {
         let density =
             |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;
@@ -272,8 +277,8 @@ impl Distributions {
         here.lower == here.upper || density(here) > STEP * beside
     }
 
-    /// Return the value at which the mean distribution reaches `p` in a bucket, whose values are
-    /// taken as evenly spread.
+    /// Return the value at which the mean distribution reaches `p` within a bucket. The
+    /// observations are assumed to be spread evenly over the bucket.
     fn within(&self, bucket: usize, p: f64) -> f64 {
         let (low, high) = self.value_range(bucket);
         low + (high - low) * self.fraction(bucket, p)
@@ -300,12 +305,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Return the histogram of these values.
     fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::new();
         values.into_iter().for_each(|value| histogram.record(value));
         histogram
     }
 
+    /// Return the estimate of one percentile.
     fn one(replications: &[Histogram], percentile: f64) -> PercentileEstimate {
         percentile_estimates(replications, &[percentile], 0.95, true)
             .unwrap()
@@ -313,8 +320,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any observations the value lies within their range and in the interval. The interval
-        /// contains the whole of a bucket that touches no other.
+        /// Checks, for any observations, that the value lies within their range and in the
+        /// interval, and that the interval contains the whole of a bucket that touches no other.
         #[test]
         fn nothing_beyond_what_was_seen(
             values in prop::collection::vec(
@@ -347,8 +354,8 @@ mod tests {
         }
     }
 
-    /// All values are 10,066. The bucket is 10,048 to 10,111, but no value outside the range of the
-    /// observations is returned.
+    /// All observations are 10,066. Their bucket is 10,048 to 10,111, but no value outside the
+    /// range of the observations is returned.
     #[test]
     fn a_single_value_is_itself() {
         let same: Vec<Histogram> = (0..10).map(|_| histogram([10_066; 500])).collect();
@@ -363,8 +370,8 @@ mod tests {
         assert_eq!(one(&same, 50.0).high, 10_066.0);
     }
 
-    /// On a lattice of 40, 41, 42 with steps at 30% and 89%, the 90th percentile may be 41 or 42 if
-    /// the replications differ by that; the median is certain.
+    /// The observations are 40, 41 or 42, with steps of the distribution at 30% and 89%. The 90th
+    /// percentile may be 41 or 42 if the replications differ by that; the median is certain.
     #[test]
     fn lattices_give_a_value_where_it_is_clear_and_both_where_not() {
         let replications: Vec<Histogram> = (0..10u64)
@@ -385,8 +392,8 @@ mod tests {
     }
 
     /// Ten replications have each of 4096 values once. Their shares do not differ, so the median is
-    /// as precise as from n = 40,960 independent observations: to 1.96 sqrt(1/4 / n) of the values
-    /// and half an observation. That is less than the 32 values of a bucket.
+    /// as precise as from n = 40,960 independent observations: up to 1.96 sqrt(1/4 / n) of the
+    /// values plus half an observation. That is less than the 32 values of a bucket.
     #[test]
     fn ends_lie_within_buckets() {
         let even: Vec<Histogram> = (0..10).map(|_| histogram(4096..8192)).collect();
@@ -400,8 +407,8 @@ mod tests {
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }
 
-    /// Ten replications of 20 observations give no upper end of the 99th percentile: (0.99)^200 =
-    /// 13%.
+    /// Ten replications of 20 observations give no upper end of the 99th percentile, since the
+    /// probability that all observations lie below it is (0.99)^200 = 13%.
     #[test]
     fn what_too_little_was_seen_of_has_no_upper_end() {
         let few: Vec<Histogram> = (0..10).map(|i| histogram(i..i + 20)).collect();
@@ -418,7 +425,8 @@ mod tests {
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();
         let found = percentile_estimates(&replications, &[50.0, 95.0], 0.95, true).unwrap();
-        // 50, 51, 52 and 95, 96, 97; five observations lie above the latter.
+        // The percentiles of the replications are 50, 51, 52 and 95, 96, 97; five observations lie
+        // above the latter.
         assert_eq!((found[0].value, found[0].resolved), (51.0, true));
         assert_eq!((found[1].value, found[1].resolved), (96.0, false));
         let half = found[0].scaled(0.5);

@@ -1,33 +1,35 @@
-//! Stopping rule: whether a run may stop, and how much work it still needs.
+//! Stopping rule: whether the results are precise enough, and how much work is still needed.
 
 use crate::estimate::Estimate;
 
-/// Minimum number of samples for a half-width that may end a run.
+/// Minimum number of samples of an estimate whose half-width may end a run.
 const SAMPLES_MIN: usize = 10;
-/// Minimum factor of the work between two looks.
+/// Minimum factor by which the work grows between two looks.
 const FACTOR_MIN: f64 = 1.5;
-/// Maximum factor at once, since an early half-width may be far off.
+/// Maximum factor by which the work grows between two looks, since an early half-width may be far
+/// off.
 const FACTOR_MAX: f64 = 2.5;
-/// Ratio of the proposed work to the work that seems needed.
+/// Ratio of the proposed work to the work that the present half-widths call for.
 const RESERVE: f64 = 1.2;
 
-/// Return the factor by which to increase the work (number of replications, or their length) if a
-/// half-width exceeds `relative` times the absolute mean; `None` if none does.
+/// Return the factor by which to increase the work (number of replications, or their length) if the
+/// half-width of some estimate exceeds `relative` times its absolute mean; `None` if none does.
 ///
 /// This is a sequential stopping rule with few looks, for half-widths that fall like 1 /
 /// sqrt(work). A rule with many looks tends to stop when the spread happens to be underestimated,
-/// and so covers less than it states. Therefore the work grows by at least 1.5 times between looks,
-/// and by 1.2 times more than seems needed. That gives three to four looks, and fewer than ten
-/// samples never meet a target. The work grows by at most 2.5 times: half-widths of short runs are
-/// rough and fall faster than the law, so that a larger first step would overshoot the target. With
-/// [`ReplicationMeans::estimate`](crate::ReplicationMeans::estimate), M/M/1 at rho = 0.5 and a
-/// target of 3 %, intervals stated at 95 % cover as follows, of 400 each: 95.8 % if replications
-/// are lengthened, 94.5 % if some are added. Adding takes a sixth less work, as the number of
-/// samples grows too (`tests/coverage.rs`).
+/// and so its coverage is lower than stated. Therefore the work grows by at least 1.5 times between
+/// looks, and by 1.2 times more than seems necessary. That gives three to four looks, and fewer
+/// than ten samples never meet a target. The work grows by at most 2.5 times: half-widths of short
+/// runs are imprecise and fall faster than 1 / sqrt(work), so that a larger first step would
+/// overshoot the target. With [`ReplicationMeans::estimate`](crate::ReplicationMeans::estimate),
+/// M/M/1 at rho = 0.5 and a target of 3 %, intervals stated at 95 % cover as follows, in 400
+/// experiments each: 95.8 % if replications are lengthened, 94.5 % if replications are added.
+/// Adding replications takes a sixth less work, as the number of samples grows too
+/// (`tests/coverage.rs`).
 #[must_use]
 pub fn more_work(estimates: &[Estimate], relative: f64) -> Option<f64> {
     let missed = estimates.iter().filter_map(|estimate| {
-        // Half-width relative to the one allowed.
+        // This is the half-width relative to the permitted one.
         let excess = if estimate.half_width == 0.0 {
             0.0
         } else {
@@ -44,6 +46,7 @@ pub fn more_work(estimates: &[Estimate], relative: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
+    /// Return an estimate with ten samples, this mean and this half-width.
     fn estimate(mean: f64, half_width: f64) -> Estimate {
         Estimate::new(mean, half_width, 0.95, 10)
     }

@@ -1,4 +1,4 @@
-//! Quantiles of the distributions that the intervals use.
+//! Quantiles of the distributions that confidence intervals use.
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
@@ -26,7 +26,7 @@ pub fn normal_quantile(probability: f64) -> Result<f64, Error> {
     Ok(Normal::standard().inverse_cdf(probability))
 }
 
-/// Return the probability of at most `value` under the standard normal distribution.
+/// Return the probability that a standard normal variable is at most `value`.
 pub(crate) fn normal_cdf(value: f64) -> f64 {
     Normal::standard().cdf(value)
 }
@@ -47,9 +47,9 @@ pub fn f_quantile(probability: f64, numerator: usize, denominator: usize) -> Res
 mod tests {
     use super::*;
 
-    /// One, two and four degrees of freedom have closed forms: with a = 4p(1-p),
-    /// t1 = tan(pi (p - 1/2)), t2 = 2 (p - 1/2) sqrt(2/a), and for four
-    /// t4 = 2 sqrt(q - 1) with q = cos(acos(sqrt a) / 3) / sqrt a.
+    /// Checks one, two and four degrees of freedom, which have closed forms. With a = 4p(1-p): t1 =
+    /// tan(pi (p - 1/2)), t2 = 2 (p - 1/2) sqrt(2/a), and t4 = 2 sqrt(q - 1) with q = cos(acos(sqrt
+    /// a) / 3) / sqrt a.
     #[test]
     fn t_quantiles_follow_the_closed_forms() {
         for p in [0.9, 0.95, 0.975, 0.99, 0.995, 0.9995, 0.99999] {
@@ -76,7 +76,7 @@ mod tests {
     fn many_degrees_approach_the_normal() {
         let normal = normal_quantile(0.975).unwrap();
         assert!((normal - 1.959_963_985).abs() < 1e-8);
-        // Cornish-Fisher: t = z + (z^3 + z) / (4 v) + O(v^-2).
+        // The Cornish-Fisher expansion is t = z + (z^3 + z) / (4 v) + O(v^-2).
         let v = 10_000.0;
         let expected = normal + (normal.powi(3) + normal) / (4.0 * v);
         assert!((t_quantile(0.975, 10_000).unwrap() - expected).abs() < 1e-6);

@@ -1,54 +1,56 @@
-//! Arithmetic between results: ratios, differences and means of several, with their intervals.
+//! Arithmetic between results: ratios, differences and means of several results, with confidence
+//! intervals.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::estimate::{Estimate, mean_and_variance};
 
-/// A number with its interval and its values by replication.
+/// A result of an experiment: a value with its confidence interval and its values by replication.
 ///
-/// Replications i of different results use the same random numbers, as far as they simulate the
-/// same. So much of their errors is common and cancels in their difference. The interval of a value
-/// may be wider than its replications show, such as by the width of a bin or the arm of a short
-/// run. A bracket has no replications at all. This extra width does not cancel, and is added as a
-/// whole.
+/// Replications number i of different results use the same random numbers, as far as they simulate
+/// the same system. So much of their errors is common and cancels in their difference. The interval
+/// of a value may be wider than its replications show, for example by the width of a bin or the arm
+/// of a short run. A bracket has no replications at all. This additional width does not cancel; it
+/// is added as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
-    /// The value.
+    /// The value, in the unit of the result.
     pub value: f64,
-    /// Lower end of its interval; `None` if it has none.
+    /// Lower end of the interval of the value; `None` if the interval has no lower end.
     pub low: Option<f64>,
-    /// Upper end of its interval; `None` if it has none. A value without both ends is exact, unless
-    /// it is of a single replication, whose error is unknown.
+    /// Upper end of the interval of the value; `None` if the interval has no upper end. A value
+    /// without both ends is exact, unless it is from a single replication, whose error is unknown.
     pub high: Option<f64>,
-    /// Value of each replication. Their mean is the value and their spread is its spread. Empty for
-    /// a value that is not from replications.
+    /// The value in each replication. The mean of these values is `value`, and their spread is its
+    /// spread. Empty for a value that is not from replications.
     #[serde(default)]
     pub each: Vec<f64>,
 }
 
-/// Operation on quantities.
+/// An arithmetic operation on results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// The first over the second; neither can be negative.
+    /// The first operand divided by the second; neither may be negative.
     Ratio,
-    /// The first minus the second.
+    /// The first operand minus the second.
     Difference,
-    /// The sum of all.
+    /// The sum of all operands.
     Sum,
-    /// Percentage by which the first exceeds the second, which cannot be negative.
+    /// Percentage by which the first operand exceeds the second, which must not be negative.
     PercentMore,
-    /// Percentage by which the first is below the second.
+    /// Percentage by which the first operand is below the second.
     PercentLess,
-    /// The mean of all with these weights.
+    /// The mean of all operands with these weights.
     Mean(Vec<f64>),
-    /// The geometric mean of all, which must be positive.
+    /// The geometric mean of all operands, which must be positive.
     GeometricMean,
 }
 
 impl Quantity {
-    /// Return the arms of the interval, down and up, beyond those that the replications give.
+    /// Return the lengths by which the interval extends downwards and upwards beyond the one that
+    /// the replications give.
     fn extra_arms(&self, confidence: f64) -> Result<(f64, f64), Error> {
         if self.is_exact() {
             return Ok((0.0, 0.0));
@@ -60,14 +62,14 @@ impl Quantity {
             plain_low -= own.half_width;
             plain_high += own.half_width.max(moved.high - own.mean);
         }
-        // A missing end is at infinity, whatever the replications show.
+        // A missing end is at infinity, regardless of the replications.
         let down = (self.low).map_or(f64::INFINITY, |low| (plain_low - low).max(0.0));
         let up = (self.high).map_or(f64::INFINITY, |high| (high - plain_high).max(0.0));
         Ok((down, up))
     }
 
-    /// Create a quantity with the finite ones of these ends. A quantity without any other
-    /// information gets a single replication, so that it does not count as exact.
+    /// Create a quantity with those of these ends that are finite. A quantity without any end or
+    /// replication gets a single replication, so that it does not count as exact.
     fn with_ends(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
         let finite = |end: f64| end.is_finite().then_some(end);
         let (low, high) = (finite(low.min(value)), finite(high.max(value)));
@@ -82,6 +84,7 @@ impl Quantity {
         }
     }
 
+    /// Return a quantity with an exact value.
     fn exact(value: f64) -> Self {
         Self {
             value,
@@ -91,17 +94,18 @@ impl Quantity {
         }
     }
 
+    /// Return whether the value is exact: without an interval and without replications.
     fn is_exact(&self) -> bool {
         self.low.is_none() && self.high.is_none() && self.each.is_empty()
     }
 }
 
-/// Return `operation` of these quantities at this confidence; `None` if it has no value, such as a
-/// ratio to zero.
+/// Return the result of `operation` on these quantities, with an interval at this confidence;
+/// `None` if it has no value, such as a ratio to zero.
 ///
-/// If all operands with replications have the same number, they are compared in pairs: replications
-/// i of all share their random numbers. Otherwise they are compared by the ends of their intervals,
-/// for the largest possible errors.
+/// If all operands with replications have the same number of them, they are compared in pairs,
+/// since replications number i of all operands use the same random numbers. Otherwise they are
+/// compared by the ends of their intervals, for the largest possible errors.
 ///
 /// Comparing several alternatives with one base at an overall confidence `1 - a` needs each at
 /// `1 - a / comparisons` (Bonferroni).
@@ -149,7 +153,8 @@ pub fn compare(
     }
 }
 
-/// Return the operands with their replications if the numbers of these match, or else without.
+/// Return the operands with their replications if the numbers of replications match, else without
+/// replications.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);
@@ -174,12 +179,13 @@ fn replications(operand: &Quantity, count: usize) -> Vec<f64> {
     }
 }
 
+/// Return the largest number of replications of an operand.
 fn replication_count(operands: &[Quantity]) -> usize {
     let lengths = operands.iter().map(|operand| operand.each.len());
     lengths.max().filter(|most| *most > 1).unwrap_or(0)
 }
 
-/// Return the weighted sum.
+/// Return the weighted sum of the operands, with its interval.
 fn weighted_sum(
     operands: &[Quantity],
     weights: &[f64],
@@ -223,8 +229,8 @@ fn weighted_sum(
     ))
 }
 
-/// Return the first over the second; `None` unless both are positive, or the first is zero and the
-/// second positive.
+/// Return the first operand divided by the second; `None` unless both are positive, or the first is
+/// zero and the second positive.
 fn quotient(
     first: &Quantity,
     second: &Quantity,
@@ -249,9 +255,9 @@ fn quotient(
         first.extra_arms(confidence)?,
         second.extra_arms(confidence)?,
     );
-    // Factor on the lower end, and summand for the upper end, for the largest errors beyond the
-    // replications. The upper arm of the first counts relative to the second, also if the first is
-    // zero.
+    // The lower end is multiplied by a factor and the upper end increased by a summand, for the
+    // largest errors beyond the replications. The upper arm of the first operand counts relative to
+    // the second, also if the first is zero.
     let down = (1.0 - a_below / first.value).max(0.0) / (1.0 + b_above / second.value);
     let room = 1.0 - b_below / second.value;
     let low = if first.value > 0.0 {
@@ -273,10 +279,10 @@ fn quotient(
     )))
 }
 
-/// Return the interval of the mean of the first over that of the second, which is positive, with
-/// paired replications. It consists of all quotients q for which the paired t interval of
-/// `first - q second` contains zero (Fieller, Journal of the Royal Statistical Society B 16(2),
-/// 1954). The ends are infinite if the interval of the second contains zero.
+/// Return the interval of the ratio of two means, the second of which is positive, with paired
+/// replications. It consists of all quotients q for which the paired t interval of `first - q
+/// second` contains zero (Fieller, Journal of the Royal Statistical Society B 16(2), 1954). The
+/// ends are infinite if the interval of the second mean contains zero.
 fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64, f64), Error> {
     let half = |values: &[f64]| {
         Estimate::from_samples(values, confidence).map(|estimate| estimate.half_width)
@@ -287,9 +293,9 @@ fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64,
     if !(b > b_half && both.is_finite()) {
         return Ok((f64::NEG_INFINITY, f64::INFINITY));
     }
-    // t^2 times the covariance of the means: Var(a - b) = Var a + Var b - 2 Cov.
+    // This is t^2 times the covariance of the means, from Var(a - b) = Var a + Var b - 2 Cov.
     let covariance = 0.5 * (a_half * a_half + b_half * b_half - both.powi(2));
-    // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2
+    // The ends solve (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.
     let square = b * b - b_half * b_half;
     let middle = a * b - covariance;
     let root = middle * middle - square * (a * a - a_half * a_half);
@@ -345,6 +351,7 @@ fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quant
 mod tests {
     use super::*;
 
+    /// Return a quantity from its values by replication.
     fn sampled(each: &[f64]) -> Quantity {
         let estimate = Estimate::from_samples(each, 0.95).unwrap();
         Quantity {
@@ -355,6 +362,7 @@ mod tests {
         }
     }
 
+    /// Return a quantity with an interval and without replications.
     fn bracket(value: f64, low: f64, high: f64) -> Quantity {
         Quantity {
             low: Some(low),
@@ -363,17 +371,21 @@ mod tests {
         }
     }
 
+    /// Return the result of an operation at a confidence of 95 %.
     fn one(operation: &Operation, operands: &[Quantity]) -> Quantity {
         compare(operation, operands, 0.95).unwrap().unwrap()
     }
 
+    /// Noise of six replications, with a mean of zero.
     const NOISE: [f64; 6] = [5.0, -3.0, 8.0, 0.0, -6.0, -4.0];
 
+    /// Return a quantity whose replications have this mean and the common noise times `scale`.
     fn noisy(mean: f64, scale: f64) -> Quantity {
         sampled(&NOISE.map(|noise| mean + scale * noise))
     }
 
-    /// Common noise cancels in the difference, and in the ratio as far as it is proportional.
+    /// Checks that common noise cancels in the difference, and in the ratio as far as it is
+    /// proportional.
     #[test]
     fn shared_noise_goes() {
         let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
@@ -391,8 +403,8 @@ mod tests {
         assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
     }
 
-    /// By definition: at either end q of the interval, the mean of a - q b is as far from zero as
-    /// its own half-width.
+    /// Checks the definition: at either end q of the interval, the mean of a - q b is as far from
+    /// zero as its own half-width.
     #[test]
     fn quotients_end_where_the_paired_difference_is_significant() {
         let second = [10.0, 12.0, 9.0, 11.0, 13.0];
@@ -416,7 +428,8 @@ mod tests {
         assert!(low.is_infinite() && high.is_infinite());
     }
 
-    /// Replications that do not match, and brackets, are compared by their ends.
+    /// Checks that replications whose numbers do not match, and brackets, are compared by their
+    /// ends.
     #[test]
     fn what_cannot_be_paired_errs_as_far_as_it_may() {
         let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));
@@ -438,7 +451,7 @@ mod tests {
             (unknown.value, unknown.low, unknown.high),
             (1.0, None, None)
         );
-        // It does not count as exact in further operations.
+        // The result does not count as exact in further operations.
         let on = one(&Operation::Sum, &[unknown, bracket(4.0, 3.0, 5.0)]);
         assert_eq!((on.value, on.low, on.high), (5.0, None, None));
         assert!(!on.is_exact());
@@ -447,7 +460,8 @@ mod tests {
         assert_eq!((open.low, open.high), (Some(1.5), None));
     }
 
-    /// Numbers as far apart as their mean have no upper end, whatever is subtracted from them.
+    /// Checks that an estimate whose spread is as large as its mean has no upper end, whatever is
+    /// subtracted from it.
     #[test]
     fn what_has_no_end_gets_none() {
         let wide = Quantity {
@@ -480,7 +494,7 @@ mod tests {
         assert!(compare(&Operation::Ratio, &[two], 0.95).is_err());
     }
 
-    /// Arms beyond the replications, such as those of a bin of 3, do not cancel.
+    /// Checks that arms beyond the replications, such as those of a bin of 3, do not cancel.
     #[test]
     fn bins_and_short_runs_are_added_whole() {
         let wide = |mean: f64| {
@@ -497,7 +511,7 @@ mod tests {
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 
-    /// 2 and 8 have the geometric mean 4; the mean with weights 1 and 3 of 10 and 20 is 17.5.
+    /// The geometric mean of 2 and 8 is 4; the mean of 10 and 20 with the weights 1 and 3 is 17.5.
     #[test]
     fn means_of_several() {
         let both = [noisy(200.0, 1.0), noisy(800.0, 4.0)];

@@ -1,19 +1,20 @@
-//! One measure of one replication: its series and its distribution over time.
+//! Recorder of one measure in one replication: its series and its distribution over time.
 
 use crate::histogram::Histogram;
 use crate::series::Series;
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of parts of the run with their own histogram.
+/// Maximum number of parts of the run that have their own histogram.
 const SEGMENTS: usize = 16;
 /// Number of batches of the series per segment, so that segments end where batches end.
 const BATCHES_PER_SEGMENT: u64 = (Series::DEFAULT_CAPACITY / SEGMENTS) as u64;
 
 /// A [`Series`] and a [`Histogram`] of the same stream of integer observations.
 ///
-/// The end of the warm-up is known only after the run. So the histogram is kept in at most 16
-/// consecutive segments of equal length, which merge as the run grows.
-/// [`histogram_after`](Self::histogram_after) omits the early ones. Recording takes about 4 ns.
+/// The end of the warm-up is known only after the run. So the recorder has a histogram for each of
+/// at most 16 consecutive segments of equal length, which it merges as the run grows.
+/// [`histogram_after`](Self::histogram_after) omits the early segments. To record an observation
+/// takes about 4 ns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorder {
     series: Series,
@@ -21,7 +22,7 @@ pub struct Recorder {
     current_left: u64,
     segment_size: u64,
     closed: Vec<Histogram>,
-    /// Number of observations before the first segment: those before the mark.
+    /// Number of observations before the first segment, which are those before the mark.
     forgotten: u64,
 }
 
@@ -58,6 +59,8 @@ impl Recorder {
         }
     }
 
+    /// Append the histogram of the complete segment, and merge segments in pairs if there are too
+    /// many.
     #[cold]
     #[inline(never)]
     fn close_segment(&mut self) {
@@ -73,9 +76,9 @@ impl Recorder {
         self.current_left = self.segment_size;
     }
 
-    /// End the warm-up here by a rule of the caller, for [`crate::WarmUp::Marked`]. The series
-    /// keeps all observations; the histogram drops the earlier ones. Callers with other rules
-    /// should not mark.
+    /// Record that the warm-up ends now, by a rule of the caller for [`crate::WarmUp::Marked`]. The
+    /// series still contains all observations; the histogram drops the earlier ones. Callers that
+    /// use other warm-up rules should not call this method.
     pub fn mark(&mut self) {
         self.series.mark();
         self.closed.clear();
@@ -91,9 +94,9 @@ impl Recorder {
         &self.series
     }
 
-    /// Return the distribution of the observations from the first segment boundary at or after
-    /// `observations`. This omits up to an eighth of the run in addition. If no segment starts
-    /// after `observations`, return the last one.
+    /// Return the distribution of the observations from the first segment boundary at or after the
+    /// first `observations` ones. In addition, this omits up to an eighth of the run. If no segment
+    /// starts there or later, return the last segment.
     #[must_use]
     pub fn histogram_after(&self, observations: u64) -> Histogram {
         let skipped = observations

@@ -1,4 +1,4 @@
-//! Summary of one measure over all replications.
+//! Summary of one measure over all replications of a point.
 
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;
@@ -18,15 +18,15 @@ pub struct ReplicationMeans {
     pub discarded: Vec<u64>,
     /// Number of observations used in each replication.
     pub used: Vec<u64>,
-    /// Means of equal sections of the replications, one replication after the other, if they pass
-    /// as independent; see [`estimate`](Self::estimate).
+    /// Means of equal sections of the replications, one replication after the other, or `None` if
+    /// the sections do not pass the test of independence; see [`estimate`](Self::estimate).
     pub sections: Option<Vec<f64>>,
-    /// Whether the end of the warm-up was found; if not, half of each run is discarded and the
+    /// Whether the end of the warm-up was found. If not, half of each run is discarded, and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
-    /// Factor by which the means may scatter upwards beyond what they show. It is 1 if the runs are
-    /// long relative to the correlation time of their observations. It is infinite if they are too
-    /// short to tell, or if the end of the warm-up was not found. See [`Estimate::positive`].
+    /// Factor by which the means may scatter upwards more than they show. It is 1 if the runs are
+    /// long relative to the correlation time of their observations. It is infinite if the runs are
+    /// too short to tell, or if the end of the warm-up was not found. See [`Estimate::positive`].
     pub stretch: f64,
 }
 
@@ -78,19 +78,21 @@ impl ReplicationMeans {
         Ok(result)
     }
 
-    /// Return the mean of the means, with a t interval from as many samples as the data allow.
+    /// Return the mean of the means of replications, with a t interval from as many samples as the
+    /// data allow.
     ///
-    /// The mean is that over replications, which have equal weight whatever their length. With
-    /// fewer than 40 of them the half-width comes from about 40 sections (`ceil(40 / replications)`
-    /// in each), if these pass as independent (lag-1 correlation, analysis of variance). Then the
-    /// estimate of the spread is more precise, which shortens the interval. Above all, a sequential
-    /// rule then stops less often on a spread that is underestimated by chance: M/M/1 at rho = 0.5,
-    /// ten replications lengthened to a half-width of 3 %, are covered in 94.6 % instead of 92.8 %
-    /// of the runs, with a tenth less work. Otherwise, and always with fewer than 2 or at least 40
-    /// replications, this is [`estimate_from_means`](Self::estimate_from_means).
+    /// Replications have equal weight, whatever their length. With fewer than 40 of them the
+    /// half-width comes from about 40 sections (`ceil(40 / replications)` in each), if these pass
+    /// as independent (lag-1 correlation, analysis of variance). This makes the estimate of the
+    /// spread more precise, which shortens the interval. Above all, a sequential rule then stops
+    /// less often on a spread that is underestimated by chance: for M/M/1 at rho = 0.5, with ten
+    /// replications lengthened to a half-width of 3 %, the intervals cover the mean in 94.6 %
+    /// instead of 92.8 % of the runs, with a tenth less work. Otherwise, and always with fewer than
+    /// 2 or at least 40 replications, the result is that of
+    /// [`estimate_from_means`](Self::estimate_from_means).
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`].
+    /// Those of [`Estimate::from_samples`].
     pub fn estimate(&self, confidence: f64) -> Result<Estimate, Error> {
         let plain = self.estimate_from_means(confidence)?;
         let Some(sections) = &self.sections else {
@@ -108,7 +110,7 @@ impl ReplicationMeans {
     /// Return the classic t interval over the means of the replications alone.
     ///
     /// # Errors
-    /// As [`Estimate::from_samples`].
+    /// Those of [`Estimate::from_samples`].
     pub fn estimate_from_means(&self, confidence: f64) -> Result<Estimate, Error> {
         Estimate::from_samples(&self.means, confidence)
     }
@@ -117,25 +119,25 @@ impl ReplicationMeans {
 /// All results for one measure at one point of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
-    /// Mean with its interval over replications, in the unit of the observations, which cannot be
-    /// negative: see [`Estimate::positive`].
+    /// Mean of the measure with its interval over replications, in the unit of the observations,
+    /// which cannot be negative: see [`Estimate::positive`].
     pub mean: Estimate,
-    /// Means and discarded observations by replication.
+    /// Means and numbers of discarded observations by replication.
     pub replications: ReplicationMeans,
     /// The requested percentiles, in the order of the request.
     pub percentiles: Vec<PercentileEstimate>,
-    /// Distribution after the warm-up, of all replications together.
+    /// Distribution of the observations after the warm-up, of all replications together.
     pub histogram: Histogram,
 }
 
 impl Summary {
-    /// Summarise the replications of one measure, given in a fixed order. Their means may scatter
-    /// upwards by `least_stretch` times as much as they show, or by more if the replications are
-    /// found to be short. `least_stretch` is 1 for a known steady state. Without that, and without
-    /// a detected end of the warm-up, percentiles have no upper end.
+    /// Summarise the replications of one measure, which must be in a fixed order. Their means may
+    /// scatter upwards by `least_stretch` times as much as they show, or by more if the
+    /// replications turn out to be short. `least_stretch` is 1 for a known steady state. If it is
+    /// larger and the end of the warm-up was not detected, percentiles have no upper end.
     ///
     /// # Errors
-    /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
+    /// Those of [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
     pub fn of<'a>(
         replications: impl IntoIterator<Item = &'a Recorder>,
         warm_up: WarmUp,
@@ -159,7 +161,7 @@ impl Summary {
         let steady = least_stretch <= 1.0;
         let mut percentiles = percentile_estimates(&histograms, percentiles, confidence, steady)?;
         if !steady && !means.warm_up_detected {
-            // The distribution may still move upwards.
+            // Without a steady state, the distribution may still move upwards.
             for percentile in &mut percentiles {
                 percentile.remove_upper_end();
             }
@@ -177,7 +179,7 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// Record 50 observations of 1000, then `level` and `level + 10` in turn.
+    /// Record 50 observations of 1000, then `level` and `level + 10` alternately.
     fn with_transient(count: u64, level: u64) -> Recorder {
         let mut recorder = Recorder::new();
         (0..count).for_each(|i| {
@@ -198,8 +200,8 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
-    /// Values grow to the end, so no steady state shows. The upper end depends on whether one is
-    /// known to exist.
+    /// The values grow until the end, so no steady state shows. The upper end of a percentile
+    /// depends on whether a steady state is known to exist.
     #[test]
     fn percentiles_of_a_growing_run_have_no_upper_end() {
         let growing = |from: u64| {

@@ -4,13 +4,13 @@ use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
-/// Number of samples for "stable": with fewer replications than this, runs are cut into sections.
-/// Longer sections are better here, since the increments of a stable backlog cancel.
+/// Number of samples for the verdict "stable": with fewer replications, runs are cut into sections.
+/// Long sections are better for this verdict, since the increments of a stable backlog cancel.
 const SAMPLES_STABLE: usize = 10;
-/// Number of samples for "saturated": the increments of a saturated backlog are almost independent,
-/// and more samples of them make a sharper test.
+/// Number of samples for the verdict "saturated": the increments of a saturated backlog are almost
+/// independent, so more samples make a sharper test.
 const SAMPLES_SATURATED: usize = 40;
-/// Minimum number of periods for a verdict on periodic demands.
+/// Minimum number of periods for a verdict if the demands are periodic.
 const PERIODS_MIN: usize = 4;
 /// Minimum ratio of the growth in the second half of a run to that in the first. A saturated
 /// backlog gains as much in the second half as in the first. A backlog on its way to a steady state
@@ -18,26 +18,27 @@ const PERIODS_MIN: usize = 4;
 /// run is short against the relaxation (reflected Brownian motion), and flattens afterwards. One
 /// half separates the two.
 const PERSISTENCE: f64 = 0.5;
-/// Limits of the advised factor for the length of the next run.
+/// Limits of the factor by which the test advises to lengthen the runs.
 const LENGTHEN: (f64, f64) = (1.5, 4.0);
 
-/// Verdict on the steady state of a point.
+/// Verdict on the steady state of a point of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// The backlog grows by less than the threshold.
+    /// The backlog grows by less than the threshold, so the point has a steady state.
     Stable,
-    /// The backlog grows by more than the threshold, and keeps growing.
+    /// The backlog grows by more than the threshold, and the growth persists.
     Saturated,
-    /// The runs are too short to tell.
+    /// The runs are too short for a verdict.
     Undecided,
 }
 
-/// The test behind a [`Verdict`].
+/// The test that gives a [`Verdict`] on the saturation of a point.
 ///
 /// Let `g1` and `g2` be the backlog gained per offered demand in the first and in the second half
-/// (in demands) of a run. In the long run `g2` is 0 below the knee. Above the knee it is the share
-/// of the demands that is never served; in an M/G/1 queue `max(0, 1 - 1/rho)`. With t tests over
-/// the samples (see below), each at level `alpha / looks`:
+/// of a run, each with half of the demands. In the long run `g2` is 0 below the knee. Above the
+/// knee it is the share of the demands that is never served; in an M/G/1 queue it is `max(0, 1 -
+/// 1/rho)`. With t tests over the samples (see below), each at level `alpha / looks`, the verdict
+/// is:
 ///
 /// - [`Verdict::Stable`] if `g2 < threshold` significantly. Here `g2` is the slope of the line of
 ///   least squares through the samples of the backlog. The fluctuations of a backlog without growth
@@ -46,21 +47,22 @@ pub enum Verdict {
 ///   as the ends (variances 6/5 to 1).
 /// - [`Verdict::Saturated`] if `g2 > threshold` significantly, both by the slope and by the gain
 ///   from end to end, **and** `g2 > g1 / 2` significantly. A slow transient near the knee does not
-///   pass the latter with any number of replications: it gains at most 0.41 times as much in the
-///   second half.
-/// - [`Verdict::Undecided`] otherwise: lengthen the runs. The growth of a stable point then falls
-///   like 1 / length; that of a saturated one stays.
+///   meet the last condition with any number of replications: it gains at most 0.41 times as much
+///   in the second half.
+/// - [`Verdict::Undecided`] otherwise. The caller should lengthen the runs. The growth of a stable
+///   point then falls like 1 / length, and that of a saturated point does not change.
 ///
-/// **Error rates.** Both errors have a probability of at most `alpha` over all `looks` at
-/// increasingly long runs together. One error is "stable" for a point whose growth beyond the
-/// transient is at least `threshold`. The other is "saturated" for a point whose growth is at most
-/// `threshold` or ends. (Bonferroni; the two conditions for saturated form an intersection-union
-/// test, which keeps the level of each.) Both hold as far as the samples are normal.
+/// **Error rates.** Both errors have a probability of at most `alpha` over all `looks` at runs of
+/// increasing length together. One error is the verdict "stable" for a point whose growth beyond
+/// the transient is at least `threshold`. The other is the verdict "saturated" for a point whose
+/// growth is at most `threshold` or ends. (Bonferroni; the two conditions for saturated form an
+/// intersection-union test, which has at most the level of each.) Both rates apply as far as the
+/// samples are normal.
 ///
-/// **Samples.** Ten or more replications give one sample each. Fewer are cut into
+/// **Samples.** Ten or more replications give one sample each. Fewer replications are cut into
 /// `ceil(10 / replications)` sections per half, so that a single long run is enough. The increments
-/// of a saturated backlog are almost independent. Those of a stable one are negatively correlated,
-/// which makes the test conservative.
+/// of a saturated backlog are almost independent. Those of a stable backlog are negatively
+/// correlated, which makes the test conservative.
 ///
 /// **Limits.** A run shorter than a delay that fills the system linearly (such as a disk access)
 /// looks saturated. A growth that starts only after the end of the run looks stable. A load whose
@@ -72,7 +74,7 @@ pub struct SaturationTest {
     pub threshold: f64,
     /// Probability of a wrong verdict over all looks, between 0 and 1/2.
     pub alpha: f64,
-    /// Maximum number of times that the point is judged, on increasingly long runs.
+    /// Maximum number of times that the test judges the point, on runs of increasing length.
     pub looks: u32,
 }
 
@@ -88,15 +90,15 @@ impl Default for SaturationTest {
     }
 }
 
-/// A verdict and its evidence.
+/// A verdict on saturation, with the estimates that it is based on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
-    /// The verdict.
+    /// The verdict on the point.
     pub verdict: Verdict,
     /// Backlog gained per offered demand in the second half of the runs, with the interval whose
     /// ends are compared with the threshold (confidence `1 - 2 alpha / looks`).
     pub growth: Estimate,
-    /// `g2 - g1 / 2`: above 0 if the growth persists.
+    /// Estimate of `g2 - g1 / 2` (see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
     /// Factor by which to lengthen the runs before the next look, from 1.5 to 4; 1 if the verdict
     /// is final.
@@ -104,7 +106,7 @@ pub struct Judgement {
 }
 
 impl SaturationTest {
-    /// Judge the replications of one point, given in a fixed order.
+    /// Judge the replications of one point, which must be in a fixed order.
     ///
     /// # Errors
     /// [`Error::TooFew`] without replications, demands, or enough backlog samples
@@ -113,19 +115,19 @@ impl SaturationTest {
         self.judge_by(replications, |count| SAMPLES_STABLE.div_ceil(count))
     }
 
-    /// Judge demands that all come at the start of a period. Each sample is the backlog that
+    /// Judge demands that all arrive at the start of a period. Each sample is the backlog that
     /// earlier periods leave at the start of a period. A period is one observation, however many
     /// demands it has. With few periods there are fewer sections.
     ///
     /// # Errors
-    /// As [`judge`](Self::judge), but the minimum is samples of four whole periods in each
+    /// Those of [`judge`](Self::judge), but the minimum is samples of four whole periods in each
     /// replication.
     pub fn judge_periodic(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
         self.judge_by(replications, |_| PERIODS_MIN / 2)
     }
 
-    /// Judge with at least `fewest` sections of each half; `fewest` depends on the number of
-    /// replications.
+    /// Judge the replications with at least `fewest` sections of each half, as a function of the
+    /// number of replications.
     fn judge_by(
         &self,
         replications: &[Backlog],
@@ -160,9 +162,9 @@ impl SaturationTest {
         })
     }
 
-    /// Return the factor by which to lengthen the runs. Half-widths fall at least like 1 /
-    /// sqrt(length), that of the trend of a backlog without growth like 1 / length. At the new
-    /// length they should fit between the present means and their bounds.
+    /// Return the factor by which to lengthen the runs, such that the new half-widths fit between
+    /// the present means and their bounds. Half-widths fall at least like 1 / sqrt(length); that of
+    /// the trend of a backlog without growth falls like 1 / length.
     fn lengthen(
         &self,
         verdict: Verdict,
@@ -174,30 +176,30 @@ impl SaturationTest {
             return 1.0;
         }
         let margin = growth.mean - self.threshold;
-        // A NaN from 0 / 0 is clamped to the lower limit by `max`.
+        // The function `max` maps a NaN from 0 / 0 to the lower limit.
         let longer = if margin > 0.0 {
             let missing = (gained.half_width / margin)
                 .max(persistence.half_width / persistence.mean.max(0.0));
             missing * missing
         } else {
-            // A backlog without growth stays within bounds: its trend falls with the length.
+            // A backlog without growth stays within bounds, so its trend falls like 1 / length.
             growth.half_width / margin.abs()
         };
         longer.max(LENGTHEN.0).min(LENGTHEN.1)
     }
 }
 
-/// Backlog gained per demand in the sections of the first and of the second half of all runs.
+/// Backlog gained per demand in the sections of the first half and of the second half of all runs.
 struct Halves {
     first: Vec<f64>,
     second: Vec<f64>,
-    /// Number of sections of one half of one run.
+    /// Number of sections into which one half of one run is cut.
     sections: usize,
 }
 
 impl Halves {
-    /// Cut each half of each run into enough sections for "saturated", as far as the backlogs have
-    /// samples for them, and into at least `fewest`.
+    /// Cut each half of each run into enough sections for the verdict "saturated", as far as the
+    /// backlogs have samples for them, but into at least `fewest`.
     fn new(replications: &[Backlog], fewest: usize) -> Result<Self, Error> {
         let sections = sections(replications, SAMPLES_SATURATED, fewest);
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -214,8 +216,8 @@ impl Halves {
         })
     }
 
-    /// Return the gain per demand of the second half, by the trends of enough sections for
-    /// "stable".
+    /// Return the gain per demand in the second half of the runs, by the trends of enough sections
+    /// for the verdict "stable".
     fn trend(replications: &[Backlog], fewest: usize, confidence: f64) -> Result<Estimate, Error> {
         let sections = sections(replications, SAMPLES_STABLE, fewest);
         let mut trends = Vec::new();
@@ -225,11 +227,13 @@ impl Halves {
         Estimate::from_samples(&trends, confidence)
     }
 
+    /// Return the gain per demand in the second half of the runs.
     fn second(&self, confidence: f64) -> Result<Estimate, Error> {
         Estimate::from_samples(&self.second, confidence)
     }
 
-    /// `g2 - PERSISTENCE * g1`.
+    /// Return the estimate of `g2 - PERSISTENCE * g1`, with g1 and g2 the gains per demand in the
+    /// two halves.
     fn persistence(&self, confidence: f64) -> Result<Estimate, Error> {
         let pairs = self.first.iter().zip(&self.second);
         let contrasts: Vec<f64> = pairs.map(|(g1, g2)| g2 - PERSISTENCE * g1).collect();
@@ -238,7 +242,8 @@ impl Halves {
             return Ok(persistence);
         }
         // The filling of the system at the start would count as noise among the sections of the
-        // first half. A random walk is as noisy in the second.
+        // first half. So the noise of the second half is used for both: a random walk is equally
+        // noisy in both.
         let half_width =
             self.second(confidence)?.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
         Ok(Estimate::new(
@@ -251,7 +256,7 @@ impl Halves {
 }
 
 /// Return the number of sections per half of a run, at least `fewest`. `samples` is the wanted
-/// number of sections in all; the samples of the backlogs limit it.
+/// total number of sections; the number of samples of the backlogs limits it.
 fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
     let most = replications
         .iter()
@@ -264,7 +269,8 @@ fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Return a backlog of exactly `level(demands)` after each hundred of `count * 100` demands.
+    /// Return the backlog with the exact level `level(demands)` after each hundred of `count * 100`
+    /// demands.
     fn exact(count: u64, level: impl Fn(f64) -> f64) -> Backlog {
         let blocks: Vec<(u64, u64)> = (1..=count)
             .map(|block| (100, level(block as f64 * 100.0).round() as u64))
@@ -282,13 +288,13 @@ mod tests {
             verdict(exact(400, |n| 100.0 + 0.02 * n)),
             Verdict::Saturated
         );
-        // Growth that starts late is growth.
+        // Growth that starts late also counts as growth.
         assert_eq!(
             verdict(exact(400, |n| 0.1 * (n - 15_000.0).max(0.0))),
             Verdict::Saturated
         );
-        // The square-root law gains 10 sqrt(40,000) (1 - sqrt(1/2)) = 586 over 20,000 demands,
-        // 2.9 %, and still is only a transient.
+        // The square-root law gains 10 sqrt(40,000) (1 - sqrt(1/2)) = 586 over 20,000 demands, or
+        // 2.9 %, although it is only a transient.
         let slow = test.judge(&[exact(400, |n| 10.0 * n.sqrt())]).unwrap();
         assert!((slow.growth.mean - 0.0293).abs() < 1e-4);
         assert!(slow.growth.low > test.threshold && slow.persistence.high < 0.0);
@@ -311,8 +317,8 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Undecided);
     }
 
-    /// Each period leaves nothing, always the same, or a fifth of its hundred demands more each
-    /// time. Without scatter, four periods decide.
+    /// Each period leaves no backlog, always the same backlog, or a fifth of its hundred demands
+    /// more than the period before. Without scatter, four periods are enough for a verdict.
     #[test]
     fn periods_decide_by_what_they_leave() {
         let test = SaturationTest::default();
@@ -324,7 +330,7 @@ mod tests {
         assert_eq!(verdict(10, |_| 30.0), Ok(Verdict::Stable));
         assert_eq!(verdict(4, |n| 0.2 * n), Ok(Verdict::Saturated));
         assert_eq!(verdict(50, |n| 0.2 * n), Ok(Verdict::Saturated));
-        // The first two periods fill it.
+        // The first two periods fill the system to its final backlog.
         assert_eq!(verdict(8, |n| (0.2 * n).min(40.0)), Ok(Verdict::Stable));
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }

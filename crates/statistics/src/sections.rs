@@ -1,27 +1,31 @@
-//! Sections of replications: more samples from few replications.
+//! Sections of replications, which give more samples from few replications.
 
 use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::f_quantile;
 
-/// Sufficient number of samples: more would hardly shorten the interval.
+/// Sufficient number of samples. More samples would hardly shorten the interval.
 const ENOUGH_SAMPLES: usize = 40;
-/// Number of parts of a section for the test of lag-1 correlation.
+/// Number of parts into which a section is cut for the test of lag-1 correlation.
 const PARTS: usize = 4;
-/// Maximum lag-1 correlation of the parts for which sections of four are close to independent: Law
-/// and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as long.
+/// Maximum lag-1 correlation of the parts for which sections of four parts are close to
+/// independent: Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
+/// long.
 const CORRELATION_MAX: f64 = 0.4;
-/// Number of parts of a replication for the test whether it is too short.
+/// Number of parts into which a replication is cut for the test whether the replication is too
+/// short.
 const PARTS_OF_A_RUN: usize = 16;
-/// Correlation that may be chance, in standard deviations of that of independent parts.
+/// Correlation that may be due to chance, in standard deviations of the correlation of independent
+/// parts.
 const CHANCE_SIGMAS: f64 = 1.0;
-/// Maximum stretch, for a correlation of 0.6.
+/// Maximum finite stretch, which belongs to a correlation of 0.6.
 const STRETCH_MAX: f64 = 2.0;
-/// Probability to reject sections of replications that do not differ.
+/// Probability that the test rejects sections of replications that do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
 
-/// Cut each replication, given as its batch means after the warm-up, into equal sections. Return
-/// the section means in order; `None` if the sections do not pass as independent.
+/// Cut each replication, described by its batch means after the warm-up, into equal sections.
+/// Return the means of the sections in order; `None` if the sections do not pass the tests of
+/// independence.
 ///
 /// With r < 40 replications there are `ceil(40 / r)` sections in each. They pass under two
 /// conditions. Their parts must not be strongly correlated in time. The means of the replications
@@ -49,11 +53,12 @@ pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Er
     Ok(passes.then(|| sections.concat()))
 }
 
-/// Return the factor by which the means of replications may scatter upwards beyond what they show,
-/// if the replications are short relative to their correlation time: `sqrt((1 + r) / (1 - r))` with
-/// r the correlation of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart:
-/// Tafazzoli and Wilson, IIE Transactions 43(2), 2011). It is 1 if r may be chance. It is infinite
-/// above [`STRETCH_MAX`]: such runs are too short to bound the mean from above.
+/// Return the factor by which the means of replications may scatter upwards more than they show, if
+/// the replications are short relative to their correlation time: `sqrt((1 + r) / (1 - r))` with r
+/// the correlation of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart:
+/// Tafazzoli and Wilson, IIE Transactions 43(2), 2011). The factor is 1 if r may be due to chance.
+/// It is infinite if it would exceed [`STRETCH_MAX`]: such runs are too short to bound the mean
+/// from above.
 pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     let shortest = replications.iter().map(Vec::len).min().unwrap_or(0);
     let each = shortest.min(PARTS_OF_A_RUN);
@@ -76,7 +81,8 @@ pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     stretch
 }
 
-/// Return the means of `runs` equal runs of values; a rest is dropped at the start.
+/// Return the means of `runs` equal parts of the values; values that do not fill a part are dropped
+/// at the start.
 fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
     let length = values.len() / runs;
     values[values.len() - runs * length..]
@@ -85,7 +91,7 @@ fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Return the lag-1 correlation within replications about the mean of all.
+/// Return the lag-1 correlation within replications, relative to the mean of all values.
 fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
     let (mean, _) = mean_and_variance(&replications.concat());
     let (mut products, mut squares) = (0.0, 0.0);
@@ -107,9 +113,8 @@ fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
 }
 
 /// Return whether replications differ no more than chance explains, by one-way analysis of
-/// variance: m sections in each of r replications,
-/// `F = m Var(replication means) / mean of Var(sections within)` with r - 1 and r (m - 1) degrees
-/// of freedom.
+/// variance. With m sections in each of r replications, `F = m Var(replication means) / mean of
+/// Var(sections within)` has r - 1 and r (m - 1) degrees of freedom.
 fn replications_are_alike(sections: &[Vec<f64>]) -> Result<bool, Error> {
     let (count, each) = (sections.len(), sections[0].len());
     let moments: Vec<(f64, f64)> = sections
@@ -130,6 +135,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
+    /// Return `count` replications of `length` random values, each correlated with the previous one
+    /// by `memory`.
     fn noise(count: usize, length: usize, memory: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut state = 0.0;
@@ -159,7 +166,8 @@ mod tests {
         let rejected = (0..runs)
             .filter(|seed| sections(&noise(10, 96, 0.0, *seed)).unwrap().is_none())
             .count();
-        // Binomial(1000, 0.1): mean 100, sigma 9.5; 4 sigma.
+        // The number of rejections is Binomial(1000, 0.1): mean 100, sigma 9.5; the test allows 4
+        // sigma.
         assert!(
             (62..=138).contains(&rejected),
             "{rejected} of {runs} given up"

@@ -1,19 +1,19 @@
-//! One stream of observations in fixed memory.
+//! Series: one stream of observations in fixed memory.
 
 use serde::{Deserialize, Serialize};
 
-/// Number of observations per batch before the first merge: the 5 of MSER-5.
+/// Number of observations per batch before the first merge, as in MSER-5.
 const FIRST_BATCH: u64 = 5;
 
-/// A recorder of one stream of observations that holds at most `capacity` batch sums.
+/// A recorder of one stream of observations that stores at most `capacity` sums of batches.
 ///
-/// Batches have equal sizes, at first 5. When the store is full, neighbours are merged and the
-/// batch size doubles. So n observations give between `capacity / 2` and `capacity` batches of size
-/// 5 * 2^j for any n, and [`push`](Self::push) is an addition and a countdown. Sums of integers
-/// stay exact up to 2^53. Series of different streams cannot be merged: observations of one stream
-/// have an order, those of two have none.
+/// Batches have equal sizes, at first 5. When the memory is full, neighbouring batches are merged
+/// and the batch size doubles. So n observations give between `capacity / 2` and `capacity` batches
+/// of size 5 * 2^j for any n, and [`push`](Self::push) is an addition and a countdown. Sums of
+/// integers are exact up to 2^53. Series of different streams cannot be merged, since observations
+/// of different streams have no common order.
 ///
-/// A NaN makes its batch a NaN; the functions that read the batches report it.
+/// A NaN makes its batch a NaN; the functions that use the batches report it as an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     open_sum: f64,
@@ -24,7 +24,7 @@ pub struct Series {
     mark: Option<Mark>,
 }
 
-/// End of the warm-up, as the caller decided it.
+/// End of the warm-up by a rule of the caller: number and sum of the observations before it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Mark {
     observations: u64,
@@ -72,6 +72,7 @@ impl Series {
         }
     }
 
+    /// Store the sum of the complete batch, and merge batches in pairs if the memory is full.
     #[cold]
     #[inline(never)]
     fn close_batch(&mut self) {
@@ -87,8 +88,9 @@ impl Series {
         self.open_left = self.batch_size;
     }
 
-    /// End the warm-up here, by a rule of the caller such as a count over several streams. The
-    /// exact total up to here is kept for [`crate::WarmUp::Marked`]. A later mark replaces it.
+    /// Record that the warm-up ends now, by a rule of the caller such as a count over several
+    /// streams. The series stores the exact sum up to this point for [`crate::WarmUp::Marked`]. A
+    /// later mark replaces an earlier one.
     pub fn mark(&mut self) {
         self.mark = Some(Mark {
             observations: self.count(),
@@ -96,7 +98,7 @@ impl Series {
         });
     }
 
-    /// Return the number of observations before the mark, if one was set.
+    /// Return the number of observations before the mark, or `None` if no mark was set.
     #[must_use]
     pub fn marked_at(&self) -> Option<u64> {
         self.mark.map(|mark| mark.observations)
@@ -126,7 +128,7 @@ impl Series {
         self.batch_size
     }
 
-    /// Return the means of full batches of `size` observations, a multiple of
+    /// Return the means of full batches of `size` observations, which must be a multiple of
     /// [`batch_size`](Self::batch_size).
     pub(crate) fn batch_means_of(&self, size: u64) -> Vec<f64> {
         debug_assert!(size.is_multiple_of(self.batch_size));
@@ -137,8 +139,9 @@ impl Series {
             .collect()
     }
 
-    /// Return the means of the full batches in order of time, from the first boundary at or after
-    /// `observations`, without the observations after the last full batch.
+    /// Return the means of the full batches in order of time, starting at the first batch boundary
+    /// at or after the first `observations` ones. Observations after the last full batch are
+    /// omitted.
     #[must_use]
     pub fn batch_means_after(&self, observations: u64) -> Vec<f64> {
         let first = usize::try_from(self.boundary_at(observations) / self.batch_size);
@@ -150,14 +153,14 @@ impl Series {
             .collect()
     }
 
-    /// Return the first batch boundary at or after `observations`, in observations.
+    /// Return the first batch boundary at or after `observations`, as a number of observations.
     #[must_use]
     pub fn boundary_at(&self, observations: u64) -> u64 {
         observations.next_multiple_of(self.batch_size)
     }
 
     /// Return the number and mean of the observations from the first batch boundary at or after
-    /// `observations`, the open batch included; `None` if there are none.
+    /// `observations` on, including the incomplete batch; `None` if there are none.
     #[must_use]
     pub fn after(&self, observations: u64) -> Option<(u64, f64)> {
         let boundary = self.boundary_at(observations);
@@ -193,7 +196,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the plain vector: integers, so every sum is exact.
+        /// Compares the series with the plain vector of observations. They are integers, so every
+        /// sum is exact.
         #[test]
         fn agrees_with_a_plain_vector(
             values in prop::collection::vec(0u32..1_000_000, 0..3000),

@@ -1,9 +1,9 @@
-//! Confidence bands of shares of observations.
+//! Confidence bands of the shares of observations below a value.
 //!
-//! With independent observations the interval of Clopper and Pearson (Biometrika 26(4), 1934) is
-//! exact. Observations of one replication are not independent. They count as fewer: the number that
-//! would scatter like the shares of the replications. This is the interval of Korn and Graubard
-//! (Survey Methodology 24(2), 1998) with replications as clusters.
+//! For independent observations the interval of Clopper and Pearson (Biometrika 26(4), 1934) is
+//! exact. Observations of one replication are not independent. They count as fewer: as the number
+//! of independent observations that would scatter like the shares of the replications. This is the
+//! interval of Korn and Graubard (Survey Methodology 24(2), 1998) with replications as clusters.
 
 use statrs::function::beta::beta_reg;
 use statrs::function::gamma::{gamma_lr, gamma_ur};
@@ -12,32 +12,34 @@ use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::{normal_cdf, normal_quantile, t_quantile};
 
-/// Maximum ratio of the effective number of observations to their number, however similar the
+/// Maximum ratio of the effective number of observations to the actual number, however similar the
 /// replications are.
 const MOST_ALIKE: f64 = 8.0;
-/// Number of successes and failures from which the normal distribution approximates the binomial
-/// one.
+/// Number of successes and failures from which on the normal distribution approximates the binomial
+/// distribution.
 const MANY: f64 = 100.0;
-/// Number of observations from which few successes are close to Poisson.
+/// Number of observations from which on few successes are close to a Poisson distribution.
 const POISSON_FROM: f64 = 3000.0;
 
-/// Number of bisection steps for an end of a band: to 2^-50.
+/// Number of bisection steps for an end of a band, which give a precision of 2^-50.
 const HALVINGS: u32 = 50;
 
-/// Test of shares over replications of equal weight.
+/// Confidence bands for shares of observations over replications of equal weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ShareTest {
-    /// Probability of an error to one side.
+    /// Probability of an error on one side of the band.
     tail: f64,
-    /// Number of observations of all replications.
+    /// Total number of observations in all replications.
     observations: f64,
-    /// Penalty for few replications: the squared ratio of the normal to the t quantile.
+    /// Factor on the effective number for few replications: the squared ratio of the normal to the
+    /// t quantile.
     few_penalty: f64,
 }
 
 impl ShareTest {
-    /// Create a test for intervals of `confidence` over `replications` with `observations` in all.
-    /// `None` for a single replication, which shows no scatter.
+    /// Create a test for intervals of `confidence` over `replications` replications with
+    /// `observations` observations in all. The result is `None` for a single replication, which
+    /// shows no scatter.
     pub fn new(
         replications: usize,
         observations: u64,
@@ -56,8 +58,9 @@ impl ShareTest {
         }))
     }
 
-    /// Return the effective number of observations: the number of independent ones that would
-    /// scatter like these shares of the replications. Without scatter, return the actual number.
+    /// Return the effective number of observations, which is the number of independent ones that
+    /// would scatter like these shares of the replications. Without scatter, return the actual
+    /// number of observations.
     pub fn effective_size(&self, shares: &[f64]) -> f64 {
         let (value, variance) = mean_and_variance(shares);
         let variance = variance.unwrap_or(0.0) / shares.len() as f64;
@@ -69,8 +72,8 @@ impl ShareTest {
         size.min(MOST_ALIKE * self.observations).max(1.0)
     }
 
-    /// Return the lowest share that `size` independent observations may show if the true one is
-    /// `p`. It is at most `p`.
+    /// Return the lowest share that `size` independent observations may show if the true share is
+    /// `p`. The result is at most `p`.
     pub fn lowest(&self, p: f64, size: f64) -> f64 {
         let (mut below, mut allowed) = (0.0, p);
         for _ in 0..HALVINGS {
@@ -84,14 +87,15 @@ impl ShareTest {
         allowed
     }
 
-    /// Return the highest share that they may show if the true one is `p`. It is at least `p`.
+    /// Return the highest share that `size` independent observations may show if the true share is
+    /// `p`. The result is at least `p`.
     pub fn highest(&self, p: f64, size: f64) -> f64 {
         1.0 - self.lowest(1.0 - p, size)
     }
 }
 
-/// Return the probability of at most `count` successes, not necessarily whole, in `trials` trials
-/// with probability `p`.
+/// Return the probability of at most `count` successes in `trials` trials with the success
+/// probability `p`. Both numbers may be fractions.
 fn binomial_cdf(count: f64, trials: f64, p: f64) -> f64 {
     let failures = trials - count;
     if p <= 0.0 || failures <= 0.0 {
@@ -117,6 +121,8 @@ fn binomial_cdf(count: f64, trials: f64, p: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Return the probability of at most `count` successes in `of` trials, as a sum over all
+    /// numbers.
     fn binomial_at_most(count: u32, of: u32, p: f64) -> f64 {
         let mut log_mass = f64::from(of) * (1.0 - p).ln();
         let mut sum = log_mass.exp();
@@ -127,7 +133,7 @@ mod tests {
         sum
     }
 
-    /// Against the sum of the masses, `P(X = k) = C(n, k) p^k (1-p)^(n-k)`.
+    /// Compares with the sum of the probabilities, `P(X = k) = C(n, k) p^k (1-p)^(n-k)`.
     #[test]
     fn tails_are_those_of_the_binomial_distribution() {
         for (count, of, p, within) in [
@@ -153,7 +159,8 @@ mod tests {
         assert_eq!(binomial_cdf(2.0, 10.0, 1.0), 0.0);
     }
 
-    /// A share of 0 among n observations is possible as long as (1-p)^n is at least the tail.
+    /// A share of 0 among n observations is possible as long as (1-p)^n is at least the error
+    /// probability `tail`.
     #[test]
     fn nothing_is_seen_of_what_is_rare() {
         let test = ShareTest::new(10, 500, 0.95).unwrap().unwrap();
@@ -168,8 +175,8 @@ mod tests {
         );
     }
 
-    /// With many observations the band is `p +- z sqrt(p (1-p) / n)`, less the half observation of
-    /// Clopper and Pearson.
+    /// Checks that the band for many observations is `p +- z sqrt(p (1-p) / n)`, minus the half
+    /// observation of Clopper and Pearson.
     #[test]
     fn bands_are_those_of_the_normal_distribution() {
         let test = ShareTest::new(10, 100_000, 0.95).unwrap().unwrap();
@@ -184,7 +191,8 @@ mod tests {
     fn replications_that_scatter_are_worth_less() {
         let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();
         let apart = test.effective_size(&[0.3, 0.5, 0.4, 0.6]);
-        // Variance of the mean 0.0167 / 4: 0.2475 / 0.00417 = 59.4, times (1.960 / 3.182)^2.
+        // The variance of the mean is 0.0167 / 4, so the effective number is 0.2475 / 0.00417 =
+        // 59.4, times (1.960 / 3.182)^2.
         assert!((apart - 59.4 * (1.960f64 / 3.1824).powi(2)).abs() < 0.1);
         assert!(test.effective_size(&[0.44, 0.45, 0.46, 0.45]) > 1000.0);
         assert_eq!(test.effective_size(&[0.45; 4]), 4000.0);

@@ -1,37 +1,37 @@
-//! End of the warm-up.
+//! Detection of the end of the warm-up of runs.
 
 use crate::error::{Error, all_finite};
 use crate::series::Series;
 
-/// Minimum number of batches for MSER, and of those that it keeps: its statistic is meaningless for
-/// a handful of values. White, Cobb and Spratt ("A comparison of five steady-state truncation
-/// heuristics for simulation", WSC 2000) omit the last five for that reason.
+/// Minimum number of batches for MSER, and minimum number of batches after the truncation point: the statistic of MSER
+/// is meaningless for a few values. White, Cobb and Spratt ("A comparison of five steady-state truncation heuristics
+/// for simulation", WSC 2000) omit the last five batches for that reason.
 const FEWEST_BATCHES: usize = 10;
+/// Minimum number of batches after the truncation point.
 const FEWEST_LEFT: usize = 5;
 
-/// Rule for the observations to discard at the start of a run.
+/// Rule that determines the observations to discard at the start of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUp {
-    /// MSER-5 with a margin: [`mser`] over the average of the replications, then twice its result,
-    /// at least a tenth and at most half of the run, the same in all replications.
+    /// MSER-5 with a margin: the rule applies [`mser`] to the average of the replications and doubles the result. It
+    /// discards at least a tenth and at most half of the run, the same number of observations in all replications.
     ///
-    /// Plain MSER tends to cut behind a chance excursion, where the rest starts below its mean. For
-    /// an M/M/1 queue at rho = 0.8 and ten replications of 10,000 customers, intervals of 95 %
-    /// cover 84.4 % with MSER in each replication by itself, and 93.6 % with MSER over the average.
-    /// They cover 94.4 % with the margin as well, which costs 6 % of the half-width.
+    /// Plain MSER tends to cut after a chance excursion, so that the rest starts below its mean. For an M/M/1 queue at
+    /// rho = 0.8 and ten replications of 10,000 customers, intervals of 95 % cover 84.4 % with MSER in each replication
+    /// by itself, and 93.6 % with MSER over the average. They cover 94.4 % with the margin in addition, which costs 6 %
+    /// of the half-width.
     Mser,
     /// Discard exactly the observations before [`Series::mark`].
     Marked,
 }
 
-/// A truncation point.
+/// The point at which the start of a run is cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
-    /// Number of observations to discard. If the end of the warm-up was not detected, this is half
-    /// of the run, for lack of a better value.
+    /// Number of observations to discard. If the end of the warm-up was not detected, this is half of the run.
     pub observations: u64,
-    /// Whether the end of the warm-up was found in the first half. If not, the run is too short and
-    /// should be lengthened.
+    /// Whether the end of the warm-up was found in the first half of the run. If not, the run is too short and should
+    /// be lengthened.
     pub detected: bool,
 }
 
@@ -41,9 +41,9 @@ pub struct Truncation {
 ///
 /// `MSER(d) = sum over i > d of (x_i - mean of those x)^2 / (n - d)^2`
 ///
-/// (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation
-/// 69(6), 1997). Of equal minima the first counts; the last five d are left out. With a minimum in
-/// the second half, or fewer than ten batches, the end is not detected.
+/// (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997). Of
+/// equal minima the first is used; the last five values of d are omitted. With a minimum in the second half, or fewer
+/// than ten batches, the end is not detected.
 ///
 /// # Errors
 /// [`Error::NotFinite`] for a NaN or an infinity.
@@ -79,10 +79,11 @@ pub fn mser(batch_means: &[f64], batch_size: u64) -> Result<Truncation, Error> {
 }
 
 impl WarmUp {
-    /// Return the truncation points of the replications of a measure.
+    /// Return the truncation point of each replication of a measure under this rule.
     ///
     /// # Errors
-    /// [`Error::NotFinite`] for poisoned batches, [`Error::NotMarked`] if a mark is needed and missing.
+    /// [`Error::NotFinite`] for batches with a NaN or an infinity, [`Error::NotMarked`] if the rule needs a mark and it
+    /// is missing.
     pub fn truncations(&self, replications: &[&Series]) -> Result<Vec<Truncation>, Error> {
         match self {
             Self::Mser => {
@@ -104,9 +105,8 @@ impl WarmUp {
     }
 }
 
-/// Return the truncation point by MSER with its margin over the batch means averaged across
-/// replications. The batches have the largest size of any replication, and their number is that of
-/// the shortest replication.
+/// Return the truncation point by MSER with its margin, computed from the batch means averaged over replications. The
+/// batches have the largest size of any replication, and their number is that of the shortest replication.
 fn mser_of_average(replications: &[&Series]) -> Result<Truncation, Error> {
     let size = replications
         .iter()
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition, evaluated as it is written.
+    /// Return the number of batches to discard, computed from the definition of MSER literally.
     fn naive(values: &[f64]) -> usize {
         let statistic = |d: usize| {
             let rest = &values[d..];
@@ -148,8 +148,8 @@ mod tests {
             .unwrap()
     }
 
-    /// Return the truncation point by MSER-5 over plain observations, without a rest of fewer than
-    /// five.
+    /// Return the truncation point by MSER-5 for plain observations. Up to four observations at the end that fill no
+    /// batch are omitted.
     fn mser5(observations: &[f64]) -> Result<Truncation, Error> {
         let fives = observations.chunks_exact(5);
         let means: Vec<f64> = fives.map(|five| five.iter().sum::<f64>() / 5.0).collect();
@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    /// A step from 100 to an alternating 0, 1 after 50 observations must be cut exactly.
+    /// Observations that step from 100 to an alternating 0, 1 after 50 observations must be cut exactly at the step.
     #[test]
     fn a_step_is_cut_where_it_ends() {
         let values: Vec<f64> = (0..1000)
@@ -257,7 +257,8 @@ mod tests {
             WarmUp::Marked.truncations(&[&long]).unwrap()[0].observations,
             100
         );
-        // Both are ramps: no end in the 7 and 5 batches, so half of the shorter run.
+        // Both series are ramps without an end of the warm-up in the 7 and 5 batches, so half of the shorter run is
+        // discarded.
         let cuts = WarmUp::Mser.truncations(&both).unwrap();
         assert_eq!([cuts[0].observations, cuts[1].observations], [20, 20]);
     }

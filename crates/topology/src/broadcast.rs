@@ -5,10 +5,11 @@ use thiserror::Error;
 use crate::matching::Matching;
 use crate::{CubeFaults, Hop, IncompleteHypercube, distance};
 
-/// Limit of the node visits for trials of dimension orders in a cube with faults.
+/// Maximum number of node visits in the search for the best dimension order of a broadcast in a
+/// cube with faults.
 const WORK_MAX: u64 = 1 << 24;
 
-/// An invalid root of a broadcast.
+/// Reason why a node cannot be the root of a broadcast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum BroadcastError {
     /// The root does not exist.
@@ -16,7 +17,7 @@ pub enum BroadcastError {
     MissingRoot {
         /// The requested root.
         root: u32,
-        /// Number of nodes.
+        /// Number of nodes of the cube.
         node_count: u32,
     },
     /// The root has failed.
@@ -27,22 +28,24 @@ pub enum BroadcastError {
     },
 }
 
-/// A broadcast tree. In each step every node that has the message sends it to at most one
-/// neighbour.
+/// A tree along which one node sends a message to all nodes. In each step every node that has the
+/// message sends it to at most one neighbour.
 ///
 /// Without faults this is the binomial spanning tree, or its counterpart if the number of nodes is
-/// no power of two. It takes ceil(log2 nodes) steps, which is the minimum (section 3.2 of the
-/// hypercube paper: "Broadcast on this structure takes Θ(log N) communication steps").
+/// no power of two. The broadcast takes ceil(log2 nodes) steps, which is the minimum (section 3.2
+/// of the hypercube paper: "Broadcast on this structure takes Θ(log N) communication steps").
 ///
-/// With faults, each step sends to as many new neighbours as possible (a maximum matching that
-/// prefers one dimension, which changes from step to step). Of several first dimensions, the one
-/// with the fewest steps is chosen. Working nodes without a path to the root are left out.
+/// With faults, in each step as many nodes as possible receive the message (a maximum matching that
+/// prefers one dimension, which changes from step to step). Of all choices of the first preferred
+/// dimension, the one with the fewest steps is used. Working nodes without a path to the root are
+/// not in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BroadcastTree {
     root: u32,
     step_count: u32,
     lower_bound: u32,
-    /// Step in which each node receives the message: 0 for the root, `None` for nodes left out.
+    /// Step in which each node receives the message: 0 for the root, `None` for nodes outside the
+    /// tree.
     received: Vec<Option<u32>>,
     children: Vec<u32>,
     /// Index of each node's first child in `children`, and the length of `children` at the end.
@@ -50,7 +53,7 @@ pub struct BroadcastTree {
 }
 
 impl BroadcastTree {
-    /// Return the tree that starts at `root`.
+    /// Return the broadcast tree with the root `root`.
     ///
     /// # Errors
     /// When `root` does not exist or has failed.
@@ -75,6 +78,7 @@ impl BroadcastTree {
         Ok(tree)
     }
 
+    /// Return the tree that consists of these sends.
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
@@ -105,18 +109,19 @@ impl BroadcastTree {
         }
     }
 
-    /// Return the root.
+    /// Return the root of the tree, which sends the message first.
     pub fn root(&self) -> u32 {
         self.root
     }
 
-    /// Return the number of steps until all nodes have the message.
+    /// Return the number of steps until all nodes of the tree have the message.
     pub fn step_count(&self) -> u32 {
         self.step_count
     }
 
-    /// Return a lower bound on the steps of any broadcast from this root to the same nodes: the
-    /// number of informed nodes at most doubles in a step, and the message moves one hop further.
+    /// Return a lower bound on the number of steps of any broadcast from this root to the same
+    /// nodes: in a step the number of nodes with the message at most doubles, and the message moves
+    /// one hop further.
     pub fn lower_bound(&self) -> u32 {
         self.lower_bound
     }
@@ -139,6 +144,7 @@ impl BroadcastTree {
     }
 }
 
+/// A message that one node sends to a neighbour in one step of a broadcast.
 #[derive(Debug, Clone, Copy)]
 struct Send {
     step: u32,
@@ -146,13 +152,14 @@ struct Send {
     to: u32,
 }
 
-/// Return the sends of a broadcast in ceil(log2 nodes) steps without faults.
+/// Return the sends of a broadcast without faults in ceil(log2 nodes) steps.
 ///
-/// A complete cube doubles its informed nodes along one dimension after the other. Otherwise the
-/// cube has a complete lower half and an incomplete upper one. With a root in the lower half, that
-/// half takes all steps except the last, in which all upper nodes receive from their lower
-/// neighbours. With a root in the upper half, the first step informs its lower neighbour, and then
-/// each half repeats this on its own.
+/// In a complete cube, the number of nodes with the message doubles along one dimension after the
+/// other. An incomplete cube has a complete lower half and an incomplete upper half. With a root in
+/// the lower half, the broadcast in that half takes all steps except the last, in which all upper
+/// nodes receive the message from their lower neighbours. With a root in the upper half, the root
+/// sends the message to its lower neighbour in the first step, and then each half repeats this
+/// procedure on its own.
 fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     let mut sends = Vec::with_capacity(cube.node_count() as usize - 1);
     let (mut base, mut node_count, mut first_step) = (0, cube.node_count(), 1);
@@ -182,7 +189,8 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     sends
 }
 
-/// Add the binomial tree of a complete subcube over the low `dimension` address bits.
+/// Add the sends of the binomial tree in a complete subcube, which spans the low `dimension`
+/// address bits.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;
@@ -197,6 +205,7 @@ fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<
     }
 }
 
+/// Return the sends of the fastest broadcast found in a cube with faults.
 fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
     let dimension = faults.cube().dimension();
     let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
@@ -207,8 +216,9 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
         .unwrap_or_default()
 }
 
-/// Return the sends by maximum matchings of informed with uninformed neighbours, step by step. The
-/// preferred dimension decreases from step to step, from `first` below the highest.
+/// Return the sends of a broadcast in which each step is a maximum matching of nodes with the
+/// message and neighbours without it. The preferred dimension decreases from step to step, starting
+/// at `first` below the highest.
 fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();
@@ -255,11 +265,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
+    /// Return the number of nodes of the tree.
     fn reached_count(tree: &BroadcastTree) -> u32 {
         tree.received.iter().flatten().count() as u32
     }
 
-    /// Number of nodes that have the message after each step.
+    /// Return the number of nodes that have the message after each step.
     fn reached_by_step(tree: &BroadcastTree) -> Vec<usize> {
         let reached = |by| {
             tree.received
@@ -271,8 +282,8 @@ mod tests {
         steps.map(|step| reached(step).count()).collect()
     }
 
-    /// Every reached node except the root has a parent that had the message before and sends to one
-    /// neighbour per step, over a working link.
+    /// Check that every node of the tree except the root has a parent that had the message in an
+    /// earlier step and sends it to one neighbour per step, over a working link.
     fn check(faults: &CubeFaults, tree: &BroadcastTree) {
         assert_eq!(tree.step(tree.root()), Some(0));
         let mut children = HashSet::new();
@@ -303,6 +314,7 @@ mod tests {
         assert!(tree.lower_bound() >= ceil_log2(reached_count(tree)));
     }
 
+    /// Return the logarithm of `count` to base 2, rounded up.
     fn ceil_log2(count: u32) -> u32 {
         count.next_power_of_two().ilog2()
     }
@@ -333,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_long_path_bounds_the_steps_too() {
-        // Faults leave a path of five nodes of the 3-cube, and a separate link.
+        // Faults cut the 3-cube into a path of five nodes and a separate link.
         let links = [(0, 2), (0, 4), (1, 5), (3, 7), (4, 6)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[7], &links).unwrap();
         let path = [0, 1, 3, 2, 6];

@@ -1,4 +1,5 @@
-//! Proof that a routing cannot deadlock, or a possible cycle of waiting messages.
+//! Deadlock check of a routing: the result is a proof of freedom from deadlock, or a possible cycle
+//! of waiting messages.
 //!
 //! Under wormhole routing a message holds the channels it has crossed while it requests the next
 //! one. A deterministic routing is free of deadlock exactly when there is no cycle of channels in
@@ -9,25 +10,27 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Channel numbers that increase strictly along every dependency: the proof of freedom from
-/// deadlock.
+/// A number for each channel such that the numbers increase strictly along every dependency between
+/// channels. It proves freedom from deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbering {
     number: Vec<u32>,
 }
 
 impl Numbering {
-    /// Return the number of each channel, by channel index; all distinct, `0..channel_count`.
+    /// Return the number of each channel, ordered by channel index. The numbers are
+    /// `0..channel_count`, each once.
     pub fn numbers(&self) -> &[u32] {
         &self.number
     }
 }
 
-/// Channels that can wait for one another in a cycle: a message that holds `channels[i]` may
-/// request `channels[i + 1]`, and one that holds the last channel may request the first.
+/// Channels whose messages can wait for one another in a cycle: a message that holds `channels[i]`
+/// may request `channels[i + 1]`, and a message that holds the last channel may request the first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DependencyCycle {
-    /// The channel indices. The cycle is the shortest through the first of them.
+    /// Indices of the channels in the cycle. The cycle is the shortest one through the first
+    /// channel.
     pub channels: Vec<usize>,
 }
 
@@ -44,13 +47,13 @@ impl fmt::Display for DependencyCycle {
 impl std::error::Error for DependencyCycle {}
 
 /// Check the channels `0..channel_count` for cycles. `successors(c)` lists the channels that a
-/// message may request while `c` is the last channel it holds.
+/// message may request while `c` is the last channel that the message holds.
 ///
-/// The time is proportional to the number of dependencies, the memory to the number of channels;
-/// dependencies are not stored. `successors` must return the same channels in every call.
+/// The time is proportional to the number of dependencies, the memory to the number of channels,
+/// since dependencies are not stored. `successors` must return the same channels in every call.
 ///
 /// # Errors
-/// The cycle, if one exists.
+/// A cycle of channels, if one exists.
 ///
 /// # Panics
 /// When `successors` names a channel that is not below `channel_count`.
@@ -59,6 +62,7 @@ where
     S: FnMut(usize) -> I,
     I: IntoIterator<Item = usize>,
 {
+    /// Progress of the depth-first search at a channel.
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
@@ -97,8 +101,8 @@ where
     Ok(Numbering { number })
 }
 
-/// Return the shortest cycle through `origin`, which is known to be on one. Depth-first search
-/// finds long cycles first, but users read this one.
+/// Return the shortest cycle through `origin`, which must be a channel on a cycle. The depth-first
+/// search finds long cycles first, but a short one is easier to read.
 fn shortest_cycle<S, I>(channel_count: usize, mut successors: S, origin: usize) -> DependencyCycle
 where
     S: FnMut(usize) -> I,
@@ -128,7 +132,8 @@ where
 /// Channel dependencies of an arbitrary set of paths.
 #[derive(Debug, Clone)]
 pub struct Dependencies {
-    /// Next channels of each channel, in ascending order without repetition.
+    /// For each channel the channels that some path crosses next, in ascending order without
+    /// repetition.
     successors: Vec<Vec<usize>>,
 }
 
@@ -174,10 +179,10 @@ impl Dependencies {
         self.successors.iter().all(Vec::is_empty)
     }
 
-    /// Check the paths added so far.
+    /// Check the paths added so far for cycles of dependencies.
     ///
     /// # Errors
-    /// The cycle, if one exists.
+    /// A cycle of channels, if one exists.
     pub fn check(&self) -> Result<Numbering, DependencyCycle> {
         check(self.successors.len(), |channel| {
             self.successors[channel].iter().copied()
@@ -190,6 +195,7 @@ mod tests {
     use super::*;
     use crate::{Hypercube, IncompleteHypercube};
 
+    /// Return the links that an e-cube route may cross right after `link`.
     fn ecube_successors(cube: Hypercube, link: usize) -> impl Iterator<Item = usize> {
         let hop = cube.hop(link);
         (0..hop.dimension).map(move |dimension| cube.link(hop.target(), dimension))
@@ -248,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_ring_with_shortest_paths_shows_its_circle() {
-        // Channel i leads clockwise from node i, channel 6 + i counterclockwise.
+        // Channel i leads clockwise from node i, channel 6 + i counterclockwise from node i.
         let mut dependencies = Dependencies::new(12);
         for from in 0..6 {
             for hops in 1..=3 {
@@ -270,7 +276,7 @@ mod tests {
         let mut dependencies = Dependencies::new(cube.link_count());
         for from in cube.nodes() {
             for to in cube.nodes() {
-                // Odd sources correct the lowest dimension first.
+                // Sources with odd numbers correct the lowest dimension first.
                 let mut path: Vec<usize> = Vec::new();
                 let mut at = from;
                 while at != to {

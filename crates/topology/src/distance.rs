@@ -38,11 +38,12 @@ pub fn hops_from(network: &impl Adjacency, sources: &[u32]) -> Vec<Option<u32>> 
     hops
 }
 
-/// Return the number of ordered pairs by hops. Entry `h` counts the pairs at `h` hops of one of
-/// `nodes` and any node, itself included. Pairs without a path are left out; the last entry is not
-/// 0.
+/// Return the number of ordered pairs of nodes by their distance. Entry `h` counts the pairs at `h`
+/// hops of one of `nodes` and any node, itself included. Pairs without a path are not counted; the
+/// last entry is not 0.
 ///
-/// The network is searched from each of `nodes`; [`walk_steps`] returns the cost.
+/// The function searches the network from each of `nodes`; [`walk_steps`] returns the cost of these
+/// searches.
 ///
 /// # Panics
 /// When one of `nodes` is not a node of the network.
@@ -56,7 +57,7 @@ pub fn histogram(network: &impl Adjacency, nodes: impl IntoIterator<Item = u32>)
     pairs
 }
 
-/// Add one to entry `hops`, which may be beyond the end.
+/// Add one pair to entry `hops` of `pairs`, and lengthen the vector if necessary.
 pub(crate) fn count_pair(pairs: &mut Vec<u64>, hops: u32) {
     let hops = hops as usize;
     if pairs.len() <= hops {
@@ -65,14 +66,14 @@ pub(crate) fn count_pair(pairs: &mut Vec<u64>, hops: u32) {
     pairs[hops] += 1;
 }
 
-/// Return the elementary steps (visits of nodes and link ends) of a search from every node, to
-/// check a limit; `u64::MAX` if there are more.
+/// Return the number of elementary steps (visits of nodes and link ends) of a search from every
+/// node, for comparison with a limit; `u64::MAX` if the number is larger.
 pub fn walk_steps(node_count: u32, link_count: usize) -> u64 {
     let walk = (link_count as u64).saturating_mul(2);
     u64::from(node_count).saturating_mul(walk.saturating_add(node_count.into()))
 }
 
-/// Return the lowest node in the connected component of each node.
+/// Return for each node the lowest node in its connected component.
 pub fn parts(network: &impl Adjacency) -> Vec<u32> {
     let mut lowest = vec![u32::MAX; network.node_count() as usize];
     let mut stack = Vec::new();
@@ -94,9 +95,9 @@ pub fn parts(network: &impl Adjacency) -> Vec<u32> {
     lowest
 }
 
-/// Split `nodes` into those in the connected component that holds most of them and the others, both
-/// in the given order. If two components are equally large, the component with the lowest node is
-/// taken.
+/// Split `nodes` into the nodes in the connected component that contains most of them, and the
+/// other nodes, both in the given order. Of equally large components, the one with the lowest node
+/// is used.
 ///
 /// # Panics
 /// When one of `nodes` is not a node of the network.
@@ -110,7 +111,8 @@ pub fn largest_part(
     for &node in &nodes {
         sizes[parts[node as usize] as usize] += 1;
     }
-    // `max_by_key` returns the last of equal elements, so the order is reversed.
+    // `max_by_key` returns the last of equal elements, so the components are visited in reverse
+    // order.
     let largest = (0..network.node_count())
         .rev()
         .max_by_key(|&part| sizes[part as usize]);
@@ -120,11 +122,13 @@ pub fn largest_part(
 }
 
 impl IncompleteHypercube {
-    /// Return the number of ordered pairs of nodes by hops, a node and itself included: the
-    /// [`histogram`](histogram) over all nodes, but in a few hundred steps.
+    /// Return the number of ordered pairs of nodes by their distance in hops, pairs of a node and
+    /// itself included. The result equals the [`histogram`](histogram) over all nodes, but takes
+    /// only a few hundred steps.
     ///
-    /// A cube consists of a complete lower half, the rest, and links between them. With t
-    /// dimensions in the half, each node of the rest has C(t, h) nodes of the half at h + 1 hops.
+    /// A cube consists of a complete lower half, the rest, and links between the two. If the half
+    /// has t dimensions, each node of the rest has C(t, h) nodes of the half at a distance of h + 1
+    /// hops.
     pub fn distance_histogram(self) -> Vec<u64> {
         let mut pairs = vec![0; self.dimension() as usize + 1];
         let mut left = self.node_count();
@@ -151,7 +155,8 @@ mod tests {
     use crate::{CubeFaults, Graph, Hypercube};
     use proptest::prelude::*;
 
-    /// All distances by Floyd and Warshall's relaxation, which is independent of a search.
+    /// Return all distances by Floyd and Warshall's relaxation, which is independent of the
+    /// breadth-first search.
     fn relaxed(network: &impl Adjacency) -> Vec<Vec<Option<u32>>> {
         let count = network.node_count() as usize;
         let mut hops = vec![vec![None; count]; count];
@@ -175,6 +180,7 @@ mod tests {
         hops
     }
 
+    /// Check all distances and histograms of a network against the relaxation.
     fn check(network: &impl Adjacency) {
         let nodes = 0..network.node_count();
         let expected = relaxed(network);
@@ -227,7 +233,7 @@ mod tests {
     fn ties_of_parts_go_to_the_lowest_node() {
         let graph = Graph::from_edge_list("0\n1 4\n2 3").unwrap();
         assert_eq!(largest_part(&graph, 0..5), (vec![1, 4], vec![0, 2, 3]));
-        // Only the listed nodes count.
+        // Only the listed nodes count for the size of a component.
         assert_eq!(largest_part(&graph, [0, 2, 3]), (vec![2, 3], vec![0]));
         assert_eq!(largest_part(&graph, []), (vec![], vec![]));
         assert_eq!(largest_part(&Graph::new(), []), (vec![], vec![]));

@@ -1,15 +1,14 @@
-//! Dragonflies (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology",
-//! ISCA 2008).
+//! Dragonfly networks (Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008).
 
 use crate::Wiring;
 
 /// Maximum number of cables of a dragonfly.
 const CABLES_MAX: u64 = 1 << 24;
 
-/// Maximum number of groups.
+/// Maximum number of groups of a dragonfly.
 const GROUPS_MAX: u32 = 4_096;
 
-/// Groups of routers. The routers of a group are fully connected, and so are the groups.
+/// A dragonfly: groups of routers. The routers of a group are fully connected, and so are the groups.
 ///
 /// Nodes, routers and groups are numbered from 0, nodes in the order of their routers, routers in the order of their
 /// groups. The vertices of the [`Wiring`] are the nodes, then the routers. The global ports of a group are numbered in
@@ -32,23 +31,23 @@ pub struct Dragonfly {
     links: u32,
 }
 
-/// A reason why a dragonfly is impossible.
+/// A reason why a dragonfly with the requested sizes is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DragonflyError {
-    /// A number that must be 1 or more is 0.
+    /// A quantity that must be 1 or more is 0.
     #[error("{what}: there must be 1 or more")]
     Zero {
-        /// The quantity.
+        /// Name of the quantity.
         what: &'static str,
     },
     /// A quantity exceeds its maximum.
     #[error("{count} {what}; there may be {most} at most")]
     TooMany {
-        /// The quantity.
+        /// Name of the quantity.
         what: &'static str,
-        /// Its value.
+        /// Requested value of the quantity.
         count: u64,
-        /// Its maximum.
+        /// Maximum value of the quantity.
         most: u64,
     },
 }
@@ -58,7 +57,7 @@ impl Dragonfly {
     /// pair of groups.
     ///
     /// # Errors
-    /// A number that is 0, more than 4,096 groups, or more than 2^24 cables.
+    /// A number is 0, there are more than 4,096 groups, or there are more than 2^24 cables.
     pub fn new(nodes: u32, routers: u32, groups: u32, links: u32) -> Result<Self, DragonflyError> {
         for (what, count) in [
             ("nodes to a router", nodes),
@@ -92,12 +91,12 @@ impl Dragonfly {
         })
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes of all groups.
     pub fn node_count(&self) -> u32 {
         self.nodes * self.router_count()
     }
 
-    /// Number of routers.
+    /// Return the number of routers of all groups.
     pub fn router_count(&self) -> u32 {
         self.routers * self.groups
     }
@@ -112,7 +111,7 @@ impl Dragonfly {
         self.routers
     }
 
-    /// Number of groups.
+    /// Return the number of groups.
     pub fn groups(&self) -> u32 {
         self.groups
     }
@@ -122,14 +121,14 @@ impl Dragonfly {
         self.links
     }
 
-    /// Return the router with a given global port of its group.
+    /// Return the router of group `group` that has the global port `port` of this group.
     fn at_port(&self, group: u32, port: u32) -> u32 {
         let ports = u64::from(self.links) * u64::from(self.groups - 1);
         let router = u64::from(port) * u64::from(self.routers) / ports;
         group * self.routers + router as u32
     }
 
-    /// Return the routers at the two ends of a global link between two groups, that of `from` first.
+    /// Return the routers at the two ends of global link `link` between two groups, the router in group `from` first.
     ///
     /// # Panics
     /// If the groups are the same, or there is no such group or link.
@@ -147,8 +146,8 @@ impl Dragonfly {
         )
     }
 
-    /// Return the cables: those of the nodes, those within groups, then the global ones by pairs of groups, the lower
-    /// group first.
+    /// Return the cables of the dragonfly: those of the nodes, those within groups, then the global cables by pairs of
+    /// groups, the lower group first.
     pub fn wiring(&self) -> Wiring {
         let node_count = self.node_count();
         let mut cables: Vec<(u32, u32)> = (0..node_count)

@@ -4,10 +4,10 @@ use thiserror::Error;
 
 use crate::Adjacency;
 
-/// Maximum dimension: 2^20 = 1,048,576 nodes.
+/// Maximum dimension of a hypercube: 2^20 = 1,048,576 nodes.
 pub const MAX_DIMENSION: u32 = 20;
 
-/// A dimension outside 1 to [`MAX_DIMENSION`].
+/// The requested dimension of a hypercube is outside 1 to [`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
 pub struct DimensionError {
@@ -53,7 +53,7 @@ impl Hypercube {
         node < self.node_count()
     }
 
-    /// All nodes in order.
+    /// Return all nodes in ascending order.
     pub const fn nodes(self) -> std::ops::Range<u32> {
         0..self.node_count()
     }
@@ -69,7 +69,7 @@ impl Hypercube {
         (0..self.dimension).map(move |dimension| node ^ (1 << dimension))
     }
 
-    /// Return the hops between two nodes: the number of differing address bits.
+    /// Return the number of hops between two nodes, which is the number of differing address bits.
     pub const fn distance(self, from: u32, to: u32) -> u32 {
         (from ^ to).count_ones()
     }
@@ -81,7 +81,7 @@ impl Hypercube {
         node as usize * self.dimension as usize + dimension as usize
     }
 
-    /// Return the hop of a link index; the inverse of [`link`](Self::link).
+    /// Return the hop that crosses the link with this index; the inverse of [`link`](Self::link).
     pub const fn hop(self, link: usize) -> Hop {
         debug_assert!(link < self.link_count());
         let dimension = self.dimension as usize;
@@ -91,8 +91,9 @@ impl Hypercube {
         }
     }
 
-    /// Return the e-cube route: differing dimensions from highest to lowest (section 4.2 of the
-    /// hypercube paper). It is empty if `from == to`. No memory is allocated.
+    /// Return the e-cube route, which crosses the differing dimensions from highest to lowest
+    /// (section 4.2 of the hypercube paper). The route is empty if `from == to`. The method
+    /// allocates no memory.
     pub const fn route(self, from: u32, to: u32) -> Route {
         debug_assert!(self.contains(from) && self.contains(to));
         Route {
@@ -118,7 +119,7 @@ impl Adjacency for Hypercube {
 pub struct Hop {
     /// The node that the hop leaves.
     pub node: u32,
-    /// The dimension it crosses.
+    /// The dimension that the hop crosses.
     pub dimension: u32,
 }
 
@@ -133,9 +134,10 @@ impl Hop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     pub(crate) node: u32,
-    /// Remaining dimensions to cross, as a bit set.
+    /// Dimensions that the route has yet to cross, as a bit set.
     pub(crate) remaining: u32,
-    /// The dimension among them that is crossed last, as a bit set of at most one.
+    /// The dimension in `remaining` that the route crosses last, as a bit set of at most one
+    /// dimension.
     pub(crate) last: u32,
 }
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::deadlock::{self, DependencyCycle, Numbering};
 use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 
-/// A number of nodes outside 1 to 2^[`MAX_DIMENSION`].
+/// The requested number of nodes of a cube is outside 1 to 2^[`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
 pub struct NodeCountError {
@@ -13,8 +13,8 @@ pub struct NodeCountError {
     pub node_count: u32,
 }
 
-/// A binary cube cut off after `node_count` labels: nodes `0..node_count`. Two nodes are neighbours
-/// if their labels differ in one bit.
+/// A binary cube that contains only the nodes `0..node_count`. Two nodes are neighbours if their
+/// labels differ in one bit.
 ///
 /// This is the network of the I/O nodes (section 3.2 of the hypercube paper). Labelled by their
 /// rank in the sorted placement, they form a cube of ceil(log2 count) dimensions, which is complete
@@ -57,7 +57,7 @@ impl IncompleteHypercube {
         self.dimension
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub const fn node_count(self) -> u32 {
         self.node_count
     }
@@ -72,7 +72,7 @@ impl IncompleteHypercube {
         node < self.node_count
     }
 
-    /// All nodes in order.
+    /// Return all nodes in ascending order.
     pub const fn nodes(self) -> std::ops::Range<u32> {
         0..self.node_count
     }
@@ -93,13 +93,13 @@ impl IncompleteHypercube {
         (0..self.dimension).filter_map(move |dimension| self.neighbor(node, dimension))
     }
 
-    /// Return the hops between two nodes: the number of differing label bits.
+    /// Return the number of hops between two nodes, which is the number of differing label bits.
     pub const fn distance(self, from: u32, to: u32) -> u32 {
         (from ^ to).count_ones()
     }
 
-    /// Return the upper bound of the directed link indices, node_count * dimension. Indices of
-    /// links to missing labels stay unused.
+    /// Return the upper bound of the indices of directed links, node_count * dimension. The indices
+    /// of links to missing labels are unused.
     pub const fn link_count(self) -> usize {
         self.node_count as usize * self.dimension as usize
     }
@@ -110,7 +110,7 @@ impl IncompleteHypercube {
         node as usize * self.dimension as usize + dimension as usize
     }
 
-    /// Return the hop of a link index; the inverse of [`link`](Self::link).
+    /// Return the hop that crosses the link with this index; the inverse of [`link`](Self::link).
     pub const fn hop(self, link: usize) -> Hop {
         debug_assert!(link < self.link_count());
         let dimension = self.dimension as usize;
@@ -120,15 +120,16 @@ impl IncompleteHypercube {
         }
     }
 
-    /// Return the route between two nodes through existing labels only; the type has the rule. It
-    /// is empty if `from == to`. No memory is allocated.
+    /// Return the route between two nodes, which passes existing labels only. The documentation of
+    /// the type describes the rule. The route is empty if `from == to`. The method allocates no
+    /// memory.
     pub const fn route(self, from: u32, to: u32) -> Route {
         debug_assert!(self.contains(from) && self.contains(to));
         let remaining = from ^ to;
         let mut last = 0;
         if remaining != 0 {
             let top = 1 << remaining.ilog2();
-            // The largest label of the block of 2 * top labels with both ends.
+            // This is the largest label of the block of 2 * top labels that contains both ends.
             let block_end = to | (2 * top - 1);
             if to & top != 0 && block_end >= self.node_count {
                 last = top;
@@ -143,16 +144,16 @@ impl IncompleteHypercube {
 }
 
 impl IncompleteHypercube {
-    /// Return the links that some route crosses right after `link`, ascending: its channel
-    /// dependencies, for [`deadlock::check`](crate::deadlock::check). No links follow a link to a
-    /// missing label.
+    /// Return the links that some route crosses right after `link`, ascending. These are the
+    /// channel dependencies of `link`, for [`deadlock::check`](crate::deadlock::check). No links
+    /// follow a link to a missing label.
     pub fn successors(self, link: usize) -> impl Iterator<Item = usize> + use<> {
         let held = self.hop(link);
         let exists = self.contains(held.target());
         let dimensions = if exists { self.dimension } else { 0 };
         (0..dimensions).filter_map(move |dimension| {
             let to = self.neighbor(held.target(), dimension)?;
-            // Any part of a route is a route, so routes of two hops suffice.
+            // Any part of a route is a route, so it suffices to check routes of two hops.
             let second = self.route(held.node, to).nth(1)?;
             (second.node == held.target()).then(|| self.link(second.node, second.dimension))
         })
@@ -161,7 +162,7 @@ impl IncompleteHypercube {
     /// Check that the routes cannot deadlock.
     ///
     /// # Errors
-    /// The cycle; no cube has one.
+    /// A cycle of links; no cube has one.
     pub fn check_deadlock(self) -> Result<Numbering, DependencyCycle> {
         deadlock::check(self.link_count(), |link| self.successors(link))
     }

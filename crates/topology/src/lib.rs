@@ -1,12 +1,13 @@
 //! Graphs, hypercubes, routing, I/O-node placement, deadlock check, importers.
 //!
-//! Nodes are dense `u32` indices, directed links dense `usize` indices. The crate knows neither
-//! time nor engines. Every result depends on its arguments alone: no random state, no clock, no
-//! iteration over hash tables.
+//! Nodes are dense `u32` indices, directed links dense `usize` indices. The crate depends on
+//! neither time nor engines. Every result depends on its arguments alone: no random state, no
+//! clock, no iteration over hash tables.
 //!
 //! Contents:
 //! - [`Hypercube`]: addresses and e-cube routes of the PE network;
-//! - [`IncompleteHypercube`]: the same for any number of nodes, as in the network of the I/O nodes;
+//! - [`IncompleteHypercube`]: addresses and routes for any number of nodes, as in the network of
+//!   the I/O nodes;
 //! - [`placement`]: the PEs with an I/O node, and the I/O node that serves each PE;
 //! - [`deadlock`]: the channel-dependency check;
 //! - [`CubeFaults`], [`FaultyCube`]: failed nodes and links, and routes around them;

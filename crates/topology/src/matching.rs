@@ -1,14 +1,15 @@
-//! Maximum bipartite matching, extended from a given one.
+//! Maximum bipartite matching, found by extension of an existing matching.
 
 use std::collections::VecDeque;
 
+/// Index that stands for "not matched".
 const FREE: u32 = u32::MAX;
 
-/// A matching of senders, identified by their index in a list, with target nodes.
+/// A matching of senders with target nodes. Each sender is identified by its index in a list.
 pub(crate) struct Matching<'a> {
     senders: &'a [u32],
     target_of: Vec<u32>,
-    /// For each node the index of the matched sender.
+    /// For each node the index of its matched sender, or [`FREE`].
     sender_of: Vec<u32>,
 }
 
@@ -22,7 +23,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Match the sender with this index with `target`, both of them free.
+    /// Match the sender with index `index` with the node `target`; both must be free.
     pub fn match_pair(&mut self, index: usize, target: u32) {
         debug_assert!(self.target_of[index] == FREE && self.sender_of[target as usize] == FREE);
         self.target_of[index] = target;
@@ -38,8 +39,8 @@ impl<'a> Matching<'a> {
             .map(|(&sender, &target)| (sender, target))
     }
 
-    /// Augment the matching until it is maximum. `targets(s)` lists the possible targets of sender
-    /// `s`. Matched targets stay matched.
+    /// Extend the matching until no larger one exists. `targets(s)` lists the possible targets of
+    /// sender `s`. Matched targets remain matched.
     pub fn maximize<I: Iterator<Item = u32>>(&mut self, targets: impl Fn(u32) -> I) {
         loop {
             // Within a pass no target is visited twice: a failed search proves that its targets
@@ -57,7 +58,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Search for an alternating path from the free sender at `start` to a free target.
+    /// Search for an alternating path from the free sender with index `start` to a free target.
     fn augment<I: Iterator<Item = u32>>(
         &mut self,
         start: usize,
@@ -83,6 +84,7 @@ impl<'a> Matching<'a> {
         false
     }
 
+    /// Match all senders on the alternating path that ends at `target`.
     fn flip(&mut self, mut target: u32, reached_from: &[u32]) {
         loop {
             let index = reached_from[target as usize];
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Return the size of the largest matching by trying all.
+    /// Return the size of the largest matching by trying all matchings.
     fn largest(edges: &[Vec<u32>], used: u32) -> usize {
         let Some((first, rest)) = edges.split_first() else {
             return 0;

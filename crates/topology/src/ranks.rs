@@ -1,15 +1,16 @@
-//! The order of nodes for up*/down* routing.
+//! The order of nodes (ranks) for up*/down* routing.
 
 use crate::Adjacency;
 
-/// Nodes ranked in the order of a breadth-first search from the roots; neighbours of a node in ascending order.
+/// Nodes ranked in the order of a breadth-first search from the roots. The search visits the neighbours of a node in
+/// ascending order.
 ///
 /// A route of up*/down* routing (Schroeder et al., "Autonet", IEEE JSAC 9(8), 1991) first goes up (to lower ranks),
 /// then down, and never up again. Up links wait only for up links of lower rank and down links only for down links of
 /// higher rank, so no cycle can close. Every node except the roots has a link up. So with a root in each connected
 /// component, routes over the root join all of its nodes.
 ///
-/// Two routings use the ranks. They select different ones of several shortest routes:
+/// Two routings use the ranks. They select different routes if several shortest ones exist:
 /// [`switches::UpDown`](crate::switches::UpDown) has a table, where the form of the network determines the choice at
 /// each switch. [`FaultyCube`](crate::FaultyCube) has too many nodes for a table, and uses the first route that a
 /// search for the pair finds.
@@ -21,6 +22,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
+    /// Rank all nodes that some path joins to one of `roots`.
     pub(crate) fn new(network: &impl Adjacency, roots: Vec<u32>) -> Self {
         let mut rank_of = vec![u32::MAX; network.node_count() as usize];
         for (rank, &root) in (0..).zip(&roots) {
@@ -42,7 +44,7 @@ impl Ranks {
         Self { order, rank_of }
     }
 
-    /// Return the nodes that are joined to a root, by rank.
+    /// Return the nodes that a path joins to a root, ordered by rank.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
@@ -52,7 +54,7 @@ impl Ranks {
         &self.rank_of
     }
 
-    /// Return whether a hop between these neighbours goes up.
+    /// Return whether a hop from `from` to its neighbour `to` goes up.
     pub(crate) fn is_up(&self, from: u32, to: u32) -> bool {
         self.rank_of[to as usize] < self.rank_of[from as usize]
     }

@@ -1,4 +1,4 @@
-//! Nodes and switches, joined by cables.
+//! Wiring of a network: nodes and switches, joined by cables.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 /// The directed links of nodes and switches that are joined by cables. Each cable is two links, one
 /// in each direction.
 ///
-/// Vertices are the nodes, from 0, then the switches. Links are numbered by the vertex that they
-/// leave. Those of one vertex are in the order of its cables, except that parallel links follow the
-/// first of them directly.
+/// Vertices are the nodes, from 0, then the switches. Links are numbered in the order of the
+/// vertices that they leave. The links of one vertex are in the order of its cables, except that
+/// parallel links follow the first of them directly.
 ///
 /// ```
 /// use isthmus_topology::Wiring;
@@ -27,7 +27,7 @@ pub struct Wiring {
     first: Vec<u32>,
     targets: Vec<u32>,
     reverse: Vec<u32>,
-    /// For each cable the link from its first end to its second.
+    /// For each cable, the number of the link from its first end to its second.
     forward: Vec<u32>,
 }
 
@@ -95,7 +95,7 @@ impl Wiring {
         self.targets.len() as u32
     }
 
-    /// Return the links out of a vertex.
+    /// Return the numbers of the links that leave a vertex.
     ///
     /// # Panics
     /// If the vertex does not exist.
@@ -111,7 +111,7 @@ impl Wiring {
         self.targets[link as usize]
     }
 
-    /// Return the link of the same cable in the other direction.
+    /// Return the link in the opposite direction along the same cable.
     ///
     /// # Panics
     /// If the link does not exist.
@@ -119,7 +119,7 @@ impl Wiring {
         self.reverse[link as usize]
     }
 
-    /// Return the link of a cable from its first end to its second.
+    /// Return the link along a cable from its first end to its second.
     ///
     /// # Panics
     /// If the cable does not exist.

@@ -5,12 +5,13 @@ use crate::spec::Arrival;
 use isthmus_kernel::{Chance, Cycles, Gap, Stream};
 use isthmus_units::Clock;
 
-/// The arrival process in cycles, the same for every PE.
+/// The arrival process of the demands of a PE, with times in cycles. It is the same for every PE.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals {
     kind: Kind,
 }
 
+/// Arrival processes with their parameters in cycles: an open loop without bursts, one with bursts, or a closed loop.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Open {
@@ -45,8 +46,8 @@ impl Arrivals {
                 burst_messages,
                 burst_gap,
             } => {
-                // A burst of B messages (geometric, mean b) has B - 1 inner gaps and one silence:
-                // (b - 1) gap + silence = b mean.
+                // A burst of B messages (B geometric with mean b) has B - 1 inner gaps and one silence, so (b - 1) gap
+                // + silence = b mean.
                 let (mean, gap) = (clock.cycles_exact(mean), clock.cycles_exact(burst_gap));
                 Kind::Bursty {
                     gap,
@@ -75,7 +76,7 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from the start of the run to a first demand.
+    /// Draw the number of cycles from the start of the run to the first demand of a PE.
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),
@@ -118,6 +119,7 @@ mod tests {
         Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap()
     }
 
+    /// Return `n` random gaps of an arrival process, in cycles.
     fn gaps(arrival: Arrival, n: u32) -> Vec<f64> {
         let arrivals = Arrivals::new(arrival, clock());
         let (mut gap, mut stream) = (Gap::default(), Streams::new(3, 0).stream("pe", 1));
@@ -126,6 +128,7 @@ mod tests {
             .collect()
     }
 
+    /// Return the mean of the gaps and their squared coefficient of variation.
     fn mean_and_scv(gaps: &[f64]) -> (f64, f64) {
         let n = gaps.len() as f64;
         let mean = gaps.iter().sum::<f64>() / n;

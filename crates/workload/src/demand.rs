@@ -6,20 +6,20 @@ use crate::spec::{FileLayout, HotSpot, TrafficSpec};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform};
 use isthmus_units::Clock;
 
-/// One demand of a PE.
+/// One demand of a PE: a message to send, a file to read or write, or a collective I/O operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// A message to another PE.
     Message {
-        /// The receiver.
+        /// Number of the PE that receives the message.
         to: u32,
     },
-    /// Read `blocks` blocks.
+    /// Read a file of `blocks` blocks.
     Read {
         /// File size in blocks.
         blocks: u32,
     },
-    /// Write `blocks` blocks.
+    /// Write a file of `blocks` blocks.
     Write {
         /// File size in blocks.
         blocks: u32,
@@ -32,23 +32,23 @@ pub enum Demand {
     Gather,
 }
 
-/// Location of a block, relative to the I/O node that received the request.
+/// Location of a block of a file, relative to the I/O node that received the request for the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
-    /// At the I/O node that received the request.
+    /// The block is at the I/O node that received the request.
     Local,
-    /// At this other I/O node.
+    /// The block is at the other I/O node with this number.
     Remote(u32),
 }
 
-/// The random state of one PE.
+/// The random streams and arrival state of one PE.
 #[derive(Debug, Clone)]
 struct Source {
     stream: Stream,
     gap: Gap,
 }
 
-/// The traffic of a whole machine.
+/// The traffic of all PEs of a machine: draws times, kinds and targets of the demands.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     sources: Vec<Source>,
@@ -81,7 +81,8 @@ impl Traffic {
             .collect();
         let (min, max) = (spec.file_blocks_min, spec.file_blocks_max);
         let collectives = spec.collectives;
-        // One draw each, in sequence: the later ones are conditional on the earlier failing.
+        // Broadcast, scatter and gather are drawn in sequence. So the probabilities of scatter and gather are
+        // conditional on the failure of the earlier draws.
         let scatter = collectives.scatter / (1.0 - collectives.broadcast);
         let gather =
             collectives.gather / (1.0 - collectives.broadcast - collectives.scatter).max(0.0);
@@ -105,7 +106,7 @@ impl Traffic {
         }
     }
 
-    /// Return whether the next demand of a PE waits for the completion of an earlier one.
+    /// Return whether the next demand of a PE waits for the completion of an earlier demand.
     pub fn is_closed(&self) -> bool {
         self.arrivals.is_closed()
     }
@@ -115,19 +116,19 @@ impl Traffic {
         self.layout
     }
 
-    /// Return the number of initial demands of a PE.
+    /// Return the number of initial demands of a PE: all outstanding ones in a closed loop, else one.
     pub fn initial(&self) -> u32 {
         self.arrivals.initial()
     }
 
-    /// Draw the number of cycles from the start of the run to a first demand of `pe`.
+    /// Draw the number of cycles from the start of the run to the first demand of `pe`.
     pub fn first(&mut self, pe: u32) -> Cycles {
         let source = &mut self.sources[pe as usize];
         self.arrivals.first(&mut source.gap, &mut source.stream)
     }
 
-    /// Draw the number of cycles from this demand of `pe` to its next (open loop), or from this
-    /// completion to its next demand (closed loop).
+    /// Draw the number of cycles from a demand of `pe` to its next demand (open loop), or from a completion to its next
+    /// demand (closed loop).
     #[inline]
     pub fn next(&mut self, pe: u32) -> Cycles {
         let source = &mut self.sources[pe as usize];
@@ -166,6 +167,7 @@ impl Traffic {
         others.draw(pe, &mut self.sources[pe as usize].stream)
     }
 
+    /// Draw a demand of `pe` for I/O: a read, a write or a collective operation.
     fn io_demand(&mut self, pe: u32) -> Demand {
         let stream = &mut self.sources[pe as usize].stream;
         if self.collective {
@@ -191,9 +193,9 @@ impl Traffic {
         }
     }
 
-    /// Draw the location of a block that was requested at one of `io_nodes` I/O nodes. The hot node
-    /// has it with its probability; else the spherical model of Fig. 3 decides. `stream` must belong
-    /// to the I/O node that received the request.
+    /// Draw the location of a block that was requested at I/O node `io_node` of `io_nodes`. The hot I/O node has the
+    /// block with its configured probability. Otherwise the spherical locality model of Fig. 3 of the hypercube paper
+    /// decides. `stream` must belong to I/O node `io_node`.
     #[inline]
     pub fn locate(&self, io_node: u32, io_nodes: u32, stream: &mut Stream) -> Location {
         if let Some((chance, target)) = self.hot_io_node
@@ -227,6 +229,7 @@ mod tests {
     use isthmus_units::{Bandwidth, Bytes};
     use std::collections::BTreeMap;
 
+    /// Return the traffic of `pes` PEs with a fixed seed.
     fn traffic(spec: &TrafficSpec, pes: u32) -> Traffic {
         let clock = Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap();
         Traffic::new(spec, clock, pes, Streams::new(11, 0))

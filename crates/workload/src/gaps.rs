@@ -1,9 +1,9 @@
-//! Random gaps between arrivals, with one implementation for PEs, packets and jobs.
+//! Random gaps between arrivals: one implementation for PEs, packets and jobs.
 
 use crate::jobs::spec::Spread;
 use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
 
-/// Distribution of gaps around their mean.
+/// Distribution of the gaps between arrivals around their mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Gaps {
     /// Equal gaps. The first one is uniform between 0 and `phases` gaps.

@@ -1,8 +1,8 @@
 //! Workloads: traffic classes, locality, arrivals and jobs.
 //!
-//! This crate does not depend on engines, devices or machines. A source returns demands: process,
-//! message and time. The caller reports completions of demands to the source. The storage devices
-//! of I/O servers are only described here.
+//! This crate does not depend on engines, devices or machines. A source returns demands, each with
+//! its process, message and time. The caller reports completions of demands to the source. The
+//! crate only describes the storage devices of I/O servers.
 
 mod arrival;
 mod demand;

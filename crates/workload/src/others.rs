@@ -1,4 +1,4 @@
-//! Uniform choice of another element than one's own.
+//! Uniform choice of an element of a set, other than a process's own one.
 
 use isthmus_kernel::{Stream, Uniform};
 
@@ -7,7 +7,8 @@ use isthmus_kernel::{Stream, Uniform};
 pub(crate) struct Others(Uniform);
 
 impl Others {
-    /// Return the choice for `count` elements, or `None` if there is at most one element.
+    /// Return a uniform choice among `count` elements except one, or `None` if `count` is at most
+    /// 1.
     pub(crate) fn among(count: u32) -> Option<Self> {
         (count > 1).then(|| Self(Uniform::below(count - 1)))
     }

@@ -4,14 +4,14 @@
 /// to the network interface, in order, when fewer messages are under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outstanding {
-    /// This number of messages, 1 or more.
+    /// At most this number of messages, 1 or more.
     AtMost(u32),
     /// No limit.
     Unlimited,
 }
 
 impl Outstanding {
-    /// One message after another.
+    /// A limit of one: the next message waits until the previous one is complete.
     pub const ONE: Self = Self::AtMost(1);
 
     /// Return whether another message may be handed over while `under_way` messages are under way.
@@ -23,7 +23,7 @@ impl Outstanding {
         }
     }
 
-    /// Return the limit, if any.
+    /// Return the largest number of messages under way, or `None` if there is no limit.
     pub fn limit(self) -> Option<u32> {
         match self {
             Self::AtMost(most) => Some(most),

@@ -37,22 +37,23 @@ pub enum Arrival {
     },
 }
 
-/// Layout of the blocks of a file on the I/O nodes.
+/// Distribution of the blocks of a file over the I/O nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum FileLayout {
-    /// All blocks of a file at one I/O node; the reply is one message.
+    /// All blocks of a file are at one I/O node. The reply is one message.
     Contiguous,
-    /// The locality model places each block independently; one reply per I/O node block.
+    /// The locality model places each block independently. The reply is one message per I/O node with blocks of the
+    /// file.
     Declustered,
 }
 
-/// A target that receives an extra share of the traffic.
+/// A PE or I/O node that receives an extra share of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotSpot {
     /// Number of the PE (for messages) or index of the I/O node (for requests).
     pub target: u32,
-    /// Share of the demands of that kind that go to it, 0 to 1.
+    /// Share of the messages (for a PE) or requests (for an I/O node) that go to the target, 0 to 1.
     pub probability: f64,
 }
 
@@ -69,7 +70,7 @@ pub struct Collectives {
     pub group: u32,
 }
 
-/// The traffic of every PE.
+/// The traffic of every PE: arrivals, kinds and sizes of demands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSpec {
     /// Arrival process of the demands of a PE.
@@ -90,17 +91,17 @@ pub struct TrafficSpec {
     pub request: Bytes,
     /// Length of an I/O block.
     pub block: Bytes,
-    /// Smallest file, in blocks.
+    /// Smallest size of a file, in blocks.
     pub file_blocks_min: u32,
-    /// Largest file, in blocks; sizes are uniform between the two.
+    /// Largest size of a file, in blocks. Sizes are uniform between smallest and largest.
     pub file_blocks_max: u32,
     /// Files with more blocks than this are broken up into several (Table 1: 32).
     pub file_blocks_split: u32,
     /// Layout of the blocks of a file on the I/O nodes.
     pub layout: FileLayout,
-    /// A hot PE for PE-PE messages.
+    /// A PE that receives an extra share of the messages between PEs.
     pub hot_pe: Option<HotSpot>,
-    /// A hot I/O node for reads.
+    /// An I/O node that has an extra share of the blocks that are read.
     pub hot_io_node: Option<HotSpot>,
     /// Collective I/O demands.
     pub collectives: Collectives,

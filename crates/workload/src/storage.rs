@@ -2,14 +2,14 @@
 
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// A disk.
+/// Access times and transfer rate of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskSpec {
-    /// Mean seek time; the seek time is uniform between zero and twice this.
+    /// Mean seek time. The seek time is uniform between zero and twice the mean.
     pub seek: Time,
-    /// Time of one full rotation; the latency is uniform between zero and this.
+    /// Time of one full rotation. The rotational latency is uniform between zero and this time.
     pub rotation: Time,
-    /// Transfer rate of the medium; `None`: the transfer takes no time.
+    /// Transfer rate of the medium. `None` means that the transfer takes no time.
     pub transfer: Option<Bandwidth>,
 }
 
@@ -19,7 +19,7 @@ pub enum StorageSpec {
     /// No device: reads and writes take no time at the server.
     #[default]
     None,
-    /// A disk, first come, first served.
+    /// A disk that serves requests first come, first served.
     Disk(DiskSpec),
     /// A disk with a cache.
     Cache {
@@ -27,20 +27,20 @@ pub enum StorageSpec {
         access: Time,
         /// Probability that a request hits the cache, 0 to 1.
         hit_rate: f64,
-        /// The disk behind it.
+        /// The disk behind the cache.
         disk: DiskSpec,
-        /// Whether misses queue for the disk; if not, its access time is a pure delay.
+        /// Whether misses queue for the disk. If not, the access time of the disk is a pure delay.
         queued: bool,
     },
-    /// An array of disks, over which each request is striped.
+    /// An array of disks. Each request is striped over the disks.
     Array {
         /// Number of disks.
         disks: u32,
-        /// Stripe unit: consecutive data on one disk.
+        /// Stripe unit: number of consecutive bytes on one disk.
         unit: Bytes,
         /// Parity units in each stripe, which has one unit per disk. Less than the number of disks.
         parity: u32,
-        /// Each disk of the array.
+        /// Parameters of each disk of the array.
         disk: DiskSpec,
     },
     /// A fast buffer that drains into slower storage.
@@ -55,7 +55,7 @@ pub enum StorageSpec {
 }
 
 impl StorageSpec {
-    /// Return whether there is a device.
+    /// Return whether the servers have a storage device.
     pub fn is_some(&self) -> bool {
         *self != Self::None
     }

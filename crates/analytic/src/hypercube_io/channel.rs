@@ -1,4 +1,4 @@
-//! Kinds of channels, and their order on the paths.
+//! Kinds of channels of the hypercube with I/O nodes, and their order on the paths of messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,36 +6,36 @@ use super::input::HypercubeIo;
 use super::reading::{Interface, Reading};
 use crate::staged::Group;
 
-/// The ends of a channel (Fig. 2).
+/// Kind of a channel by its two ends (Fig. 2 of the hypercube paper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelKind {
-    /// PE to its router (k lanes).
+    /// From a PE to its router (k lanes).
     PeInject,
-    /// I/O node to PE router (m lanes).
+    /// From an I/O node to its PE router (m lanes).
     FromIoNode,
-    /// I/O node to I/O router (r lanes).
+    /// From an I/O node to its I/O router (r lanes).
     IoInject,
-    /// Between I/O routers (b lanes).
+    /// Between two I/O routers (b lanes).
     IoLink,
-    /// I/O router to I/O node (r lanes).
+    /// From an I/O router to its I/O node (r lanes).
     IoEject,
-    /// I/O router to PE router (n lanes).
+    /// From an I/O router to its PE router (n lanes).
     IoToPe,
-    /// From the router of a class I PE to a neighbouring router: D in Fig. 2.
+    /// From the router of a class I PE to a neighbouring router: channel D in Fig. 2.
     LinkFromClassOne,
-    /// From a neighbouring router to that of a class I PE: A in Fig. 2.
+    /// From a neighbouring router to the router of a class I PE: channel A in Fig. 2.
     LinkToClassOne,
-    /// Between two routers of class II PEs.
+    /// Between the routers of two class II PEs.
     Link,
-    /// Router to its PE (k lanes).
+    /// From a router to its PE (k lanes).
     PeEject,
-    /// PE router to I/O node (m lanes).
+    /// From a PE router to its I/O node (m lanes).
     ToIoNode,
 }
 
 impl ChannelKind {
-    /// Return a short English name.
+    /// Return a short English name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "PE to router",
@@ -53,12 +53,13 @@ impl ChannelKind {
     }
 }
 
-/// A group of channels that carry the same traffic.
+/// A group of channels that carry the same traffic: their kind and dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Channel {
     /// Kind of the channels.
     pub kind: ChannelKind,
-    /// Dimension of the PE cube or I/O cube that the channels cross; `None` at the interfaces.
+    /// Dimension of the PE cube or I/O cube that the channels cross; `None` for channels that cross
+    /// no dimension.
     pub dimension: Option<u32>,
 }
 
@@ -72,7 +73,8 @@ impl std::fmt::Display for Channel {
     }
 }
 
-/// Position of each group in the solver's list. Paths only move down this list.
+/// Computation of the position of each group of channels in the solver's list. Paths only move down
+/// this list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     io_dimension: usize,
@@ -80,10 +82,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Position of the channels from PEs to their routers.
     pub(super) const PE_INJECT: usize = 0;
+    /// Position of the channels from I/O nodes to PE routers.
     pub(super) const FROM_IO_NODE: usize = 1;
+    /// Position of the channels from I/O nodes to I/O routers.
     pub(super) const IO_INJECT: usize = 2;
 
+    /// Return the positions for this machine.
     pub(super) fn new(cube: &HypercubeIo) -> Self {
         Self {
             io_dimension: cube.io_dimension() as usize,
@@ -91,32 +97,38 @@ impl Layout {
         }
     }
 
+    /// Return the position of the links between I/O routers along a dimension.
     pub(super) fn io_link(self, dimension: usize) -> usize {
         3 + self.io_dimension - 1 - dimension
     }
 
+    /// Return the position of the channels from I/O routers to I/O nodes.
     pub(super) fn io_eject(self) -> usize {
         3 + self.io_dimension
     }
 
+    /// Return the position of the channels from I/O routers to PE routers.
     pub(super) fn io_to_pe(self) -> usize {
         4 + self.io_dimension
     }
 
-    /// Return the position of the D group of a dimension. A and the ordinary links follow it.
+    /// Return the position of channels D of a dimension of the PE cube. Channels A and the ordinary
+    /// links of the dimension follow.
     pub(super) fn links(self, dimension: usize) -> usize {
         5 + self.io_dimension + 3 * (self.dimension - 1 - dimension)
     }
 
+    /// Return the position of the channels from routers to their PEs.
     pub(super) fn pe_eject(self) -> usize {
         5 + self.io_dimension + 3 * self.dimension
     }
 
+    /// Return the position of the channels from PE routers to I/O nodes.
     pub(super) fn to_io_node(self) -> usize {
         self.pe_eject() + 1
     }
 
-    /// Return every group in order, with its name.
+    /// Return all groups of channels in the order of the solver's list.
     pub(super) fn channels(self) -> Vec<Channel> {
         let plain = |kind| Channel {
             kind,
@@ -147,17 +159,17 @@ impl Layout {
     }
 }
 
-/// Return the shares of one dimension's PE links that leave a class I router (D), that enter one
-/// (A), and of the other links. A link between two class I routers counts as D.
+/// Return the shares of the PE links of one dimension that leave a class I router (D), that enter
+/// one (A), and that do neither. A link between two class I routers counts as D.
 pub(super) fn link_shares(cube: &HypercubeIo) -> [f64; 3] {
     let class_one = f64::from(cube.io_nodes) / cube.pes();
     let entering = class_one.min(1.0 - class_one);
     [class_one, entering, (1.0 - class_one - entering).max(0.0)]
 }
 
-/// Return the number of directed links that cross `dimension` of the I/O cube: two for each label
-/// below `io_nodes` with that bit set, since the label without it is smaller and therefore exists,
-/// too.
+/// Return the number of directed links that cross `dimension` of the I/O cube. Each label below
+/// `io_nodes` with that bit set has two such links, since the label without the bit is smaller and
+/// therefore exists, too.
 pub(super) fn io_links(io_nodes: u32, dimension: usize) -> f64 {
     2.0 * count_labels_with_bit(io_nodes, dimension)
 }
@@ -169,7 +181,7 @@ pub(super) fn count_labels_with_bit(io_nodes: u32, dimension: usize) -> f64 {
     (whole + (nodes % (2 * half)).saturating_sub(half)) as f64
 }
 
-/// Return the groups for the solver.
+/// Return the groups of channels for the solver, in the order of its list.
 pub(super) fn groups(cube: &HypercubeIo, reading: &Reading) -> Vec<Group> {
     let shares = link_shares(cube);
     let io_nodes = f64::from(cube.io_nodes);

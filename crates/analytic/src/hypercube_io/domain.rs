@@ -1,4 +1,4 @@
-//! Domain of validity of the model channel by channel.
+//! Domain of validity of the model of the hypercube with I/O nodes.
 //!
 //! The model is wrong where waits grow fast with the load, because it assumes that the waits of different channels are
 //! independent. The growth of a measure is computed from the model's own solutions at two loads. The limits were set on
@@ -7,17 +7,17 @@
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of a latency of PE-PE messages and requests.
+/// Largest growth of the latency of PE-PE messages and requests inside the domain.
 pub const GROWTH_MAX: f64 = 0.26;
 
-/// Largest growth of a latency of whole reads, writes, forwards and replies.
+/// Largest growth of the latency of whole reads, writes, forwards and replies inside the domain.
 pub const IO_GROWTH_MAX: f64 = 0.30;
 
-/// The latencies of short messages that start at PEs.
+/// Prefixes of the names of latencies of short messages that start at PEs.
 const SHORT: [&str; 2] = ["pe_pe.", "request."];
 
-/// Return why a latency is outside the domain, or `None` if it is inside. `value` is the latency at the load of the
-/// machine, `more` that at a load larger by [`STEP`], `None` if the machine is saturated there.
+/// Return a text that says why a latency is outside the domain, or `None` if it is inside. `value` is the latency at
+/// the load of the machine, `more` the latency at a load larger by [`STEP`]; `None` if the machine is saturated there.
 pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
     let limit = if SHORT.iter().any(|class| measure.starts_with(class)) {
         GROWTH_MAX
@@ -31,8 +31,8 @@ pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<St
 mod tests {
     use super::*;
 
-    /// An M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at
-    /// rho = (g - 0.1) / (1.1 g).
+    /// The test uses an M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at rho
+    /// = (g - 0.1) / (1.1 g).
     #[test]
     fn the_domain_of_a_queue_ends_once() {
         let wait = |rho: f64| (rho < 1.0).then(|| rho / (1.0 - rho));

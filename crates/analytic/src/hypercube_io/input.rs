@@ -1,4 +1,4 @@
-//! Parameters of the machine and its traffic, as plain numbers.
+//! Inputs of the model: the hypercube with I/O nodes and its traffic, as plain numbers.
 
 pub use isthmus_topology::Lanes;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,15 @@ use crate::Error;
 use crate::error::{check, check_probability};
 use crate::moments::Moments;
 
-/// Traffic of each PE. Its rate is an argument of the methods of [`HypercubeIo`].
+/// Traffic of each PE: kinds and lengths of messages. Its rate is an argument of the methods of
+/// [`HypercubeIo`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// P_io: share of messages that are I/O requests.
     pub io_probability: f64,
     /// P_r: share of I/O requests that are reads.
     pub read_ratio: f64,
-    /// P_l: probability that a block is at the local I/O node.
+    /// P_l: probability that a block is at the local I/O node of the PE.
     pub locality: f64,
     /// Length of a PE-PE message in flits.
     pub message: Moments,
@@ -23,10 +24,10 @@ pub struct Traffic {
     pub request: Moments,
     /// Length of a reply in flits.
     pub reply: Moments,
-    /// Length of a write in flits: request and data in one message.
+    /// Length of a write in flits: request and data are one message.
     pub write: Moments,
-    /// Replies per read request, each with a forward of its own if remote. It is 1 unless the
-    /// blocks of a file are spread over the I/O nodes.
+    /// Number of replies per read request. Each reply from a remote I/O node has a forward of its
+    /// own. The number is 1 unless the blocks of a file are spread over the I/O nodes.
     pub replies_per_read: f64,
 }
 
@@ -35,18 +36,18 @@ pub struct Traffic {
 pub struct HypercubeIo {
     /// Dimension of the PE hypercube, 1 to 20.
     pub dimension: u32,
-    /// Number of I/O nodes (of class I PEs).
+    /// Number of I/O nodes, which is the number of class I PEs.
     pub io_nodes: u32,
-    /// Positions of PEs relative to their I/O nodes.
+    /// Positions of the PEs relative to their I/O nodes.
     pub serving: Serving,
-    /// Lanes of each kind of link.
+    /// Number of lanes of each kind of link.
     pub lanes: Lanes,
     /// Traffic of each PE.
     pub traffic: Traffic,
 }
 
 impl HypercubeIo {
-    /// Return the number of PEs.
+    /// Return the number of PEs, 2^dimension.
     pub fn pes(&self) -> f64 {
         2f64.powi(self.dimension as i32)
     }
@@ -61,15 +62,15 @@ impl HypercubeIo {
         self.lanes.io_link > 0
     }
 
-    /// Return the share of messages that are reads.
+    /// Return the share of messages that are read requests.
     pub(super) fn reads(&self) -> f64 {
         self.traffic.io_probability * self.traffic.read_ratio
     }
 
-    /// Check every number.
+    /// Check that all inputs are possible.
     ///
     /// # Errors
-    /// The first number that is outside its range or contradicts another.
+    /// The first input that is outside its range or contradicts another input.
     pub fn validate(&self) -> Result<(), Error> {
         let whole = |field, value: u32, expected, holds| {
             check(field, f64::from(value), expected, holds).map(|_| ())
@@ -107,6 +108,7 @@ impl HypercubeIo {
         self.validate_traffic()
     }
 
+    /// Check the positions of the PEs relative to their I/O nodes.
     fn validate_serving(&self) -> Result<(), Error> {
         let serving = &self.serving;
         for (field, shares) in [
@@ -137,6 +139,7 @@ impl HypercubeIo {
         Ok(())
     }
 
+    /// Check the traffic of each PE.
     fn validate_traffic(&self) -> Result<(), Error> {
         let traffic = &self.traffic;
         check_probability("traffic.io_probability", traffic.io_probability)?;

@@ -11,9 +11,10 @@ use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
 
-/// The lane counts of Fig. 2: a function that doubles one, and the kinds of channels that have it.
+/// A number of lanes in Fig. 2: a function that doubles it, and the kinds of channels that have this number of lanes.
 type Width = (fn(&mut Lanes), &'static [ChannelKind]);
 
+/// All numbers of lanes that may limit the machine.
 const WIDTHS: [Width; 6] = [
     (
         |lanes| lanes.pe *= 2,
@@ -39,15 +40,16 @@ const WIDTHS: [Width; 6] = [
     (|lanes| lanes.io_to_pe *= 2, &[ChannelKind::IoToPe]),
 ];
 
-/// Share of the saturation load at which channels are compared.
+/// Share of the saturation load at which the loads of channels are compared.
 const NEARLY: f64 = 0.999;
 
 impl HypercubeIo {
-    /// The saturation load, and the channel that limits it: of the kind of which twice as many lanes
-    /// would lift it most. Where none would, the one that [`HypercubeIo::saturation`] finds full.
+    /// Return the saturation load and the channel that limits it. This channel is of the kind for which twice as many
+    /// lanes would raise the saturation load most. If no kind would raise it, the channel is the one that
+    /// [`HypercubeIo::saturation`] finds full.
     ///
     /// # Errors
-    /// What [`HypercubeIo::validate`] finds.
+    /// The errors of [`HypercubeIo::validate`].
     pub fn limit(&self, reading: &Reading) -> Result<Saturation, Error> {
         let base = self.saturation(reading)?;
         let solution = self.solve(NEARLY * base.rate, reading)?;

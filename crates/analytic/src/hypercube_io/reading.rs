@@ -1,4 +1,4 @@
-//! Choices that section 6 of the hypercube paper leaves open, and the results of each reading.
+//! Readings of the model: choices that section 6 of the hypercube paper leaves open, and their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,46 +13,46 @@ pub enum Uniform {
     /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although its destinations
     /// never equal their sources.
     HalfMoving,
-    /// 1/2 2^n/(2^n - 1): the destination is uniform over the other nodes.
+    /// 1/2 2^n/(2^n - 1): the destination is uniform over the nodes other than the source.
     OtherNodes,
-    /// Counted over the pairs of nodes that exchange messages. It differs from `OtherNodes` in an incomplete I/O cube,
-    /// and for the control cube's replies: their requesters are not among the PEs that the answering I/O node itself
-    /// serves.
+    /// The probability is counted over the pairs of nodes that exchange messages. It differs from `OtherNodes` in an
+    /// incomplete I/O cube, and for the replies of the control cube: their requesters are not among the PEs that the
+    /// answering I/O node itself serves.
     Counted,
 }
 
 /// Share of the wait for the channels D that is added to the service time of the I/O links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassOneWait {
-    /// None of it: "n_IO service time calculations fully characterize the I/O network".
+    /// No share: "n_IO service time calculations fully characterize the I/O network".
     Omitted,
-    /// Half: replies, half of the messages, go on to D, forwards do not.
+    /// One half: replies, which are half of the messages, continue to channels D; forwards do not.
     Half,
-    /// All of it: D is "subsequently traversed".
+    /// The whole wait: D is "subsequently traversed".
     Full,
-    /// By the path of each message class: forwards never cross D, replies if they have to.
+    /// The wait on the path of each message class: forwards never cross D, and replies cross it if they have to.
     ByPath,
 }
 
-/// Waits at the lanes between PE, router, I/O node and I/O router (k, m, r, n).
+/// Rule for waits at the lanes between PE, router, I/O node and I/O router (k, m, r, n).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interface {
-    /// None, "for high k, m, n and r".
+    /// No waits, "for high k, m, n and r".
     NoWait,
-    /// Each kind is a queue with its number of lanes.
+    /// Each kind of channel is a queue with its number of lanes.
     Queued,
 }
 
-/// Method for the number of channels on a path.
+/// Rule for the number of channels on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathLength {
-    /// 1/2 per dimension, as printed.
+    /// 1/2 per dimension, as the paper prints.
     Printed,
-    /// Mean over the pairs of nodes that exchange messages: exact without contention.
+    /// The mean over the pairs of nodes that exchange messages, which is exact without contention.
     Exact,
 }
 
-/// One reading of the model.
+/// One reading of the model: a choice for each point that the paper leaves open.
 ///
 /// | reading | I/O rate | wait for D | C^2 of the I/O links | lanes | gives |
 /// |---|---|---|---|---|---|
@@ -67,27 +67,27 @@ pub enum PathLength {
 /// D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Rate of uniform traffic on the I/O links, and of inter-I/O traffic in the control cube.
+    /// Rule for the rate of uniform traffic on the I/O links, and of traffic between I/O nodes in the control cube.
     pub io_rate: Uniform,
-    /// Rate of uniform PE-PE traffic.
+    /// Rule for the rate of uniform PE-PE traffic.
     pub pe_rate: Uniform,
-    /// Wait for D in the service time of the I/O links.
+    /// Share of the wait for channels D in the service time of the I/O links.
     pub class_one_wait: ClassOneWait,
     /// Whether waits inside the PE cube lengthen the service times of the PE cube's channels. The
     /// paper neglects them ("this approximation is made because the blocking effect is
     /// negligible for other channels").
     pub pe_blocking: bool,
-    /// Waits at k, m, r and n lanes.
+    /// Rule for waits at the k, m, r and n lanes.
     pub interface: Interface,
-    /// C^2 of the I/O links.
+    /// Rule for C^2 of the service time of the I/O links.
     pub io_variation: Variation,
-    /// C^2 of all other channels.
+    /// Rule for C^2 of the service time of all other channels.
     pub pe_variation: Variation,
-    /// Formula for several lanes.
+    /// Formula for the wait at channels with several lanes.
     pub many_lanes: ManyLanes,
-    /// Messages for which a worm may have to wait.
+    /// The part of a queue's wait that a worm experiences.
     pub blocking: Blocking,
-    /// Number of channels on a path.
+    /// Rule for the number of channels on a path.
     pub path_length: PathLength,
 }
 
@@ -160,7 +160,7 @@ impl Reading {
 }
 
 impl Default for Reading {
-    /// Return [`Reading::counted`].
+    /// Return [`Reading::counted`], the reading to compare with simulations.
     fn default() -> Self {
         Self::counted()
     }

@@ -1,4 +1,4 @@
-//! The stages that each message class crosses, with their probabilities.
+//! The stages on the path of each message class, with their probabilities.
 
 use super::channel::{Layout, count_labels_with_bit, link_shares};
 use super::input::HypercubeIo;
@@ -7,24 +7,29 @@ use crate::moments::ratio;
 use crate::path::MessageClass;
 use crate::staged::{Message, Stage, Visit, apportion};
 
-/// Probabilities of D, A and ordinary links in one dimension of the PE cube.
+/// Probabilities that a path crosses a channel D, a channel A or an ordinary link in one dimension
+/// of the PE cube.
 type Links = [f64; 3];
+/// Probabilities of a dimension that a path never crosses.
 const NO_LINK: Links = [0.0; 3];
 
-// States of a path. Every path starts at its source, before it crosses any dimension.
+// The following constants are the states of a path. In state SOURCE the message is at its source
+// and has crossed no dimension.
 const SOURCE: usize = 0;
-/// In the I/O cube, at least one dimension crossed.
+/// The message is in the I/O cube and has crossed at least one dimension.
 const IO_MOVED: usize = 1;
-/// At a class I router after its I/O node or I/O router, before any dimension of the PE cube.
+/// The message is at a class I router after its I/O node or I/O router, and has crossed no
+/// dimension of the PE cube.
 const CLASS_ONE_START: usize = 2;
-/// At an intermediate class I router.
+/// The message is at an intermediate class I router.
 const CLASS_ONE: usize = 3;
-/// At an intermediate class II router.
+/// The message is at an intermediate class II router.
 const CLASS_TWO: usize = 4;
-/// On the way between a PE and its own I/O node.
+/// The message is on the way between a PE and its own I/O node.
 const HOMEWARD: usize = 5;
 
-/// Given probabilities of the links of one dimension: state before, links, states after.
+/// Conditional probabilities of the links of one dimension: the state before, the probabilities,
+/// the states after.
 type Transitions = Vec<(usize, Links, [usize; 3])>;
 
 /// Return the message classes in the order of [`MessageClass::ALL`].
@@ -78,6 +83,7 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
         .collect()
 }
 
+/// Machine and reading from which the stages are computed.
 struct Routes<'a> {
     cube: &'a HypercubeIo,
     reading: &'a Reading,
@@ -86,7 +92,7 @@ struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// Return the stages of PE-PE messages: k, e-cube, k.
+    /// Return the stages of PE-PE messages: a k lane, e-cube, a k lane.
     fn pe_pe(&self) -> Vec<Stage> {
         let pes = self.cube.pes();
         let counted = pes / (2.0 * (pes - 1.0));
@@ -109,7 +115,7 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of requests and writes: k, e-cube to the class I PE, m.
+    /// Return the stages of requests and writes: a k lane, e-cube to the class I PE, an m lane.
     fn request(&self) -> Vec<Stage> {
         let serving = &self.cube.serving;
         let mut stages = vec![certain_stage(Layout::PE_INJECT, SOURCE)];
@@ -138,13 +144,14 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of forwards: r, I/O e-cube, r; in the control cube m, e-cube, m.
+    /// Return the stages of forwards: an r lane, e-cube in the I/O cube, an r lane; in the control
+    /// cube an m lane, e-cube, an m lane.
     fn forward(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
             stages.push(certain_stage(self.layout.io_eject(), CLASS_ONE_START));
-            // Some readings charge the I/O links with the wait for D for every message.
+            // In some readings, every message on the I/O links includes a share of the wait for D.
             if let Some(weight) = self.charged_wait() {
                 stages.extend(self.dimensions_descending().map(|dimension| {
                     let given = self.charged_links(weight, dimension);
@@ -164,7 +171,7 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of local replies: m, D links, k.
+    /// Return the stages of local replies: an m lane, links D, a k lane.
     fn reply_local(&self) -> Vec<Stage> {
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
@@ -180,8 +187,8 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of remote replies: r, I/O e-cube, n, e-cube, k; in the control cube m,
-    /// e-cube, k.
+    /// Return the stages of remote replies: an r lane, e-cube in the I/O cube, an n lane, e-cube, a
+    /// k lane; in the control cube an m lane, e-cube, a k lane.
     fn reply_remote(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
@@ -202,7 +209,7 @@ impl Routes<'_> {
         let io_nodes = f64::from(self.cube.io_nodes);
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            // Pairs of a class I PE and a PE that another class I PE serves.
+            // These are pairs of a class I PE and a PE that another class I PE serves.
             let crossing = self.cube.serving.crossing[dimension];
             let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across_pe_cube(dimension, counted, 0.0)
@@ -211,6 +218,7 @@ impl Routes<'_> {
         stages
     }
 
+    /// Return one stage for each dimension of the I/O cube, highest dimension first.
     fn io_cube(&self) -> impl Iterator<Item = Stage> + '_ {
         let nodes = self.cube.io_nodes;
         let io_nodes = f64::from(nodes);
@@ -242,9 +250,9 @@ impl Routes<'_> {
             })
     }
 
-    /// Return one dimension of a path from a class I router across the PE cube of the control cube.
-    /// If the path crosses this dimension, it ends here, at a class I router, with probability
-    /// `ends`.
+    /// Return the stage of one dimension on a path from a class I router across the PE cube of the
+    /// control cube. If the path crosses this dimension, it ends there, at a class I router, with
+    /// probability `ends`.
     fn across_pe_cube(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
         let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
         let split = |crossing: f64| {
@@ -275,9 +283,9 @@ impl Routes<'_> {
         )
     }
 
-    /// Return one dimension for uniform traffic that has crossed a higher one. It leaves a class I
-    /// router through D. From a class II router it reaches a class I router in proportion to their
-    /// number.
+    /// Return the transitions of one dimension for uniform traffic that has crossed a higher
+    /// dimension. The traffic leaves a class I router through D. From a class II router it reaches
+    /// class I routers in proportion to their number.
     fn uniform_onward(&self, ends: f64) -> Transitions {
         let [_, entering, ordinary] = self.shares;
         let to_class_one = if entering > 0.0 {
@@ -295,14 +303,15 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the states of uniform traffic after a link D, A or an ordinary one.
+    /// Return the states of uniform traffic after it has crossed a link D, A or an ordinary link.
     fn states_after(&self) -> [usize; 3] {
         let all_class_one = self.shares[0] > 1.0 - 1e-12;
         let behind = if all_class_one { CLASS_ONE } else { CLASS_TWO };
         [behind, CLASS_ONE, CLASS_TWO]
     }
 
-    /// Return one dimension of the path from the class I router to a PE that it serves.
+    /// Return the transitions of one dimension on the path from a class I router to a PE that it
+    /// serves.
     fn serving_path(&self, dimension: usize) -> Transitions {
         vec![
             (
@@ -318,8 +327,8 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return a wait for D with total probability `weight`, spread over the dimensions like
-    /// replies.
+    /// Return the transitions that stand for a wait for D with the total probability `weight`,
+    /// spread over the dimensions like replies.
     fn charged_links(&self, weight: f64, dimension: usize) -> Transitions {
         let above: f64 = (dimension + 1..self.cube.dimension as usize)
             .map(|higher| self.share_of_replies(higher))
@@ -329,6 +338,7 @@ impl Routes<'_> {
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
+    /// Return the transitions if the reading includes blocking inside the PE cube, else none.
     fn if_blocking(&self, given: Transitions) -> Transitions {
         if self.reading.pe_blocking {
             given
@@ -337,10 +347,13 @@ impl Routes<'_> {
         }
     }
 
+    /// Return the dimensions of the PE cube, highest first.
     fn dimensions_descending(&self) -> impl Iterator<Item = usize> + use<> {
         (0..self.cube.dimension as usize).rev()
     }
 
+    /// Return the probability that a path crosses a dimension, for its length; `counted` is the
+    /// exact probability.
     fn path_probability(&self, counted: f64) -> f64 {
         match self.reading.path_length {
             PathLength::Printed => 0.5,
@@ -348,12 +361,14 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the links of a path, in proportion to their kinds.
+    /// Return the probabilities of the links of a path that crosses the dimension with probability
+    /// `crossing`, in proportion to the numbers of links of each kind.
     fn links_by_kind(&self, crossing: f64) -> Links {
         self.shares.map(|share| share * crossing)
     }
 
-    /// Return links between class II routers, or any links if there are none.
+    /// Return the probabilities for links between class II routers; if none exist, those for all
+    /// links.
     fn ordinary_links(&self, crossing: f64) -> Links {
         if self.shares[2] > 1e-12 {
             [0.0, 0.0, crossing.max(0.0)]
@@ -362,17 +377,22 @@ impl Routes<'_> {
         }
     }
 
+    /// Return the probabilities for links into a class I router (`last`) and ordinary links
+    /// (`others`).
     fn links_entering(&self, last: f64, others: f64) -> Links {
         let mut links = self.ordinary_links(others);
         links[self.inward_index()] += last;
         links
     }
 
-    /// Return the index of the links into class I routers: D if all routers are of class I.
+    /// Return the index of links into class I routers in [`Links`]: that of D if all routers are of
+    /// class I.
     fn inward_index(&self) -> usize {
         usize::from(self.shares[1] > 1e-12)
     }
 
+    /// Return the probabilities of the links of a dimension on paths from a class I router to the
+    /// PEs that it serves.
     fn links_leaving(&self, dimension: usize) -> Links {
         let serving = &self.cube.serving;
         let first = serving.first[dimension];
@@ -381,16 +401,16 @@ impl Routes<'_> {
         links
     }
 
-    /// Return the probability that a path between PE and I/O node crosses this dimension if it
-    /// crosses no higher one.
+    /// Return the probability that a path between a PE and its I/O node crosses this dimension if
+    /// it crosses no higher dimension.
     fn crosses_first(&self, dimension: usize) -> f64 {
         let first = &self.cube.serving.first;
         let above: f64 = first[dimension + 1..].iter().sum();
         ratio(first[dimension], 1.0 - above).min(1.0)
     }
 
-    /// Return the probability that a path between PE and I/O node crosses this dimension if it
-    /// crosses a higher one; zero if all paths have length one.
+    /// Return the probability that a path between a PE and its I/O node crosses this dimension if
+    /// it crosses a higher one; zero if all paths have length one.
     fn crosses_later(&self, dimension: usize) -> f64 {
         let serving = &self.cube.serving;
         let above: f64 = serving.first[dimension + 1..].iter().sum();
@@ -405,6 +425,7 @@ impl Routes<'_> {
         ratio(first[dimension], all)
     }
 
+    /// Return the share of the wait for D that the reading adds for every message, if any.
     fn charged_wait(&self) -> Option<f64> {
         match self.reading.class_one_wait {
             ClassOneWait::Half => Some(0.5),
@@ -413,8 +434,8 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the links of one dimension, with `rate` and `path` on the first visit of each kind;
-    /// [`apportion`] spreads them over the states.
+    /// Return the stage for the links of one dimension, with `rate` and `path` on the first visit
+    /// of each kind; [`apportion`] spreads them over the states.
     fn dimension_stage(
         &self,
         dimension: usize,
@@ -451,12 +472,13 @@ impl Routes<'_> {
 }
 
 /// Return the probability that uniform traffic to another node crosses this dimension if it crosses
-/// no higher one: 2^i of the remaining 2^(i+1) - 1 nodes.
+/// no higher dimension: 2^i of the remaining 2^(i+1) - 1 nodes are beyond it.
 fn first_of_uniform(dimension: usize) -> f64 {
     let nodes = 2f64.powi(dimension as i32);
     nodes / (2.0 * nodes - 1.0)
 }
 
+/// Return the probability, in this reading, that uniform traffic crosses a dimension.
 fn crossing_probability(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     match reading {
         _ if nodes <= 1.0 => 0.0,
@@ -467,6 +489,7 @@ fn crossing_probability(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     }
 }
 
+/// Return a stage that all messages cross, at one group of channels.
 fn certain_stage(group: usize, to: usize) -> Stage {
     Stage {
         port: group as u32,

@@ -1,5 +1,5 @@
 //! Positions of the I/O nodes: how often the path between a PE and its I/O node crosses each
-//! dimension.
+//! dimension of the cube.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,27 @@ use crate::Error;
 /// serve them. Routing is e-cube, highest dimension first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Serving {
-    /// Share of PEs whose address differs from that of their class I PE in this dimension.
+    /// For each dimension, the share of PEs whose address differs from that of their class I PE in
+    /// it.
     pub crossing: Vec<f64>,
-    /// Share of PEs for which this is the highest such dimension: replies leave the class I router
-    /// through it (a channel D of Fig. 2).
+    /// For each dimension, the share of PEs for which it is the highest dimension in which the
+    /// addresses differ. Replies leave the class I router through this dimension (a channel D of
+    /// Fig. 2).
     pub first: Vec<f64>,
-    /// Share of PEs for which this is the lowest such dimension: requests enter the class I router
-    /// through it (a channel A).
+    /// For each dimension, the share of PEs for which it is the lowest dimension in which the
+    /// addresses differ. Requests enter the class I router through this dimension (a channel A).
     pub last: Vec<f64>,
-    /// Share of class I PEs whose address has this bit set.
+    /// For each dimension, the share of class I PEs whose address has this bit set.
     pub class_one_ones: Vec<f64>,
 }
 
 impl Serving {
-    /// Count the paths of a `dimension`-cube. `own[pe]` is the class I PE that serves `pe`.
+    /// Compute the shares from the paths of a `dimension`-cube. `own[pe]` is the class I PE that
+    /// serves `pe`.
     ///
     /// # Errors
-    /// A table that does not have 2^`dimension` entries, or that names a PE that is not in the cube
-    /// or does not serve itself.
+    /// The table does not have 2^`dimension` entries, or contains a PE that is not in the cube or
+    /// does not serve itself.
     pub fn from_table(dimension: u32, own: &[u32]) -> Result<Self, Error> {
         let pes = 1usize << dimension;
         if own.len() != pes {
@@ -69,12 +72,13 @@ impl Serving {
         })
     }
 
-    /// Return the mean number of dimensions between a PE and its I/O node's PE.
+    /// Return the mean number of hops between a PE and the PE of its I/O node.
     pub fn mean_distance(&self) -> f64 {
         self.crossing.iter().sum()
     }
 }
 
+/// Add 1 to the count of each dimension whose bit is set.
 fn add_bits(mut bits: u32, counts: &mut [u64]) {
     while bits != 0 {
         counts[bits.trailing_zeros() as usize] += 1;
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_seven_cubes_hamming_code_is_perfect() {
-        // Section 4.1's list of I/O nodes; each PE belongs to the only one at distance 0 or 1.
+        // Section 4.1 lists the I/O nodes. Each PE belongs to the only I/O node at distance 0 or 1.
         let nodes = [
             0u32, 7, 25, 30, 42, 45, 51, 52, 75, 76, 82, 85, 97, 102, 120, 127,
         ];

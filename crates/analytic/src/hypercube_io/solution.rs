@@ -1,4 +1,4 @@
-//! Results of the model: latency of every message class, load of every kind of channel, saturation.
+//! Results of the model: latency of every message class, load of every kind of channel, saturation load.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,14 +14,14 @@ use crate::staged::{GroupState, Network, Rules};
 /// Mean header latency of one message class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeaderLatency {
-    /// The class.
+    /// The message class.
     pub class: MessageClass,
-    /// Messages per cycle and PE.
+    /// Messages of the class per cycle and PE.
     pub rate: f64,
-    /// Channels on the mean path. This is the latency in cycles from generation without contention.
+    /// Mean number of channels on the path. This is the latency in cycles from generation without contention.
     pub channels: f64,
-    /// Cycles from the grant of the injection lane to the header's arrival, less one: waits for
-    /// the network's channels, the first one included, but not for the injection lane.
+    /// Cycles from the grant of the injection lane to the header's arrival, minus one. This includes waits for the
+    /// channels of the network, the first one included, but not the wait for the injection lane.
     pub router: f64,
     /// Mean wait in cycles for the injection lane.
     pub source_wait: f64,
@@ -32,52 +32,52 @@ pub struct HeaderLatency {
 /// Load of one kind of channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
-    /// The channels.
+    /// The group of channels.
     pub channel: Channel,
-    /// Lanes of each channel.
+    /// Number of lanes of each channel.
     pub lanes: u32,
     /// Messages per cycle on each channel.
     pub rate: f64,
-    /// Mean length in flits of its messages: the base service time in cycles.
+    /// Mean length in flits of the messages on the channel, which is the base service time in cycles.
     pub base_service: f64,
-    /// C^2 of the lengths.
+    /// C^2 of the lengths of the messages.
     pub base_scv: f64,
-    /// Adjusted service time: how long a message holds a lane, in cycles.
+    /// Adjusted service time: the mean time for which a message holds a lane, in cycles.
     pub service: f64,
-    /// C^2 used for the wait.
+    /// C^2 of the service time that the wait is computed with.
     pub scv: f64,
-    /// Share of the lanes' time in which flits move: rho with the base service time.
+    /// Share of the lanes' time in which flits move, which is rho with the base service time.
     pub carried: f64,
-    /// Share of the lanes' time in which they are held: rho with the adjusted service time;
-    /// saturated at 1.
+    /// Share of the lanes' time in which messages hold them, which is rho with the adjusted service time. The channel
+    /// is saturated at 1.
     pub utilisation: f64,
-    /// Mean wait in cycles.
+    /// Mean wait for a lane in cycles.
     pub wait: f64,
 }
 
-/// Solution of the model at one load.
+/// Solution of the model at one load: latencies and loads of channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
-    /// Messages per cycle and PE.
+    /// The load: messages per cycle and PE.
     pub rate: f64,
-    /// One entry per class, in the order of [`MessageClass::ALL`].
+    /// Latencies of the message classes, in the order of [`MessageClass::ALL`].
     pub latencies: Vec<HeaderLatency>,
-    /// Channels with traffic, in path order.
+    /// Channels with traffic, in the order in which paths cross them.
     pub channels: Vec<ChannelUse>,
-    /// The saturated channel, if any. It is the last one on the paths, which blocks the others.
+    /// The saturated channel, if any. Of several it is the last one on the paths, which blocks the others.
     pub saturated: Option<Channel>,
-    /// P_l, for the mean over local and remote reads.
+    /// P_l: probability that a read is local, for the mean over local and remote reads.
     locality: f64,
 }
 
 impl Solution {
-    /// Return the latency of one class.
+    /// Return the latency of one message class.
     pub fn latency(&self, class: MessageClass) -> &HeaderLatency {
         &self.latencies[class as usize]
     }
 
     /// Return the header latency in cycles of a whole read: request + P(remote) (forward + remote reply) + P(local)
-    /// local reply, each message from its generation.
+    /// (local reply), with each message counted from its generation.
     pub fn read_generation(&self) -> f64 {
         let of = |class| self.latency(class).generation;
         let forward = of(MessageClass::Forward);
@@ -94,6 +94,7 @@ impl Solution {
         self.mean_reply(|class| self.latency(class).generation)
     }
 
+    /// Return the mean of a latency over local and remote replies.
     fn mean_reply(&self, of: impl Fn(MessageClass) -> f64) -> f64 {
         let part = |share: f64, class| if share > 0.0 { share * of(class) } else { 0.0 };
         part(self.locality, MessageClass::ReplyLocal)
@@ -101,24 +102,24 @@ impl Solution {
     }
 }
 
-/// The load at which a channel saturates.
+/// The load at which a channel saturates, and this channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// Messages per cycle and PE.
+    /// The load: messages per cycle and PE.
     pub rate: f64,
-    /// The channel with rho = 1.
+    /// The channel that has rho = 1 at this load.
     pub channel: Channel,
 }
 
 impl Saturation {
-    /// Return the messages per ms and PE. `cycles_per_ms` is 20,000 in the paper.
+    /// Return the load in messages per ms and PE. `cycles_per_ms` is 20,000 in the paper.
     pub fn per_ms(&self, cycles_per_ms: f64) -> f64 {
         self.rate * cycles_per_ms
     }
 }
 
 impl HypercubeIo {
-    /// Return latencies and channel loads when each PE generates `rate` messages per cycle.
+    /// Return the latencies and channel loads if each PE generates `rate` messages per cycle.
     ///
     /// # Errors
     /// Those of [`HypercubeIo::validate`], or a rate that is negative or not finite.
@@ -155,7 +156,7 @@ impl HypercubeIo {
         })
     }
 
-    /// Return the load at which the adjusted service time of some channel reaches rho = 1.
+    /// Return the load at which some channel first has rho = 1 with its adjusted service time.
     ///
     /// # Errors
     /// Those of [`HypercubeIo::validate`].
@@ -164,8 +165,8 @@ impl HypercubeIo {
         Ok(self.with_channel(found))
     }
 
-    /// Return the load at which some channel reaches rho = 1 even if no worm ever blocked: an upper bound of
-    /// [`Self::saturation`]. For the control cube it is section 6's lambda_max bound.
+    /// Return the load at which some channel would have rho = 1 if worms never blocked. This is an upper bound of
+    /// [`Self::saturation`]. For the control cube it is the lambda_max bound of section 6.
     ///
     /// # Errors
     /// Those of [`HypercubeIo::validate`].
@@ -174,6 +175,7 @@ impl HypercubeIo {
         Ok(self.with_channel(found))
     }
 
+    /// Return the network of groups and message classes for the solver.
     pub(super) fn network(&self, reading: &Reading) -> Result<Network, Error> {
         self.validate()?;
         Network::new(
@@ -186,6 +188,7 @@ impl HypercubeIo {
         )
     }
 
+    /// Return a load and a group found by the solver as a load and a channel.
     fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {
@@ -195,6 +198,7 @@ impl HypercubeIo {
     }
 }
 
+/// Return the load of a kind of channel from the state of its group.
 fn channel_use(channel: Channel, state: &GroupState, lanes: u32) -> ChannelUse {
     ChannelUse {
         channel,

@@ -14,17 +14,17 @@
 use super::loops::{Client, Pace};
 use std::collections::BTreeMap;
 
-/// Largest share of the time for which data of clients may occupy a link between switches, with cut-through.
+/// Largest share of the time for which data of clients may occupy a link between switches, with cut-through switching.
 pub const CUT_THROUGH_MAX: f64 = 0.35;
-/// Largest such share with circuits.
+/// Largest share of the time for which data of clients may occupy a link between switches, with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// Ratio of the time of a message to its time alone from which on messages wait for long.
+/// Ratio of the time of a message to its time without other messages, from which on messages wait for long.
 pub const STRETCH_MAX: f64 = 1.5;
-/// Utilisation from which on a part counts as full.
+/// Utilisation from which on a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
-/// Utilisation up to which a part is hardly ever full.
+/// Utilisation up to which a part (a link, server or interface) is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Smaller numbers of clients may take turns for long, at parts of any load.
+/// Number of clients below which clients may take turns for long, at parts of any load.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
@@ -37,23 +37,24 @@ pub const LET_THROUGH_MIN: f64 = 0.3;
 /// fewer messages in flight gets less than its pace.
 pub const SHARED: &str = "nodes run several jobs";
 
+/// Reason for excluding waits by chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// Load of links and nodes by clients at their paces.
+/// Load of links and nodes by clients that run at their computed paces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Utilisation of the busiest link between switches.
     pub between: f64,
-    /// Utilisation of the busiest part of any kind.
+    /// Utilisation of the busiest part (link, server or interface).
     pub busiest: f64,
     /// Number of clients.
     pub clients: usize,
-    /// Time of a message relative to its time without other messages, the mean over clients.
+    /// Ratio of the time of a message to its time without other messages, as the mean over clients.
     pub stretch: f64,
 }
 
 impl Load {
-    /// Return the load of clients at these paces. `between` returns whether a part is a link between switches.
+    /// Return the load that clients cause at these paces. `between` returns whether a part is a link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -75,9 +76,10 @@ impl Load {
         }
     }
 
-    /// Return why a response is outside the domain because it is shorter than the `pause` before it, in the same unit;
-    /// `None` if it is inside. Little's law gives a response as the difference of a cycle time and its pause, so a
-    /// short response has a large relative error. Equal pauses keep clients in step: their messages meet each time.
+    /// Return a text that says why a response time is outside the domain because it is shorter than the preceding
+    /// `pause`, in the same unit; `None` if it is inside. Little's law gives a response time as the difference of a
+    /// cycle time and its pause, so a short response time has a large relative error. With equal pauses clients stay in
+    /// step, so their messages meet each time.
     pub fn reason_short_outside(
         &self,
         response: f64,
@@ -94,7 +96,7 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Return why paces are outside their domain, or `None` if they are inside.
+    /// Return a text that says why paces are outside their domain in a fat tree, or `None` if they are inside.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
@@ -112,8 +114,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// Return why paces are outside their domain in a network other than a fat tree, or `None`. `let_through` is the
-    /// smallest share of their bandwidth that the buffers behind links permit; it is `None` if packets hold circuits.
+    /// Return a text that says why paces are outside their domain in a network other than a fat tree, or `None` if they
+    /// are inside. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit; it
+    /// is `None` if packets hold circuits.
     pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());
@@ -140,6 +143,7 @@ mod tests {
     use super::*;
     use crate::packets::loops::Use;
 
+    /// A load inside the domain.
     const LOAD: Load = Load {
         between: 0.0,
         busiest: 0.0,
@@ -147,7 +151,8 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Two clients that send 0.2 messages per time. Each uses a link of its own for 2 and a common link for 1.
+    /// Two clients send 0.2 messages per time unit. Each uses its own link for 2 and a common link for 1 time unit per
+    /// message.
     #[test]
     fn parts_are_as_busy_as_all_clients_keep_them() {
         let client = |own| Client {
@@ -199,7 +204,8 @@ mod tests {
         assert!(cut.reason_outside(true).unwrap().contains("cut-through"));
         assert_eq!(cut.reason_outside(false), None);
         assert!(between(CIRCUITS_MAX + 0.01).reason_outside(false).is_some());
-        // Waits by chance at parts between hardly full and full; with few clients, at parts of any load.
+        // The limit on waits by chance applies to parts between hardly full and full; with few clients it applies to
+        // parts of any load.
         let chance = |clients, busiest| {
             let load = Load {
                 clients,

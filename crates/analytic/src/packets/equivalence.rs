@@ -1,41 +1,44 @@
-//! Classes of equivalent clients and parts: the coarsest partition in which clients of one class use equally many parts
-//! of each class in the same manner, and parts are used in the same manner by equally many clients of each class. A
-//! result for one member of a class then holds for all of it.
+//! Classes of equivalent clients and parts (links, servers and interfaces). They are the coarsest partition in which
+//! clients of one class use equally many parts of each class in the same manner, and parts of one class are used in the
+//! same manner by equally many clients of each class. A result for one member of a class then applies to all members.
 
 use super::loops::Client;
 use std::collections::HashMap;
 
-/// Use of a class of parts by a class of clients.
+/// Use of one class of parts by one class of clients.
 pub(super) struct ClassUse {
     pub part_class: usize,
-    /// Parts of the class that each client uses in this manner.
+    /// Number of parts of the class that each client uses in this manner.
     pub parts: f64,
-    /// Clients of the class that use each part in this manner.
+    /// Number of clients of the class that use each part in this manner.
     pub clients: f64,
     pub probability: f64,
     pub busy: f64,
     pub is_stream: bool,
 }
 
+/// A class of equivalent clients, and the parts that they use.
 pub(super) struct Class {
-    /// A representative of the class.
+    /// Index of a client that represents the class.
     pub client: usize,
     pub uses: Vec<ClassUse>,
 }
 
+/// The classes of all clients and parts.
 pub(super) struct Equivalence {
     pub classes: Vec<Class>,
     pub part_classes: usize,
-    /// The class of each client.
+    /// For each client, the index of its class.
     pub of_client: Vec<usize>,
 }
 
-/// Return the bits of a value without the last ones, in which sums of another order may differ.
+/// Return the bits of a value without the last ones, which may differ between sums in different orders.
 fn rounded_bits(value: f64) -> u64 {
     (value.to_bits() + (1 << 15)) >> 16
 }
 
-/// Number keys in the order of their first occurrence. Return their numbers and the count of different keys.
+/// Number the keys in the order of their first occurrence. Return the number of each key, and the count of different
+/// keys.
 fn number_keys<K: std::hash::Hash + Eq>(keys: impl Iterator<Item = K>) -> (Vec<usize>, usize) {
     let mut seen = HashMap::new();
     let numbers = keys
@@ -54,11 +57,12 @@ fn occurrences<T: Ord + Copy>(mut list: Vec<T>) -> Vec<(T, usize)> {
     runs.map(|run| (run[0], run.len())).collect()
 }
 
+/// Group equivalent clients and parts into classes.
 pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     let edges = Uses::new(clients);
     let (of_client, of_part) = refine(clients, &edges);
     let part_classes = of_part.iter().max().map_or(0, |most| most + 1);
-    // Clients of each class and manner of use at one part of each class.
+    // For each class of parts, count the clients at one part by their class and manner of use.
     let mut users = vec![HashMap::new(); part_classes];
     let mut seen = vec![false; part_classes];
     for (part, &class) in of_part.iter().enumerate() {
@@ -100,15 +104,16 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     }
 }
 
-/// The uses of parts by clients. Parts and manners of use are numbered in the order of occurrence.
+/// All uses of parts by clients. Parts and manners of use are numbered in the order of occurrence.
 struct Uses {
-    /// For each client, the part and manner of each of its uses.
+    /// For each client, the part and the manner of each of its uses.
     of_client: Vec<Vec<(usize, usize)>>,
     /// For each part, its clients and their manners of use.
     of_part: Vec<Vec<(usize, usize)>>,
 }
 
 impl Uses {
+    /// Return the uses of parts by these clients.
     fn new(clients: &[Client]) -> Self {
         let uses = || clients.iter().flat_map(|client| &client.uses);
         let (parts, part_count) = number_keys(uses().map(|of| of.part));
@@ -135,8 +140,8 @@ impl Uses {
     }
 }
 
-/// Return the class of each client and of each part. Classes are split by the classes on the other side, in turns,
-/// until no class is split any more.
+/// Return the class of each client and of each part. The function splits the classes of clients by the classes of their
+/// parts and the reverse, in turns, until no class changes.
 fn refine(clients: &[Client], edges: &Uses) -> (Vec<usize>, Vec<usize>) {
     let (mut of_client, mut client_classes) = number_keys(clients.iter().map(|client| {
         let times = [

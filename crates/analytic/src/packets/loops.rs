@@ -1,4 +1,4 @@
-//! Clients with a few messages in flight each, which meet at links and interfaces.
+//! Throughput of clients with a few messages in flight each, whose messages meet at links and interfaces.
 //!
 //! A message moves through all parts of its route at once, packet by packet. It takes its time without other messages,
 //! and waits at parts whose demand exceeds their capacity. Suppose that a message uses the share a of a part's time
@@ -18,40 +18,40 @@ use super::equivalence::{Class, Equivalence, equivalence_classes};
 use crate::Error;
 use crate::error::{check, check_not_negative};
 
-/// Use of a part by a client's messages.
+/// Use of a part (a link, server or interface) by the messages of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
     /// Number of the part.
     pub part: u32,
-    /// Probability that a message uses it.
+    /// Probability that a message uses the part.
     pub probability: f64,
-    /// Time for which such a message keeps the part busy, no longer than its transfer.
+    /// Time for which such a message occupies the part, no longer than its transfer.
     pub busy: f64,
-    /// Whether this is a stream: the messages that reach the part from one previous part. Their wait for each other is
-    /// subtracted.
+    /// Whether this entry is a stream: the messages that reach the part from one previous part. Their wait for each
+    /// other is subtracted.
     pub is_stream: bool,
 }
 
 /// A client: a source of messages in a closed loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Client {
-    /// Largest number of messages in flight.
+    /// Largest number of messages of the client in flight.
     pub under_way: u32,
-    /// Largest number of these that move at the same time, 1 or more. A node that sends one after the other has one;
-    /// its further messages fill its pauses.
+    /// Largest number of messages in flight that move at the same time, 1 or more. A node that sends one message after
+    /// the other has the value 1; its further messages fill its pauses.
     pub at_once: f64,
-    /// Time from the end of a message to the start of the next in its slot, without use of any part.
+    /// Time from the end of a message to the start of the next message in its slot, in which no part is used.
     pub pause: f64,
     /// Time of a message without other messages.
     pub transfer: f64,
-    /// Offered messages per time; infinite in a closed loop.
+    /// Messages per unit of time that the client offers; infinite in a closed loop.
     pub offered: f64,
     /// The parts and streams used, each once.
     pub uses: Vec<Use>,
 }
 
 impl Client {
-    /// Return the messages per time without other clients.
+    /// Return the throughput of the client, in messages per unit of time, without other clients.
     pub fn alone(&self) -> f64 {
         let turn = self.pause + self.transfer;
         (f64::from(self.under_way) / turn)
@@ -60,25 +60,26 @@ impl Client {
     }
 }
 
-/// Resulting throughput and latency of a client.
+/// Throughput of a client and latency of its messages in equilibrium.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// Messages per time.
+    /// Messages of the client per unit of time.
     pub throughput: f64,
-    /// Time of a message, with waits.
+    /// Time of a message, including its waits.
     pub time: f64,
 }
 
-/// Relative change per iteration at which the solution counts as converged.
+/// Relative change per iteration below which the solution counts as converged.
 const TOLERANCE: f64 = 1e-9;
 
-/// Largest number of uses of parts by classes of clients. Each iteration takes time for each use.
+/// Largest number of pairs of a class of parts and a class of clients that uses it. The time of an iteration is
+/// proportional to this number.
 const USES_MAX: usize = 1 << 17;
 
-/// Largest number of iterations.
+/// Largest number of iterations of the solution.
 const ITERATIONS_MAX: u32 = 20_000;
 
-/// Check the numbers of clients, and group identical clients.
+/// Check the numbers of all clients, and group equivalent clients.
 fn check_clients(clients: &[Client]) -> Result<Equivalence, Error> {
     for client in clients {
         let some = client.under_way > 0;
@@ -141,10 +142,12 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
         .collect())
 }
 
-/// Return the messages per time of each client by max-min fair shares of all parts (D. Bertsekas, R. Gallager, *Data
-/// Networks*, section 6.5.2): a bound for messages that lose no time by random collisions.
+/// Return the throughput of each client, in messages per unit of time, by max-min fair shares of all parts (D.
+/// Bertsekas, R. Gallager, *Data Networks*, section 6.5.2). It is a bound for messages that lose no time by random
+/// collisions.
 ///
-/// All clients grow equally, in time for which they move data, until a part is full or a client has its maximum.
+/// The time for which clients move data grows equally for all clients, until a part is full or a client has its
+/// maximum.
 ///
 /// # Errors
 /// Those of [`solve`], except for convergence.
@@ -166,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // For each part the level at which it is full.
+        // For each part, this is the level at which it is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -190,33 +193,34 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
     Ok(equivalence.of_client.iter().map(rate).collect())
 }
 
-/// Use of a class of parts by a class of clients.
+/// Use of a class of parts by a class of clients, during the solution.
 struct Visit {
     part: usize,
-    /// Parts of the class per client.
+    /// Number of parts of the class that each client uses.
     parts: f64,
-    /// Clients of the class per part.
+    /// Number of clients of the class that use each part.
     clients: f64,
     probability: f64,
-    /// 1; -1 for a stream.
+    /// 1 for a use of the part, -1 for a stream, whose wait is subtracted.
     sign: f64,
     /// Share of the part's time that a message uses while it moves.
     share: f64,
-    /// Mean number of the client's messages there.
+    /// Mean number of the client's messages at the part.
     present: f64,
 }
 
-/// Load at a part: sums over all messages there.
+/// Load at a part, as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
-    /// Sum of present a, the share that they use.
+    /// Sum of present a, with a the share of the part's time that a message uses.
     asked: f64,
     /// Sum of present a^2.
     squares: f64,
-    /// Sum of present^2 a^2 / at once: the reduction of the variance by messages that are certainly present.
+    /// Sum of present^2 a^2 / at once, which is the reduction of the variance by messages that are certainly present.
     certain: f64,
 }
 
+/// Return the pace of each client, computed for classes of equivalent clients.
 fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace>, Error> {
     let mut classes: Vec<(&Client, Vec<Visit>)> = equivalence
         .classes
@@ -263,7 +267,7 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // No more than offered, and than can move.
+            // The throughput does not exceed the offered one or the one at which messages can move.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);
@@ -275,7 +279,7 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                     client.transfer * (1.0 + expected_overload(visit, most, &found[visit.part]));
                 let next = (throughput * visit.probability * there).min(most);
                 change = change.max((next - visit.present).abs() / most);
-                // Half of the change per step, since many messages now mean few in the next step.
+                // Each step makes half of the change, since many messages now mean few in the next step.
                 visit.present = match step {
                     0 => next,
                     _ => (visit.present + next) / 2.0,
@@ -291,7 +295,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
     ))
 }
 
-/// Return E\[(a + A - 1)+\] for one message of a client, with A the load of all other messages.
+/// Return E\[(a + A - 1)+\] for one message of a client, where a is its own load and A the load of all other messages
+/// at the part.
 fn expected_overload(visit: &Visit, at_once: f64, found: &PartLoad) -> f64 {
     let own = visit.present / at_once * visit.share;
     let asked = found.asked - own;

@@ -5,74 +5,76 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::error::{check, check_not_negative};
 
-/// A link and the switch behind it.
+/// Parameters of a link and of the switch behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Link {
-    /// Bytes per ns in one direction, overhead included (section 2.2 of the QsNET paper: 0.4).
+    /// Bytes per ns in one direction, including overhead (section 2.2 of the QsNET paper: 0.4).
     pub bandwidth: f64,
     /// Time from the arrival of a header at a switch to its departure, without other packets.
     pub switch_ns: f64,
     /// Time from the last byte of a packet at its destination to the acknowledgement; 0 if packets
     /// hold no circuits.
     pub acknowledgement_ns: f64,
-    /// Time of the acknowledgement for each switch on its way back.
+    /// Time that the acknowledgement takes for each switch on its way back.
     pub acknowledgement_switch_ns: f64,
-    /// Packets that can hold the link at the same time: its virtual channels; infinite if packets
-    /// hold no circuits.
+    /// Number of packets that can hold the link at the same time, which is its number of virtual
+    /// channels; infinite if packets hold no circuits.
     pub circuits: f64,
 }
 
-/// A network interface and the memory behind it.
+/// Parameters of a network interface and of the memory behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// Largest payload of a packet, in bytes.
     pub payload: f64,
     /// Overhead of a packet, in bytes.
     pub overhead: f64,
-    /// Payloads are padded to a multiple of this number of bytes.
+    /// Number of bytes to a multiple of which payloads are padded.
     pub padding: f64,
-    /// Packets of a node that may be in flight at the same time; infinite without a limit.
+    /// Number of packets of a node that may be in flight at the same time; infinite without a
+    /// limit.
     pub in_flight: f64,
     /// Time between two packets of the DMA engine.
     pub dma_ns: f64,
-    /// Delay of a busy DMA engine by each received packet.
+    /// Time by which each received packet delays a busy DMA engine.
     pub receive_ns: f64,
     /// Time from the request for a message to its first packet.
     pub software_ns: f64,
 }
 
-/// Parameters of a node and its network.
+/// Parameters of a node and its network, from which bounds follow.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The links.
+    /// Parameters of the links.
     pub link: Link,
-    /// The interface.
+    /// Parameters of the network interface of the node.
     pub interface: Interface,
 }
 
-/// The bottleneck of a rate.
+/// The bottleneck of a transfer rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The link, with one packet after the other.
+    /// The link, which carries one packet after the other.
     Wire,
     /// The DMA engine, or the memory bus behind it.
     Dma,
-    /// Circuits held until the acknowledgement: packets in flight, or virtual channels.
+    /// Circuits that are held until the acknowledgement: the limit is that of packets in flight, or
+    /// of virtual channels.
     Circuits,
 }
 
-/// The largest possible rate and its bottleneck.
+/// The largest possible transfer rate and its bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound {
     /// Bytes of payload per ns.
     pub rate: f64,
-    /// The bottleneck.
+    /// The bottleneck that limits the rate.
     pub limit: Limit,
 }
 
 impl Rules {
-    /// Return these parameters if they are possible.
+    /// Return these parameters if they are possible, else an error.
     ///
     /// # Errors
     /// A number that is negative or not finite (circuits and packets in flight may be infinite), a
@@ -108,8 +110,8 @@ impl Rules {
         Ok(self)
     }
 
-    /// Return the time on a link of a packet with `data` bytes of payload, padding and overhead
-    /// included.
+    /// Return the time that a packet with `data` bytes of payload takes on a link, including
+    /// padding and overhead.
     pub fn packet_ns(&self, data: f64) -> f64 {
         let Interface {
             padding, overhead, ..
@@ -168,21 +170,22 @@ impl Rules {
             + f64::from(switches) * self.link.switch_ns)
     }
 
-    /// Return the time between the end of one blocking message and the first packet of the next,
-    /// which a closed loop loses per message: the trip of the first packet, the acknowledgement of
-    /// the last one, the software.
+    /// Return the time between the end of one blocking message and the first packet of the next
+    /// one. A closed loop loses this time for each message: it includes the trip of the first
+    /// packet, the acknowledgement of the last packet, and the software.
     pub fn turn_ns(&self, switches: u32) -> f64 {
         let way = self.circuit_ns(switches) - self.packet_ns(self.interface.payload);
         way + self.interface.software_ns
     }
 
+    /// Return the rate to which the number of circuits or packets in flight limits a node.
     fn circuits(&self, switches: u32) -> f64 {
         let most = self.interface.in_flight.min(self.link.circuits);
         most * self.interface.payload / self.circuit_ns(switches)
     }
 }
 
-/// Return the first of the lowest bounds.
+/// Return the lowest of these bounds, the first of several equal ones.
 fn lowest_bound(bounds: [(Limit, f64); 3]) -> Bound {
     let [first, rest @ ..] = bounds.map(|(limit, rate)| Bound { rate, limit });
     let lower = |least: Bound, next: Bound| if next.rate < least.rate { next } else { least };
@@ -193,7 +196,7 @@ fn lowest_bound(bounds: [(Limit, f64); 3]) -> Bound {
 mod tests {
     use super::*;
 
-    /// Rates measured in the QsNET paper for one node and for two.
+    /// Parameters that reproduce the rates that the QsNET paper measured for one node and for two.
     const ELAN: Rules = Rules {
         link: Link {
             bandwidth: 0.4,
@@ -213,6 +216,7 @@ mod tests {
         },
     };
 
+    /// Return the parameters for data in main memory.
     fn main_memory() -> Rules {
         Rules {
             interface: Interface {
@@ -224,6 +228,7 @@ mod tests {
         }
     }
 
+    /// Assert that two numbers differ by less than the tolerance.
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
     }
@@ -235,7 +240,8 @@ mod tests {
         near(ping.rate, 320.0 / 955.2);
         near(ELAN.wire_rate(), 320.0 / 945.0);
         near(main_memory().one_way(5).rate, 0.2);
-        // One packet in flight: 945 + 5 * 35 on the way there, 50 + 5 * 35 on the way back.
+        // With one packet in flight, the trip takes 945 + 5 * 35 ns and the acknowledgement 50 + 5
+        // * 35 ns.
         let mut single = ELAN;
         single.interface.in_flight = 1.0;
         let bound = single.one_way(5);
@@ -246,11 +252,11 @@ mod tests {
     #[test]
     fn latency_of_short_messages() {
         let ns = |bytes| ELAN.message_ns(bytes, 5).unwrap();
-        // 58 bytes and 122 bytes at 2.5 ns, five switches.
+        // The messages take 58 bytes and 122 bytes at 2.5 ns, over five switches.
         near(ns(0.0), 1880.0 + 145.0 + 175.0);
         near(ns(1.0), ns(64.0));
         near(ns(64.0), 1880.0 + 305.0 + 175.0);
-        // One byte more than the payload of a packet needs another packet.
+        // A message with one byte more than the payload of a packet needs another packet.
         near(ns(321.0), 1880.0 + 955.2 + 305.0 + 175.0);
         near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
     }

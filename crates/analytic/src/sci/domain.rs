@@ -7,21 +7,22 @@
 
 use super::{Class, Timing, Waits};
 
-/// Largest load inside the domain, as a share of the load that fills the busiest link.
+/// Largest load inside the domain, relative to the load that fills the busiest link.
 pub const LINK_SHARE_MAX: f64 = 0.7;
 
-/// Largest mean share of a client's slots at one interface that its packets may hold.
+/// Largest mean share of a client's slots at one interface that its packets may occupy inside the domain.
 pub const SLOTS_SHARE_MAX: f64 = 0.35;
 
-/// Return the mean number of slots that a client's packets of a class hold at one interface. They come at `rate` per
-/// cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`, partly as an echo.
+/// Return the mean number of slots that a client's packets of a class occupy at one interface. The packets arrive at
+/// `rate` per cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`, partly as
+/// an echo.
 pub fn slots_taken(timing: &Timing, class: &Class, rate: f64, output: f64, ring: &[Waits]) -> f64 {
     let passed: f64 = ring.iter().map(|waits| timing.hop + waits.bypass).sum();
     rate * (output + class.send_slot + passed + class.echo_slot)
 }
 
-/// Return why a fabric is outside the domain, or `None` if it is inside. `load` is a share of the link bound, `slots`
-/// the largest share of held slots.
+/// Return a text that says why a fabric is outside the domain, or `None` if it is inside. `load` is relative to the
+/// load that fills the busiest link, `slots` is the largest share of occupied slots.
 pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
     if load > LINK_SHARE_MAX {
         let limit = 100.0 * LINK_SHARE_MAX;
@@ -37,8 +38,8 @@ pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// By Little's law: without waits, a packet of 41 symbols on a ring of 4 with 17 cycles per hop holds a slot for 41
-    /// + 4 x 17 + 5 cycles.
+    /// By Little's law, a packet of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot
+    /// for 41 + 4 x 17 + 5 cycles.
     #[test]
     fn a_slot_is_held_for_a_trip_round_the_ring() {
         let timing = Timing {
@@ -63,7 +64,7 @@ mod tests {
         assert!((taken(10.0, &ring) - 1.3).abs() < 1e-12);
     }
 
-    /// More load or more held slots never lead back into the domain.
+    /// Checks that more load or more occupied slots never lead back into the domain.
     #[test]
     fn the_domain_ends_once() {
         assert_eq!(reason_outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);

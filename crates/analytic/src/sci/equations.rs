@@ -8,12 +8,13 @@ use super::Protocol;
 use crate::Error;
 use crate::error::check;
 
-/// Return the peak effective throughput of a fabric: the common form of Eq. 1, 2 and 4. Each node
-/// starts packets on `rings_per_node` rings. A packet crosses `send_links` links on average and its
-/// echoes `echo_links`.
+/// Return the peak effective throughput of a fabric by the common form of Eq. 1, 2 and 4. Each node
+/// starts packets on `rings_per_node` rings. A packet crosses `send_links` links on average, and
+/// its echoes cross `echo_links`.
 ///
 /// # Errors
-/// Numbers that no fabric can have: fewer than 2 nodes, no ring, a mean distance below 1 link.
+/// The numbers are impossible for a fabric: fewer than 2 nodes, no ring, or a mean distance below 1
+/// link.
 pub fn peak(
     protocol: &Protocol,
     nodes: u32,
@@ -42,6 +43,7 @@ fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_link
     links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)
 }
 
+/// Return the number of nodes if it is at least 2.
 fn check_nodes(nodes: u32) -> Result<f64, Error> {
     let count = f64::from(nodes);
     check("number of nodes", count, "2 or more", nodes >= 2)
@@ -83,7 +85,7 @@ pub fn counter_rotating(protocol: &Protocol, nodes: u32) -> Result<f64, Error> {
 }
 
 /// Return Eq. 3: the mean distance in links to the other nodes of a unidirectional torus of `side`
-/// by `side` nodes, N / (sqrt(N) + 1). The echoes of a packet cross as many links.
+/// by `side` nodes, N / (sqrt(N) + 1). The echoes of a packet cross equally many links.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -92,6 +94,7 @@ pub fn torus_distance(side: u32) -> Result<f64, Error> {
     Ok(side * side / (side + 1.0))
 }
 
+/// Return the side of a torus if it is at least 2.
 fn check_side(side: u32) -> Result<f64, Error> {
     let length = f64::from(side);
     check(
@@ -128,8 +131,10 @@ pub fn torus_rounded(protocol: &Protocol, side: u32) -> Result<f64, Error> {
 mod tests {
     use super::*;
 
+    /// The protocol of the paper.
     const PAPER: Protocol = Protocol::MOVE_64;
 
+    /// Return a number with two decimals, as the paper prints it.
     fn printed(value: f64) -> String {
         format!("{value:.2}")
     }
@@ -138,15 +143,15 @@ mod tests {
     fn results_equal_those_printed_in_the_paper() {
         assert_eq!(printed(single_ring(&PAPER)), "1.39");
         assert_eq!(printed(counter_rotating_bound(&PAPER)), "4.57");
-        // Table 2.
+        // These values are from Table 2.
         for (nodes, value) in [(4, "3.76"), (6, "4.05"), (8, "4.19"), (10, "4.27")] {
             assert_eq!(printed(counter_rotating(&PAPER, nodes).unwrap()), value);
         }
-        // Table 4.
+        // These values are from Table 4.
         for (side, value) in [(3, "5.56"), (4, "6.95"), (5, "8.34"), (6, "9.73")] {
             assert_eq!(printed(torus_rounded(&PAPER, side).unwrap()), value);
         }
-        // Without the paper's rounding.
+        // These values lack the rounding of the paper.
         for (side, value) in [(3, "5.57"), (4, "6.96"), (5, "8.35"), (6, "9.74")] {
             assert_eq!(printed(torus(&PAPER, side).unwrap()), value);
         }

@@ -30,29 +30,29 @@
 //! busy period of an M/D/1 queue with utilisation q, whose output would be that train: c = (1 -
 //! u^2) / (1 + u^2), u = 1 - q.
 
-/// Packets of one length.
+/// A stream of packets of one length: their rate and length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stream {
-    /// Packets per cycle.
+    /// Packets of the stream per cycle.
     pub rate: f64,
-    /// Length of a packet in symbols, idle included.
+    /// Length of a packet in symbols, including its idle symbols.
     pub symbols: f64,
 }
 
-/// Mean waits at one interface, in cycles.
+/// Mean waits of packets at one interface, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waits {
     /// Share of time in which the link carries packets and their idles. It exceeds 1 if the offered
     /// load exceeds the capacity.
     pub utilisation: f64,
-    /// Wait of packets that enter the ring here, until they start. It is infinite at a utilisation
-    /// of 1 or more.
+    /// Wait of packets that enter the ring at this interface, until they start. It is infinite at a
+    /// utilisation of 1 or more.
     pub output: f64,
-    /// Wait of passing packets in the bypass FIFO.
+    /// Wait of passing packets in the bypass FIFO of this interface.
     pub bypass: f64,
 }
 
-/// Sums of the rates times powers of the lengths.
+/// Sums over streams of the rate times a power of the packet length.
 #[derive(Debug, Clone, Copy, Default)]
 struct RateSums {
     rate: f64,
@@ -61,6 +61,7 @@ struct RateSums {
 }
 
 impl RateSums {
+    /// Return the sums over these streams.
     fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
@@ -74,13 +75,14 @@ impl RateSums {
     }
 }
 
-/// Return the mean waits at an interface for packets `own` that enter the ring and packets
-/// `passing`, echoes included. Rates and lengths are finite and not negative.
+/// Return the mean waits at an interface for the packets `own`, which enter the ring there, and the
+/// packets `passing`, echoes included. Rates and lengths must be finite and not negative.
 pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     let (o, p) = (RateSums::new(own), RateSums::new(passing));
     let utilisation = o.first + p.first;
     if utilisation >= 1.0 {
-        // Own packets wait without end, so one starts whenever the bypass is empty.
+        // Own packets wait without end in this case, so one starts whenever the bypass FIFO is
+        // empty.
         let bypass = match o.first > 0.0 {
             false => 0.0,
             true if p.first < 1.0 => o.second / (2.0 * o.first),
@@ -128,20 +130,21 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     }
 }
 
-/// Trains of the passing packets.
+/// Lengths and rates of the trains in which passing packets arrive.
 struct Trains {
     coupling: f64,
-    /// Rate of trains per free symbol.
+    /// Number of trains that start per free symbol.
     starts: f64,
     /// E\[T^2\] of the train length T.
     second: f64,
-    /// Mean number and length of the packets that follow a packet in its train.
+    /// Mean number, and mean total length, of the packets that follow a packet in its train.
     rest_packets: f64,
     rest: f64,
     rest_second: f64,
 }
 
 impl Trains {
+    /// Return the trains of these passing packets.
     fn new(passing: &RateSums) -> Self {
         let &RateSums {
             rate,
@@ -162,7 +165,7 @@ impl Trains {
         let coupling = (1.0 - free * free) / (1.0 + free * free);
         let more = coupling / (1.0 - coupling);
         let (mean, square) = (first / rate, second / rate);
-        // The number of packets is geometric, 1 / (1 - c) on average.
+        // The number of packets in a train is geometric with the mean 1 / (1 - c).
         let train_second = square * (1.0 + more) + 2.0 * more * (1.0 + more) * mean * mean;
         Self {
             coupling,
@@ -177,16 +180,16 @@ impl Trains {
 
 /// The passing packet that the first own packet of a busy period may find.
 struct PassingPacket {
-    /// Probability that it finds one.
+    /// Probability that the own packet finds a passing packet.
     probability: f64,
-    /// Time until the end of that packet, 0 if there is none.
+    /// Time until the end of the passing packet, 0 if there is none.
     wait: f64,
     wait_second: f64,
 }
 
 impl PassingPacket {
-    /// Compute the values. The first own packet of a busy period arrives at an exponential time
-    /// with rate `rate` after the bypass became empty at a free symbol.
+    /// Compute the probability and the wait. The first own packet of a busy period arrives at an
+    /// exponential time with rate `rate` after the bypass FIFO became empty at a free symbol.
     fn new(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
         let packets: f64 = passing.iter().map(|s| s.rate).sum();
         if packets == 0.0 {
@@ -196,8 +199,9 @@ impl PassingPacket {
                 wait_second: 0.0,
             };
         }
-        // E[(1 - exp(-rate Y)) / rate], and likewise, divided by the rate, the expected rest and
-        // squared rest of a packet of length Y in which the own packet arrives.
+        // This is E[(1 - exp(-rate Y)) / rate] for a packet of length Y in which the own packet
+        // arrives. The expected rest and squared rest of the packet, divided by the rate, are
+        // computed likewise.
         let mean = |power: i32, factor: f64| -> f64 {
             let term = |s: &Stream| {
                 s.rate
@@ -208,7 +212,7 @@ impl PassingPacket {
             passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
-        // The same for a whole train.
+        // This is the same probability for a whole train.
         let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
         let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
         Self {
@@ -219,7 +223,7 @@ impl PassingPacket {
     }
 }
 
-/// Return the series of exp(-x) from the n-th term on, without its sign and x^n: the sum of (-x)^k
+/// Return the series of exp(-x) from its n-th term on, without its sign and x^n: the sum of (-x)^k
 /// / (k + n)! over k.
 fn exp_series_tail(n: u32, x: f64) -> f64 {
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
@@ -240,6 +244,7 @@ mod tests {
     use super::*;
     use crate::queue::mg1_wait;
 
+    /// Return a stream of packets.
     fn stream(rate: f64, symbols: f64) -> Stream {
         Stream { rate, symbols }
     }
@@ -251,7 +256,7 @@ mod tests {
             let expected = mg1_wait(rate, 41.0, 0.0).unwrap();
             assert!((found.output - expected).abs() <= 1e-9 * expected);
         }
-        // Two lengths.
+        // Packets of two lengths enter the ring.
         let found = solve(&[stream(0.01, 41.0), stream(0.02, 9.0)], &[]);
         let (mean, second) = (59.0 / 3.0, (1681.0 + 162.0) / 3.0);
         let expected = mg1_wait(0.03, mean, second / (mean * mean) - 1.0).unwrap();

@@ -1,22 +1,23 @@
-//! Latency of packets between no load and saturation.
+//! Latency of packets at any load, from no load to saturation.
 
 use super::insertion::{self, Stream, Waits};
 use super::load::{Class, link_symbols};
 use crate::Error;
 use crate::error::check_not_negative;
 
-/// Fixed times of a fabric, in cycles.
+/// Fixed times of packets in a fabric, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// From a node's output to the output of its neighbour, or to the neighbour's client.
+    /// Time from a node's output to the output of its neighbour, or to the neighbour's client.
     pub hop: f64,
-    /// Additional time for a change of ring.
+    /// Additional time of a packet that changes from one ring to another.
     pub ring_change: f64,
-    /// Idle symbols after each packet. The receiver need not wait for them.
+    /// Number of idle symbols after each packet. The receiver need not wait for them.
     pub idle: f64,
 }
 
 impl Timing {
+    /// Check that all times are finite and not negative.
     fn check(&self) -> Result<(), Error> {
         check_not_negative("cycles per link", self.hop)?;
         check_not_negative("cycles per ring change", self.ring_change)?;
@@ -29,23 +30,24 @@ impl Timing {
 /// without other packets: its length, its links and its changes of ring.
 ///
 /// # Errors
-/// Numbers that are negative or not finite.
+/// A number is negative or not finite.
 pub fn light_load_latency(timing: &Timing, class: &Class) -> Result<f64, Error> {
     timing.check()?;
     link_symbols(&[*class])?;
     Ok(unloaded_latency(timing, class))
 }
 
+/// Return the mean latency without other packets, for valid inputs.
 fn unloaded_latency(timing: &Timing, class: &Class) -> f64 {
     (class.send_slot - timing.idle).max(0.0)
         + timing.hop * class.mean_links()
         + timing.ring_change * class.mean_changes().max(0.0)
 }
 
-/// Result of [`estimate`].
+/// Result of [`estimate`]: waits of packets and latencies of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// Waits at each link.
+    /// Waits at each link, that is, at the interface that the link leaves.
     pub waits: Vec<Waits>,
     /// Mean latency of each class in cycles, from generation to the arrival of the tail. It is
     /// infinite if packets of the class enter a ring at a link that is always busy.
@@ -60,14 +62,14 @@ pub struct Estimate {
 /// mean waits come from the queue of one interface ([`insertion`](super::insertion)), with packets
 /// that enter at random times.
 ///
-/// The estimate neglects: busy echoes and retries; finite queues, slots held until the echo returns
-/// and clients that block; go bits; waits in the crossbar of an agent; the order of packets from a
-/// switch; the dependence between the waits of neighbours. Clients and switches that block make the
-/// true latency grow without bound before a link is full, so the estimate is too low near
-/// saturation. On long single rings, where nothing blocks, it is somewhat too high there.
+/// The estimate neglects: busy echoes and retries; finite queues, slots that are occupied until the
+/// echo returns, and clients that block; go bits; waits in the crossbar of an agent; the order of
+/// packets from a switch; the dependence between the waits of neighbours. Clients and switches that
+/// block make the true latency grow without bound before a link is full, so the estimate is too low
+/// near saturation. On long single rings without blocking, it is somewhat too high near saturation.
 ///
 /// # Errors
-/// Numbers that are negative or not finite, or classes over different numbers of links.
+/// A number is negative or not finite, or classes have different numbers of links.
 pub fn estimate(timing: &Timing, classes: &[Class], rate: f64) -> Result<Estimate, Error> {
     timing.check()?;
     check_not_negative("transactions per cycle", rate)?;
@@ -88,11 +90,13 @@ pub fn estimate(timing: &Timing, classes: &[Class], rate: f64) -> Result<Estimat
     })
 }
 
-/// Return the product, or zero without packets, even if the wait is infinite.
+/// Return the product of a number of packets and their wait; zero without packets, even if the wait
+/// is infinite.
 fn weighted_wait(packets: f64, wait: f64) -> f64 {
     if packets > 0.0 { packets * wait } else { 0.0 }
 }
 
+/// Return the waits at the interface of one link at a rate of transactions.
 fn interface_waits(classes: &[Class], rate: f64, link: usize) -> Waits {
     let (mut own, mut passing) = (Vec::new(), Vec::new());
     for class in classes {
@@ -116,13 +120,15 @@ mod tests {
     use isthmus_topology::rings::LinkUse;
     use proptest::prelude::*;
 
-    /// 17 cycles per hop and 33 per ring change, derived from the paper's light-load latencies.
+    /// Times derived from the paper's light-load latencies: 17 cycles per hop and 33 per change of
+    /// ring.
     const TIMING: Timing = Timing {
         hop: 17.0,
         ring_change: 33.0,
         idle: 1.0,
     };
 
+    /// Return a class of moves with this use of the links.
     fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,
@@ -134,7 +140,7 @@ mod tests {
 
     #[test]
     fn without_load_nothing_waits() {
-        // A path of two links, a change of ring and one link, without echoes.
+        // The path has two links, a change of ring and one link, without echoes.
         let link = |starts| LinkUse {
             sends: 1.0,
             echoes: 0.0,
@@ -195,6 +201,7 @@ mod tests {
         assert!(light_load_latency(&timing, &moves(&links)).is_err());
     }
 
+    /// Return random uses of links.
     fn loads() -> impl Strategy<Value = Vec<LinkUse>> {
         let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkUse {
             sends,

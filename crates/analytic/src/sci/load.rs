@@ -1,21 +1,22 @@
-//! Load of the links of any fabric, and the throughput that it permits.
+//! Load of the links of any fabric, and the throughput that the busiest link permits.
 
 use crate::Error;
 use crate::error::{check, check_not_negative};
 use isthmus_topology::rings::LinkUse;
 
-/// Packets of one length and one pattern of paths: all moves, all requests, or all responses.
+/// A class of packets with one length and one pattern of paths: all moves, all requests, or all
+/// responses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class<'a> {
-    /// Packets of the class per transaction: 1 for a move, and for the requests and the responses
-    /// of reads.
+    /// Number of packets of the class per transaction: 1 for a move, and for the requests and the
+    /// responses of reads.
     pub per_transaction: f64,
-    /// Symbols of a packet on a link, its idle included.
+    /// Number of symbols that a packet takes on a link, including its idle symbols.
     pub send_slot: f64,
-    /// Symbols of an echo on a link, its idle included.
+    /// Number of symbols that an echo takes on a link, including its idle symbols.
     pub echo_slot: f64,
-    /// Load of each link by a packet. Entries of unused links are all 0. Packets that enter a ring
-    /// at a link also count as crossings of it.
+    /// Load of each link by a packet of the class. Entries of unused links are all 0. A packet that
+    /// enters a ring at a link also counts as a crossing of that link.
     pub links: &'a [LinkUse],
 }
 
@@ -30,35 +31,36 @@ impl Class<'_> {
         self.links.iter().map(|link| link.starts).sum::<f64>() - 1.0
     }
 
-    /// Return the symbols per transaction on one link.
+    /// Return the number of symbols per transaction that this class sends over one link.
     pub(super) fn symbols(&self, link: usize) -> f64 {
         let LinkUse { sends, echoes, .. } = self.links[link];
         self.per_transaction * (self.send_slot * sends + self.echo_slot * echoes)
     }
 }
 
-/// The first link that is always busy as the load grows.
+/// The first link that is always busy as the load grows, and its load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bottleneck {
-    /// Its number, the lowest of equally loaded links (to 1 part in 10^9).
+    /// Number of the link; of equally loaded links (to 1 part in 10^9) the lowest.
     pub link: usize,
-    /// Symbols that it carries per transaction.
+    /// Number of symbols that the link carries per transaction.
     pub symbols: f64,
 }
 
 impl Bottleneck {
-    /// Return the transactions per cycle that keep the link always busy. No fabric carries more.
+    /// Return the transactions per cycle at which this link is always busy. The fabric cannot carry
+    /// more.
     pub fn saturation_rate(&self) -> f64 {
         1.0 / self.symbols
     }
 }
 
-/// Return the most loaded link. If all links are loaded alike, the result is the store-and-forward
-/// peak of Eq. 1, 2 and 4 of the SCI paper. Otherwise the peak is lower.
+/// Return the most loaded link of the fabric. If all links have the same load, its saturation rate
+/// is the store-and-forward peak of Eq. 1, 2 and 4 of the SCI paper. Otherwise the peak is lower.
 ///
 /// # Errors
-/// Numbers that are negative or not finite, classes over different numbers of links, no packet at
-/// all.
+/// A number is negative or not finite, classes have different numbers of links, or there is no
+/// packet at all.
 pub fn bottleneck(classes: &[Class]) -> Result<Bottleneck, Error> {
     let symbols = link_symbols(classes)?;
     let most = symbols.iter().copied().fold(0.0, f64::max);
@@ -107,7 +109,8 @@ mod tests {
     use super::super::{Protocol, equations};
     use super::*;
 
-    /// One ring with uniform traffic: packets and echoes cross half of its links.
+    /// Return the use of the links of one ring with uniform traffic: packets and echoes cross half
+    /// of its links.
     pub(in super::super) fn ring(nodes: usize) -> Vec<LinkUse> {
         let load = LinkUse {
             sends: 0.5,
@@ -118,6 +121,7 @@ mod tests {
         vec![load; nodes]
     }
 
+    /// Return a class of moves with this use of the links.
     fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,
@@ -134,7 +138,7 @@ mod tests {
         let bottleneck = bottleneck(&[class]).unwrap();
         assert_eq!(bottleneck.link, 0);
         assert!((bottleneck.symbols - 23.0).abs() < 1e-12);
-        // 64 bytes per packet, 2 ns per cycle.
+        // A packet has 64 bytes of payload, and a cycle takes 2 ns.
         let peak = bottleneck.saturation_rate() * 64.0 / 2.0;
         assert!((peak - equations::single_ring(&Protocol::MOVE_64)).abs() < 1e-12);
         assert!((class.mean_links() - 4.0).abs() < 1e-12);

@@ -1,20 +1,20 @@
-//! Packet lengths on a link.
+//! Lengths of packets on a link, in symbols and bytes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::check;
 
-/// Packet lengths and the speed of a link.
+/// Parameters of packets and links: lengths of packets and symbols, and the speed of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
     /// Payload of a send packet, in bytes.
     pub payload_bytes: u32,
-    /// Addresses, time-out information and checksum of a send packet, in bytes.
+    /// Number of bytes of a send packet for addresses, time-out information and checksum.
     pub overhead_bytes: u32,
     /// Length of an echo packet, in bytes.
     pub echo_bytes: u32,
-    /// Idle symbols after each packet.
+    /// Number of idle symbols after each packet.
     pub idle_symbols: u32,
     /// Length of a symbol, in bytes.
     pub symbol_bytes: u32,
@@ -23,7 +23,8 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// The 64-byte move over links of 1 GB/s (Table 1 and section 4.1 of the SCI paper).
+    /// Parameters of a 64-byte move over links of 1 GB/s (Table 1 and section 4.1 of the SCI
+    /// paper).
     pub const MOVE_64: Self = Self {
         payload_bytes: 64,
         overhead_bytes: 16,
@@ -33,7 +34,7 @@ impl Protocol {
         symbol_ns: 2.0,
     };
 
-    /// Return these values if they describe a possible link.
+    /// Return these values if they describe a possible link, else an error.
     ///
     /// # Errors
     /// A symbol without length or time, or packets without length.
@@ -46,21 +47,25 @@ impl Protocol {
         Ok(self)
     }
 
-    /// Return the symbols of a send packet without its idle: 40 for the 64-byte move.
+    /// Return the number of symbols of a send packet without its idle symbols: 40 for the 64-byte
+    /// move.
     pub fn send_symbols(&self) -> f64 {
         self.symbols(self.payload_bytes + self.overhead_bytes)
     }
 
-    /// Return the symbols of a send packet on a link, its idle included: 41 for the 64-byte move.
+    /// Return the number of symbols of a send packet on a link, including its idle symbols: 41 for
+    /// the 64-byte move.
     pub fn send_slot(&self) -> f64 {
         self.send_symbols() + f64::from(self.idle_symbols)
     }
 
-    /// Return the symbols of an echo packet on a link, its idle included: 5.
+    /// Return the number of symbols of an echo packet on a link, including its idle symbols: 5 in
+    /// the paper.
     pub fn echo_slot(&self) -> f64 {
         self.symbols(self.echo_bytes) + f64::from(self.idle_symbols)
     }
 
+    /// Return the number of symbols for this number of bytes, rounded up.
     fn symbols(&self, bytes: u32) -> f64 {
         bytes.div_ceil(self.symbol_bytes.max(1)).into()
     }

@@ -1,24 +1,26 @@
-//! The path of a message class as a Markov chain over its stages.
+//! Paths of messages: the path of a message class as a Markov chain over its stages.
 
 use super::{Group, Stage, Visit};
 
-/// Number of states of a path. Paths start in state 0.
+/// Number of states of a path. A message starts in state 0.
 pub const STATES: usize = 6;
 
 /// Share of the messages in each state.
 type States = [f64; STATES];
 
-/// One value for each stage and each of its visits.
+/// One value for each stage and each of its visits, indexed in this order.
 pub(super) type PerVisit<T> = Vec<Vec<T>>;
 
-/// A single-lane input of a router, and the share of the messages that arrive through it.
+/// A single-lane input of a router, and the share of the messages at a visit that arrive through
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Input {
     pub(super) port: u32,
     pub(super) probability: f64,
 }
 
-/// Move the messages through a stage. Return the share of messages that makes each visit.
+/// Move the messages through a stage: update the shares in each state. Return the share of messages
+/// that makes each visit.
 fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
     let before = *states;
     visits
@@ -38,10 +40,11 @@ fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
         .collect()
 }
 
-/// Return for each stage and visit the shares of the single-lane ports crossed just before it.
+/// Return for each stage and visit the single-lane inputs that messages cross just before it, with
+/// the shares of the messages.
 pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>> {
-    // Entry 0 holds the messages that have crossed no stage yet, entry e those whose last stage was
-    // e - 1.
+    // Entry 0 contains the messages that have crossed no stage yet, entry e those whose last stage
+    // was e - 1.
     let mut last: Vec<States> = vec![[0.0; STATES]; stages.len() + 1];
     last[0][0] = 1.0;
     let mut all = Vec::with_capacity(stages.len());
@@ -81,6 +84,7 @@ pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>>
     all
 }
 
+/// Return the number of lanes of the channels of a stage.
 fn lanes(groups: &[Group], stage: &Stage) -> u32 {
     (stage.visits.first()).map_or(0, |visit| groups[visit.group].lanes)
 }
@@ -141,6 +145,7 @@ pub(crate) fn apportion(stages: &mut [Stage]) {
 mod tests {
     use super::*;
 
+    /// Return a visit that messages in state `from` make with probability `given`.
     fn visit(group: usize, given: f64, from: usize, to: usize) -> Visit {
         Visit {
             group,
@@ -152,8 +157,9 @@ mod tests {
         }
     }
 
-    /// Injection lane 0, then three dimensions crossed with probabilities 4/7, 2/3 (4/7 again) and
-    /// so on: a message to one of the 7 other nodes of a 3-cube. State 1: the message has moved.
+    /// A path with injection lane 0 and then three dimensions, crossed with probabilities 4/7, 2/3
+    /// (4/7 again) and so on: a message to one of the 7 other nodes of a 3-cube. In state 1 the
+    /// message has moved.
     fn cube() -> Vec<Stage> {
         let mut stages = vec![Stage {
             port: 0,
@@ -191,8 +197,9 @@ mod tests {
             variation: crate::staged::Variation::Base,
         };
         let inputs = inputs(&[group; 4], &cube());
-        // State 1 in the lowest dimension: 2/7 of all messages come from dimension 1 (half of 4/7),
-        // 1/7 straight from dimension 2. The others (state 0) come from the source.
+        // In the lowest dimension, consider messages in state 1: 2/7 of all messages come from
+        // dimension 1 (half of 4/7), and 1/7 straight from dimension 2. The other messages (state
+        // 0) come from the source.
         let of_moved = &inputs[3][1];
         let of_port = |port| of_moved.iter().find(|input| input.port == port).unwrap();
         assert!((of_port(2).probability - 2.0 / 3.0).abs() < 1e-12);
@@ -207,8 +214,8 @@ mod tests {
         let mut stages = cube();
         stages[2].visits[0].path = 4.0 / 7.0;
         apportion(&mut stages);
-        // 3/7 have not moved before dimension 1, and 2/3 of them cross it. Half of the other 4/7
-        // cross it.
+        // Of all messages, 3/7 have not moved before dimension 1, and 2/3 of them cross it. Half of
+        // the other 4/7 cross it.
         assert!((stages[2].visits[0].path - 2.0 / 7.0).abs() < 1e-12);
         assert!((stages[2].visits[1].path - 2.0 / 7.0).abs() < 1e-12);
     }

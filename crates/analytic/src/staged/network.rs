@@ -1,4 +1,5 @@
-//! Waits, computed group by group against the direction of travel; bounds and saturation.
+//! Solution of a network of stages: waits, computed group by group against the direction of travel;
+//! bounds and saturation.
 
 use super::chain::{Input, PerVisit, STATES, groups_after, inputs};
 use super::{Blocking, Group, ManyLanes, Message, Variation};
@@ -6,65 +7,69 @@ use crate::Error;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Load of a group and the wait there.
+/// Load of a group of channels, and the wait at it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GroupState {
-    /// Messages per cycle on one channel.
+    /// Messages per cycle on one channel of the group.
     pub rate: f64,
     /// Length in flits of the messages that cross the group.
     pub length: Moments,
     /// Time for which a message holds a channel, in cycles.
     pub service: Moments,
-    /// C^2 used for the wait.
+    /// C^2 of the service time that the wait is computed with.
     pub scv: f64,
-    /// rho with the lengths as service times: the share of time in which flits move if nothing
-    /// blocks.
+    /// rho with the lengths as service times, which is the share of time in which flits move if no
+    /// worm blocks.
     pub carried: f64,
     /// rho with the adjusted service times. At 1 or more the group is saturated.
     pub utilisation: f64,
-    /// Wait in cycles; infinite if the group or a later one is saturated.
+    /// Wait for a channel in cycles; infinite if this group or a later one is saturated.
     pub wait: Moments,
 }
 
-/// Rules for the whole network.
+/// Rules for waits that apply to the whole network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// The formula for several lanes.
+    /// Formula for the wait at groups with several lanes.
     pub many_lanes: ManyLanes,
-    /// Messages for which a worm may have to wait.
+    /// The part of a queue's wait that a worm experiences.
     pub blocking: Blocking,
 }
 
-/// Groups, message classes and rules.
+/// A network: groups of channels, message classes and rules for waits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
     groups: Vec<Group>,
     messages: Vec<Message>,
     rules: Rules,
-    /// Message classes that cross each group.
+    /// For each group, the message classes that cross it.
     crossings: Vec<Vec<Crossing>>,
-    /// By message, stage and visit: the single-lane ports before it, with their probabilities.
+    /// For each message, stage and visit: the single-lane ports before it, with their
+    /// probabilities.
     inputs: Vec<PerVisit<Vec<Input>>>,
-    /// By message, stage and visit: the groups crossed later, with their probabilities.
+    /// For each message, stage and visit: the groups crossed later, with their probabilities.
     reach: Vec<PerVisit<Vec<(usize, f64)>>>,
 }
 
-/// State of every group, and the part of it that each message class experiences.
+/// Solution at one load: the state of every group, and the part of its wait that each message class
+/// experiences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solved {
-    /// One entry per group.
+    /// State of each group.
     pub groups: Vec<GroupState>,
-    /// Share of a group's wait that a message experiences, by message, stage and visit.
+    /// For each message, stage and visit: the share of the group's wait that a message experiences.
     seen: Vec<PerVisit<f64>>,
-    /// Sum of the waits from a stage on, by message, stage and state, if already computed.
+    /// For each message, stage and state: the sum of the waits from the stage on, if it has been
+    /// computed.
     ahead: Vec<Vec<Option<[Moments; STATES]>>>,
 }
 
 impl Network {
-    /// Return a network. The module description explains the order of `groups`.
+    /// Return a network of these groups and message classes. The module description explains the
+    /// order of `groups`.
     ///
     /// # Errors
-    /// A message that does not cross groups in ascending order, or crosses a group that does not
+    /// A message crosses groups in an order that is not ascending, or crosses a group that does not
     /// exist.
     pub fn new(groups: Vec<Group>, messages: Vec<Message>, rules: Rules) -> Result<Self, Error> {
         for message in &messages {
@@ -111,7 +116,7 @@ impl Network {
         &self.messages
     }
 
-    /// Return the state of every group when each class sends `load` times its rate.
+    /// Return the state of every group if each class sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = Solved {
             groups: vec![IDLE; self.groups.len()],
@@ -132,8 +137,9 @@ impl Network {
         solved
     }
 
-    /// Return the load at which rho = 1 on the most used group if worms never blocked, and that
-    /// group. This is an upper bound of the saturation load. `None` without messages.
+    /// Return the load at which the most used group would have rho = 1 if worms never blocked, and
+    /// the index of that group. This load is an upper bound of the saturation load. `None` without
+    /// messages.
     pub fn bound(&self) -> Option<(f64, usize)> {
         let mut lowest: Option<(f64, usize)> = None;
         for (index, (group, crossings)) in self.groups.iter().zip(&self.crossings).enumerate() {
@@ -152,7 +158,7 @@ impl Network {
     }
 
     /// Return the load at which some group first has rho = 1 with its adjusted service time, and
-    /// that group. `None` without messages. The load is found by bisection below
+    /// the index of that group. `None` without messages. The load is found by bisection below
     /// [`Network::bound`].
     ///
     /// Beyond it [`Network::solve`] need not find a saturated group at every load. Where waits
@@ -171,7 +177,8 @@ impl Network {
         Some((high, group))
     }
 
-    /// Return the last saturated group in path order, which blocks the groups before it.
+    /// Return the last saturated group in the order of the paths, which blocks the groups before
+    /// it.
     pub fn saturated(&self, solved: &Solved) -> Option<usize> {
         (solved.groups.iter()).rposition(|state| state.utilisation >= 1.0)
     }
@@ -198,6 +205,7 @@ impl Network {
         (channels, waits, source)
     }
 
+    /// Compute the state of one group after all later groups.
     fn solve_group(&self, index: usize, load: f64, solved: &mut Solved) {
         let crossings = &self.crossings[index];
         let total: f64 = crossings.iter().map(|crossing| crossing.rate).sum();
@@ -260,7 +268,8 @@ impl Network {
         }
     }
 
-    /// Return the waits of `message` in `stage` and after it, by the state in which it gets there.
+    /// Return the waits of `message` in `stage` and after it, for each state in which the message
+    /// reaches the stage.
     fn waits_ahead(&self, message: usize, stage: usize, solved: &mut Solved) -> [Moments; STATES] {
         if let Some(known) = solved.ahead[message][stage] {
             return known;
@@ -287,8 +296,8 @@ impl Network {
     }
 
     /// Compute the share of the wait at group `index` that each message experiences: see
-    /// [`Blocking`]. Work is counted as rate times E\[S^2\], to which the wait of an M/G/1 queue is
-    /// proportional.
+    /// [`Blocking`]. Work is measured as rate times E\[S^2\], to which the wait of an M/G/1 queue
+    /// is proportional.
     fn share_waits(&self, index: usize, services: &[(f64, Moments)], solved: &mut Solved) {
         let mut by_port: Vec<(u32, f64)> = Vec::new();
         let mut all = 0.0;
@@ -307,7 +316,7 @@ impl Network {
                 }
             }
         }
-        // Share of the work that waits for each later group.
+        // This is the share of the work that waits for each later group.
         let mut waiting = vec![0.0; self.groups.len()];
         if self.groups[index].variation == Variation::WithWaits {
             for (crossing, (rate, _)) in self.crossings[index].iter().zip(services) {
@@ -348,7 +357,7 @@ fn mean_wait(seen: f64, wait: f64) -> f64 {
     if seen > 0.0 { seen * wait } else { 0.0 }
 }
 
-/// Return a wait that only the share `seen` of the messages has.
+/// Return the moments of a wait that only the share `seen` of the messages experiences.
 fn with_share(wait: &Moments, seen: f64) -> Moments {
     wait.map(|moment| mean_wait(seen, moment))
 }
@@ -364,6 +373,7 @@ const IDLE: GroupState = GroupState {
     wait: Moments::ZERO,
 };
 
+/// A crossing of a group by a message class: its stage, visit and rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Crossing {
     message: usize,
@@ -372,6 +382,7 @@ struct Crossing {
     rate: f64,
 }
 
+/// Return for each group the crossings by all message classes.
 fn crossings(groups: &[Group], messages: &[Message]) -> Vec<Vec<Crossing>> {
     let mut crossings = vec![Vec::new(); groups.len()];
     for (message, class) in messages.iter().enumerate() {
@@ -397,11 +408,13 @@ mod tests {
     use super::super::{Stage, Visit};
     use super::*;
 
+    /// Rules for waits in the tests.
     const RULES: Rules = Rules {
         many_lanes: ManyLanes::General,
         blocking: Blocking::AllInputs,
     };
 
+    /// Return a stage that all messages cross, at one group.
     fn certain(group: usize, port: u32) -> Stage {
         Stage {
             port,
@@ -416,6 +429,7 @@ mod tests {
         }
     }
 
+    /// Return a group of one channel with waits.
     fn group(lanes: u32, variation: Variation) -> Group {
         Group {
             lanes,
@@ -425,6 +439,7 @@ mod tests {
         }
     }
 
+    /// Return a network of two channels that all messages cross in a row.
     fn line(lengths: Moments, variation: Variation) -> Network {
         let message = Message {
             rate: 1.0,
@@ -459,7 +474,7 @@ mod tests {
         let network = line(Moments::fixed(100.0), Variation::Base);
         let solved = network.solve(2e-3);
         let states = &solved.groups;
-        // Second channel: M/D/1 with rho = 0.2, W = 0.2 * 100 / (2 * 0.8) = 12.5.
+        // The second channel is M/D/1 with rho = 0.2, so W = 0.2 * 100 / (2 * 0.8) = 12.5.
         assert!((states[1].wait.mean - 12.5).abs() < 1e-12);
         assert!((states[0].service.mean - 112.5).abs() < 1e-12);
         let (channels, waits, source) = network.header(0, &solved);
@@ -526,8 +541,8 @@ mod tests {
             let solved = network.solve(2e-3);
             [0, 1].map(|message| network.header(message, &solved).1)
         };
-        // M/D/1 at rho = 0.2: 12.5 cycles. Worms of the first input only wait for those of the
-        // second.
+        // M/D/1 at rho = 0.2 has a wait of 12.5 cycles. Worms of the first input only wait for
+        // those of the second input.
         assert_eq!(solve(Blocking::AllInputs), [12.5, 12.5]);
         let [first, second] = solve(Blocking::OtherInputs);
         assert!((first - 0.25 * 12.5).abs() < 1e-9);

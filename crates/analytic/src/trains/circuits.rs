@@ -1,4 +1,4 @@
-//! Waits for channels held by circuits; the module description has the formulas.
+//! Waits for channels that circuits hold; the module description of `trains` has the formulas.
 
 use super::inputs::Input;
 use super::network::{Channels, Circuits, Class};
@@ -6,7 +6,7 @@ use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
-/// Rounds of the iteration that computes waits for circuits from the waits behind them.
+/// Number of rounds of the iteration that computes the waits for circuits from the waits behind them.
 const ROUNDS: usize = 64;
 
 /// Return Erlang's C: the probability that a customer has to wait at `servers` servers with the utilisation `rho`. A
@@ -18,18 +18,19 @@ fn erlang_c(servers: f64, rho: f64) -> f64 {
     of(whole) * (1.0 - part) + of(whole + 1.0) * part
 }
 
-/// Demand of the messages of a class that arrive over one link for the channels of another link.
+/// Demand for the channels of a link by the messages of a class that arrive over one other link.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
-    /// Share of the time of all channels.
+    /// Share of the time of all channels of the link that the messages use.
     share: f64,
     /// Time for which a message holds its channels, in ns.
     time: f64,
-    /// Channels that it holds at the same time.
+    /// Number of channels that a message holds at the same time.
     held: f64,
 }
 
 impl Demand {
+    /// The demand without messages.
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,
@@ -38,8 +39,8 @@ impl Demand {
 }
 
 impl Queues<'_> {
-    /// Return the sums of the waits of the messages of each class for channels held by circuits, by the links that they
-    /// cross to and from. A wait is infinite if the demand exceeds the channels.
+    /// Return for each pair of successive links the sum of the waits of the messages of each class for channels held by
+    /// circuits. A wait is infinite if the demand exceeds the channels.
     pub(super) fn circuit_waits(
         &self,
         held: &BTreeMap<u32, Input<'_>>,
@@ -52,7 +53,7 @@ impl Queues<'_> {
         else {
             return waits;
         };
-        // Wait of a packet behind each link.
+        // This is the wait of a packet behind each link.
         let mut later: BTreeMap<u32, f64> = BTreeMap::new();
         for _ in 0..ROUNDS {
             waits.clear();
@@ -97,7 +98,8 @@ impl Queues<'_> {
         waits
     }
 
-    /// Return the demand of each class for `channels` channels. A packet waits for the time `behind` after this link.
+    /// Return the demand of each class for `channels` channels of a link. A packet waits for the time `behind` after
+    /// this link.
     fn demand(
         &self,
         circuits: &Circuits,
@@ -124,7 +126,7 @@ impl Queues<'_> {
         .collect()
     }
 
-    /// Return the wait of a packet behind each link, from its waits behind the next links.
+    /// Return the wait of a packet behind each link, computed from its waits behind the next links.
     fn waits_behind(
         &self,
         held: &BTreeMap<u32, Input<'_>>,
@@ -152,7 +154,8 @@ impl Queues<'_> {
     }
 }
 
-/// Return the wait of a message as a share of its channel time, if all messages that it meets arrive over other links.
+/// Return the wait of a message as a share of its channel time, if all other messages at the link arrive over other
+/// links.
 fn relative_wait(demand: &[Vec<Demand>], channels: f64) -> f64 {
     let each = || demand.iter().flatten();
     let all: f64 = each().map(|of| of.share).sum();

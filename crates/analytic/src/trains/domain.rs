@@ -1,17 +1,19 @@
-//! Domain of validity of the waits of trains.
+//! Domain of validity of the waits of trains of packets.
 
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of a response inside the domain.
+/// Largest growth of a response time inside the domain.
 ///
-/// It was set on 1200 random networks (`bench/estimates.py graph`, seeds 2, 41, 1616, 1717, 1818 and 1919) and tested on
+/// The limit was set on 1200 random networks (`bench/estimates.py graph`, seeds 2, 41, 1616, 1717, 1818 and 1919) and
+/// tested on others.
 /// others.
 const GROWTH_MAX: f64 = 0.14;
 
-/// Return why a response is outside the domain, or `None` if it is inside. `value` is the response at the load of the
-/// network, `more` that at a load larger by [`STEP`]. `mixed` is the number of packets of a message that take random
-/// routes, as a share of those that a buffer holds. Above 1, packets of one message block one another.
+/// Return a text that says why a response time is outside the domain, or `None` if it is inside. `value` is the
+/// response time at the load of the network, `more` the one at a load larger by [`STEP`]. `mixed` is the number of
+/// packets of a message that take random routes, relative to the number that fits into a buffer. Above 1, packets of
+/// one message block one another.
 pub fn reason_outside(value: f64, more: f64, mixed: f64) -> Option<String> {
     if mixed > 1.0 {
         return Some(

@@ -1,25 +1,26 @@
-//! Packets that a link has brought to a switch, and their waits for the next links.
+//! Inputs of a switch: packets that a link has brought to it, and their waits for the next links.
 
 use super::Train;
 use super::network::{Buffer, Class};
 
-/// Slowdown of a link whose packets wait without limit.
+/// Slowdown factor of a link whose packets wait without limit.
 const ENDLESS: f64 = 1e9;
 
-/// Load of a link, or the part of it that arrives over one other link.
+/// Load of a link by all messages, or by the messages that arrive over one other link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLoad {
-    /// rho: utilisation.
+    /// rho: utilisation of the link.
     pub(super) work: f64,
     /// R: mean residual work of the messages in service.
     pub(super) residual: f64,
     /// r: mean residual work of the packets in service.
     pub(super) packets: f64,
-    /// Packets per ns.
+    /// Packets per ns on the link.
     pub(super) count: f64,
 }
 
 impl LinkLoad {
+    /// Add the load of `rate` trains per ns.
     pub(super) fn add(&mut self, rate: f64, train: &Train, relative_time: f64) {
         let on_link = train.on_link(relative_time);
         self.work += rate * on_link.work;
@@ -37,13 +38,13 @@ impl LinkLoad {
     }
 }
 
-/// Wait of the first packet of an input for a link.
+/// Wait for a link of the first packet of a train that arrives over one input.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FirstWait {
     pub(super) fixed: f64,
-    /// Share of the link that other inputs use.
+    /// Share of the link's time that messages from other inputs use.
     pub(super) others: f64,
-    /// Transmission time of packets on the link, relative to that without waits.
+    /// Ratio of the transmission time of packets on the link to that without waits.
     pub(super) relative_time: f64,
 }
 
@@ -59,30 +60,31 @@ impl FirstWait {
     }
 }
 
+/// Messages that cross from one link to one next link, with their load and waits.
 #[derive(Debug)]
 pub(super) struct Crossing<'a> {
     pub(super) to: u32,
     pub(super) rates: &'a Vec<f64>,
-    /// rho of these messages at the previous link, without slowdown.
+    /// rho of these messages at the previous link, if that link is not slowed down.
     pub(super) own: f64,
     pub(super) first: FirstWait,
 }
 
-/// A link into a switch, and the next links of its packets.
+/// Load of a link into a switch, and of the next links of its packets.
 #[derive(Debug, Default)]
 pub(super) struct Input<'a> {
     pub(super) load: LinkLoad,
-    /// Sum of rate times wait (lambda W) of its messages.
+    /// Sum over the messages of the link of rate times wait (lambda W).
     pub(super) wait: f64,
     pub(super) met: f64,
-    /// Messages per ns, each weighted with the share of its next link that other inputs use.
+    /// Messages per ns, each weighted with the share of its next link that messages from other inputs use.
     pub(super) met_others: f64,
     pub(super) crossings: Vec<Crossing<'a>>,
 }
 
 impl Input<'_> {
-    /// Return the slowdown of the previous link because packets wait here for other links, relative to a packet's time
-    /// without waits.
+    /// Return the additional time of a packet on the previous link because packets wait at this input for other links,
+    /// relative to its time without waits.
     pub(super) fn slowdown(&self, classes: &[Class], buffer: Buffer) -> f64 {
         let (mut wait, mut met, mut all) = (0.0, 0.0, 0.0);
         for Crossing {
@@ -111,7 +113,7 @@ impl Input<'_> {
         wait / all / buffer.room * (-left * met / wait).exp()
     }
 
-    /// Return an upper bound of the additional wait of a packet behind packets that wait here for other links.
+    /// Return an upper bound of the additional wait of a packet behind packets that wait at this input for other links.
     pub(super) fn blocking(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
         let share = self.load.work;
         if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {
@@ -133,8 +135,8 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Channels, Network};
 
-    /// Packets of 1 ns from link 0 that go on to two other links hold their buffer slots longer while they wait. If the
-    /// buffer has no room beyond its round trip, each nanosecond of wait takes its share of the link.
+    /// Packets of 1 ns from link 0 continue on two other links. While they wait, they occupy their buffer slots longer.
+    /// If the buffer has no room beyond its round trip, each nanosecond of wait takes its share of the link.
     #[test]
     fn waiting_packets_hold_their_slots() {
         let mut network = Network::new(1);
@@ -147,7 +149,8 @@ mod tests {
             let buffer = Buffer { room, round: 2.0 };
             queues.inputs()[&0].slowdown(&classes, buffer)
         };
-        // Half of the packets are for the other link. For 0.1 each: W = M - 2 M_1 + 0.1 M_1 + 0.05, M = 0.1 / 0.8.
+        // Half of the packets are for the other link. For a rate of 0.1 each: W = M - 2 M_1 + 0.1 M_1 + 0.05, M = 0.1 /
+        // 0.8.
         let one = 0.05 / 0.9;
         let wait = 0.5 * (0.1 / 0.8 - 2.0 * one + 0.1 * one + 0.05);
         assert!((slowdown(2.0) - wait / 2.0).abs() < 1e-12);

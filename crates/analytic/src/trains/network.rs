@@ -1,28 +1,28 @@
-//! Nodes and links of a network, and the rates at which each class of messages crosses them.
+//! Nodes and links of a network, and the rates at which messages of each class cross them.
 
 use super::Train;
 use std::collections::BTreeMap;
 
-/// A class of messages.
+/// A class of messages: their packets, and the order in which nodes send them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
-    /// The packets of a message.
+    /// The packets of a message of the class.
     pub train: Train,
-    /// Whether its messages share their node packet by packet with all other messages there. Otherwise messages are
-    /// sent one after another.
+    /// Whether messages of the class share their node packet by packet with all other messages of the node. Otherwise
+    /// the node sends messages one after another.
     pub by_turns: bool,
     /// Whether each destination requests the next message only after the previous one has arrived.
     pub requested_one_by_one: bool,
 }
 
-/// A link of a route.
+/// A link of a route, with the channel that a packet uses on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
-    /// First link of its bundle.
+    /// Number of the first link of the bundle to which the link belongs.
     pub link: u32,
     /// Number of links in the bundle.
     pub width: u32,
-    /// Class of channels.
+    /// Number of the class of channels that the packet uses.
     pub channel: u16,
     /// Time for which a circuit holds a channel of the link beyond the packet time, in ns.
     pub held: f64,
@@ -33,24 +33,25 @@ pub struct Hop {
 pub enum Channels {
     /// A buffer slot of one of this number of channels, each first in, first out.
     Buffers(f64),
-    /// One of the `channels` channels on each link of the route. At most `in_flight` packets of one node are in flight.
+    /// One of the `channels` channels of its class on each link of the route. At most `in_flight` packets of one node
+    /// are in flight.
     Circuits {
-        /// Channels per class.
+        /// Number of channels of each class on a link.
         channels: f64,
-        /// Packets per node.
+        /// Maximum number of packets of a node in flight.
         in_flight: f64,
     },
 }
 
-/// Messages per ns of each class that arrive over one link, and the sum of the holding times of their circuits beyond
-/// the packet times.
+/// Circuits of the messages that arrive over one link: messages per ns of each class, and the sum of the times for
+/// which their circuits hold channels beyond the packet times.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Circuits {
     pub(super) rates: Vec<f64>,
     pub(super) held: Vec<f64>,
 }
 
-/// The buffer behind a link.
+/// Size and delay of the buffer behind a link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
     /// Transmission time of the packets that fill the buffer, in ns.
@@ -59,21 +60,21 @@ pub struct Buffer {
     pub round: f64,
 }
 
-/// Load of nodes and links.
+/// Load of the nodes and links of a network by messages.
 #[derive(Debug, Default)]
 pub struct Network {
     classes: usize,
-    /// Messages of each class per ns from each node.
+    /// For each node, the messages of each class that it sends per ns.
     pub(super) nodes: BTreeMap<u32, Vec<f64>>,
-    /// Messages per ns by node and last link of the route.
+    /// For each node and last link of a route, the messages of each class per ns.
     pub(super) sent_to: BTreeMap<(u32, u32), Vec<f64>>,
-    /// Messages per ns by the link that they cross next and the link that they come from.
+    /// For each next link and previous link, the messages of each class that cross from one to the other per ns.
     pub(super) crossings: BTreeMap<(u32, u32), Vec<f64>>,
-    /// Number of links in each bundle, by its first link, if more than one.
+    /// For each bundle of several links, their number, by the first link.
     width: BTreeMap<u32, u32>,
-    /// Buffers behind links.
+    /// For each link, the buffer behind it.
     pub(super) buffers: BTreeMap<u32, Buffer>,
-    /// Circuits by link and class of channels, then by the previous link.
+    /// For each link and class of channels, and for each previous link, the circuits of the messages.
     pub(super) circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
 }
 
@@ -86,7 +87,7 @@ impl Network {
         }
     }
 
-    /// Add `rate` messages per ns of a class from a node over `links`.
+    /// Add the load of `rate` messages per ns of a class that a node sends over `links`.
     pub fn add(&mut self, class: usize, rate: f64, node: u32, links: &[Hop]) {
         let count = self.classes;
         let add = |rates: &mut Vec<f64>, rate: f64| {
@@ -124,7 +125,7 @@ impl Network {
         }
     }
 
-    /// Return for each node and class the messages per ns.
+    /// Return the messages per ns of each node and class, as (node, class, rate).
     pub fn sources(&self) -> impl Iterator<Item = (u32, usize, f64)> {
         let nodes = self.nodes.iter();
         nodes.flat_map(|(&node, rates)| {
@@ -133,17 +134,18 @@ impl Network {
         })
     }
 
-    /// Put a buffer behind a link.
+    /// Set the buffer behind a link.
     pub fn buffer(&mut self, link: u32, buffer: Buffer) {
         self.buffers.insert(link, buffer);
     }
 
-    /// Return whether bundles of several links exist. Their waits are up to 25% lower than those of the simulation.
+    /// Return whether some bundles have several links. The computed waits for these are up to 25% below those of the
+    /// simulation.
     pub fn has_wide_links(&self) -> bool {
         self.width.values().any(|&width| width > 1)
     }
 
-    /// Return the number of links in a bundle.
+    /// Return the number of links in the bundle with this first link.
     pub(super) fn width(&self, link: u32) -> f64 {
         self.width.get(&link).copied().unwrap_or(1).into()
     }
@@ -154,7 +156,7 @@ pub(super) mod examples {
     use super::{Class, Hop};
     use crate::trains::{Packets, Train};
 
-    /// Messages of a few packets of 1 ns.
+    /// Return a class of messages that have `packets` packets of 1 ns.
     pub(in crate::trains) fn class(packets: f64) -> Class {
         let packets = Packets {
             probability: 1.0,

@@ -1,4 +1,4 @@
-//! Queues at nodes and links, and the total waits of messages.
+//! Queues of messages at nodes and links, and the total waits of messages.
 
 use super::Train;
 use super::inputs::{Crossing, FirstWait, Input, LinkLoad};
@@ -6,16 +6,16 @@ use super::network::{Channels, Class, Network};
 use crate::queue::waiting_probability;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds of the iteration for the slowdown of links. Each round makes half of the change, since longer holding times
-/// of slots shorten the waits for other links.
+/// Number of rounds of the iteration for the slowdown of links. Each round makes half of the change, since longer
+/// occupation of buffer slots shortens the waits for other links.
 const ROUNDS: usize = 12;
 
 /// Mean waits of the messages of a class, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Wait {
-    /// Wait of a message for its turn at the node.
+    /// Mean wait of a message until its node starts to send it.
     pub node: f64,
-    /// Wait of its last packet for all links behind the node.
+    /// Mean wait of the last packet of a message for all links behind the node.
     pub last: f64,
 }
 
@@ -45,18 +45,19 @@ impl Network {
     }
 }
 
-/// Queues at nodes and links.
+/// Queues of the messages of a network at nodes and links.
 #[derive(Debug)]
 pub struct Queues<'a> {
     pub(super) network: &'a Network,
     pub(super) classes: &'a [Class],
     pub(super) channels: Channels,
-    /// Slowed-down links, with the transmission time of a packet relative to that without waits.
+    /// For each link slowed down by its buffer, the ratio of the transmission time of a packet to that without waits.
     slower: BTreeMap<u32, f64>,
 }
 
 impl Queues<'_> {
-    /// Return the relative packet times of links whose buffers are held for the waits in `held`.
+    /// Return for each link the relative transmission time of packets, where the waits in `held` occupy the buffer
+    /// behind the link.
     fn relative_times(&self, held: &BTreeMap<u32, Input<'_>>) -> BTreeMap<u32, f64> {
         let each = self.network.buffers.iter().map(|(&link, buffer)| {
             let alone = (buffer.round / buffer.room).max(1.0);
@@ -68,13 +69,13 @@ impl Queues<'_> {
         each.filter(|&(_, slower)| slower > 1.0).collect()
     }
 
-    /// Return the transmission time of a packet on a link relative to that without waits.
+    /// Return the ratio of the transmission time of a packet on a link to that without waits.
     fn relative_time(&self, link: u32) -> f64 {
         self.slower.get(&link).copied().unwrap_or(1.0)
     }
 
-    /// Return the load of these messages for one link of a bundle of `width` links. `relative_time` returns the relative packet
-    /// time.
+    /// Return the load that these messages cause on one link of a bundle of `width` links. `relative_time` returns the
+    /// ratio of the transmission time of packets to that without waits.
     fn link_load(
         &self,
         rates: &[f64],
@@ -88,7 +89,7 @@ impl Queues<'_> {
         load
     }
 
-    /// Return the utilisation that the busiest link or node would need; at 1 or more it is saturated.
+    /// Return the utilisation of the busiest link or node. A value of 1 or more means saturation.
     pub fn busiest(&self) -> f64 {
         let mut links: BTreeMap<u32, f64> = BTreeMap::new();
         for (&(to, _), rates) in &self.network.crossings {
@@ -100,7 +101,7 @@ impl Queues<'_> {
         nodes.chain(links.into_values()).fold(0.0, f64::max)
     }
 
-    /// Return the utilisation of a node, and the mean residual work of its messages.
+    /// Return the utilisation of a node, and the mean residual work of the messages that it sends.
     fn node_load(&self, rates: &[f64]) -> (f64, f64) {
         let all = self.classes.iter().zip(rates);
         all.fold((0.0, 0.0), |(work, left), (class, rate)| {
@@ -137,8 +138,8 @@ impl Queues<'_> {
                 };
                 let wait = match (all >= 1.0, class.by_turns) {
                     (true, _) => f64::INFINITY,
-                    // M/G/1 with processor sharing (Kleinrock, vol. 2, 1976, section 4.4) until the last packet, which
-                    // finds a packet half done.
+                    // The formula is that of M/G/1 with processor sharing (Kleinrock, vol. 2, 1976, section 4.4) until
+                    // the last packet, which finds a packet half done.
                     (_, true) => (spread + pace / packets / 2.0) * work / (1.0 - work),
                     (_, false) => left / (1.0 - work),
                 };
@@ -182,7 +183,7 @@ impl Queues<'_> {
         to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
-    /// Return all crossings, by the link that they come from.
+    /// Return all crossings from one link to a next one, by the link that packets come from.
     pub(super) fn inputs(&self) -> BTreeMap<u32, Input<'_>> {
         let mut held: BTreeMap<u32, Input<'_>> = BTreeMap::new();
         let mut crossings = self.network.crossings.iter().peekable();
@@ -217,7 +218,7 @@ impl Queues<'_> {
             all.residual += load.residual;
             all.packets += load.packets;
             all.count += load.count;
-            // The previous link, or the node, has spread the packets.
+            // The previous link, or the node, has already spread the packets over time.
             let before = self.relative_time(*from);
             let there = self.link_load(rates, width, |train| {
                 before.max(slower.min(train.pace / train.work))
@@ -226,7 +227,7 @@ impl Queues<'_> {
             behind += queue * (load.work / there.work.max(f64::MIN_POSITIVE));
             brought.push(queue);
         }
-        // Of several links one may be free: ratio of M/G/m to M/G/1, by Lee and Longton.
+        // With several links, one may be free: the ratio of M/G/m to M/G/1 by Lee and Longton applies.
         let taken = match width > 1.0 && all.work > 0.0 && all.work < 1.0 {
             true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
             false => 1.0,
@@ -251,7 +252,7 @@ impl Queues<'_> {
                 },
             };
             let of = held.entry(from).or_default();
-            // Of one link of the bundle.
+            // The load is that of one link of the bundle.
             let beside = self.network.width(from);
             for (class, &rate) in self.classes.iter().zip(rates) {
                 let rate = rate / beside;
@@ -277,7 +278,7 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Packets};
 
-    /// Return the wait at link 9, to which nodes send `rates` messages per ns each over links of their own.
+    /// Return the wait at link 9 if several nodes, each over its own link, send `rates` messages per ns to it.
     fn wait(packets: f64, rates: &[f64]) -> f64 {
         let mut network = Network::new(1);
         for (node, &rate) in (0..).zip(rates) {
@@ -290,8 +291,8 @@ mod tests {
             .last
     }
 
-    /// By conservation of work: packets of one length that come over several links wait, at nodes and at the link they
-    /// share, as long as in one M/D/1 queue. Nodes with half of the load each have M(rho / 2) of it.
+    /// By conservation of work, packets of one length that arrive over several links wait, at nodes and at the common
+    /// link together, as long as in one M/D/1 queue. Two nodes with half of the load each have M(rho / 2) of this wait.
     #[test]
     fn single_packets_wait_as_in_one_queue() {
         let queue = |rho: f64| rho / 2.0 / (1.0 - rho);
@@ -303,9 +304,9 @@ mod tests {
         assert_eq!(wait(1.0, &[0.4, 0.7]), f64::INFINITY);
     }
 
-    /// Packets that arrive over one link alone never wait behind it. Of two trains of K packets that seldom meet, the
-    /// last packet of one waits for the packets of the other before it, K (K - 1/2) ns summed over the offsets at which
-    /// they meet.
+    /// Packets that arrive over one link alone never wait behind it. If two trains of K packets seldom meet, the last
+    /// packet of one waits for the packets of the other that are before it: K (K - 1/2) ns, summed over the offsets at
+    /// which the trains meet.
     #[test]
     fn trains_meet_those_of_other_links_only() {
         assert!(wait(8.0, &[0.1]).abs() < 1e-12);
@@ -320,7 +321,7 @@ mod tests {
         }
     }
 
-    /// A link whose buffer halves its throughput has, for trains at that pace, the waits of links of half the
+    /// A link whose buffer halves its throughput has the same waits, for trains at that pace, as a link of half the
     /// bandwidth.
     #[test]
     fn short_buffers_slow_their_link() {
@@ -372,7 +373,7 @@ mod tests {
         let blocked = |lanes: f64| blocked(lanes) - blocked(f64::INFINITY);
         let [one, two, four] = [1.0, 2.0, 4.0].map(blocked);
         assert!(one > 0.0 && two < one / 2.0);
-        // Each additional lane leaves the same fraction.
+        // Each additional lane reduces the wait by the same factor.
         assert!((four / one - (two / one).powi(3)).abs() < 1e-9);
     }
 }

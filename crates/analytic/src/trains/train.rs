@@ -3,24 +3,24 @@
 use crate::Error;
 use crate::error::{check, check_not_negative, check_probability};
 
-/// Messages of one length: full packets and a last one. Times are in ns.
+/// Packets of messages of one length: full packets and a last packet. Times are in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packets {
-    /// Probability of this length.
+    /// Probability that a message has this length.
     pub probability: f64,
-    /// Number of packets before the last.
+    /// Number of full packets before the last packet of the message.
     pub full: f64,
-    /// Transmission time of such a packet.
+    /// Transmission time of a full packet.
     pub full_ns: f64,
-    /// Time from its start to that of the next packet without other traffic; at least `full_ns`.
+    /// Time from the start of a full packet to the start of the next packet without other traffic; at least `full_ns`.
     pub full_pace_ns: f64,
-    /// Transmission time of the last packet.
+    /// Transmission time of the last packet of the message.
     pub last_ns: f64,
-    /// Time from its start to that of the next message; at least `last_ns`.
+    /// Time from the start of the last packet to the start of the next message; at least `last_ns`.
     pub last_pace_ns: f64,
 }
 
-/// Messages of one class as trains of packets: means over all lengths, in ns.
+/// Messages of one class as trains of packets: means over all lengths of messages, with times in ns.
 ///
 /// Let packets of a train use a link for the share u of its time. Of two such trains of length T that overlap for l,
 /// the one that ends last leaves (2u - 1) l of work, the other (2u - 1) l - (1 - u) (T - l), if that is above zero.
@@ -28,44 +28,44 @@ pub struct Packets {
 /// - 1) / (2 u^3) of the work that trains without gaps leave. The rest of the trains meets packet by packet.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Train {
-    /// Packets per message.
+    /// Mean number of packets of a message.
     pub packets: f64,
-    /// Transmission time of all packets.
+    /// Transmission time of all packets of a message.
     pub work: f64,
-    /// Time that the packets take at their node.
+    /// Time that the packets of a message take at their node.
     pub pace: f64,
     /// Half the mean square of `pace`.
     pub pace_residual: f64,
-    /// Time from the first packet start to the last, at the node.
+    /// Time from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
-    /// Transmission time of the last packet.
+    /// Transmission time of the last packet of a message.
     pub last: f64,
     /// Half the mean square of `work`.
     pub square: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// The part of trains that meet as a whole if they have no gaps.
+    /// The part f of trains that meet other trains as a whole, if the trains have no gaps.
     pub together: f64,
 }
 
-/// Load of a link by a train.
+/// Load that a train causes on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OnLink {
-    /// Transmission time of all packets.
+    /// Transmission time of all packets of the train on the link.
     pub work: f64,
-    /// Half the mean square of the work, for trains that meet as a whole.
+    /// Half the mean square of the work of a train, for the trains that meet as a whole.
     pub residual: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// Work before the last packet, for trains that meet as a whole.
+    /// Transmission time of the packets before the last one, for the trains that meet as a whole.
     pub before_last: f64,
 }
 
 impl Train {
-    /// Return the means over lengths whose probabilities add up to one.
+    /// Return the means over these lengths, whose probabilities must add up to one.
     ///
     /// # Errors
-    /// An impossible time or probability; packets that start before the previous one has left.
+    /// A time or probability is impossible, or a packet starts before the previous packet has left.
     pub fn new(lengths: impl IntoIterator<Item = Packets>) -> Result<Self, Error> {
         let mut train = Self {
             together: 1.0,
@@ -103,7 +103,7 @@ impl Train {
         Ok(train)
     }
 
-    /// Return the load of a link where packets take `slower` times as long as without waits.
+    /// Return the load of a link on which packets take `slower` times as long as without waits.
     pub fn on_link(&self, slower: f64) -> OnLink {
         let train_share = self.together * train_share(slower * self.work, self.pace);
         let square = train_share * self.square + (1.0 - train_share) * self.packet_residual;
@@ -116,8 +116,8 @@ impl Train {
     }
 
     /// Return the train if each packet of a message takes its own route. Such packets are together on the links near
-    /// their source and their destination; between these they meet other messages packet by packet. The share of one
-    /// half that meets as trains is fitted to simulations.
+    /// their source and their destination. Between these links they meet other messages packet by packet. The share of
+    /// one half that meets as trains is fitted to simulations.
     pub fn on_separate_routes(self) -> Self {
         Self {
             together: 0.5,
@@ -125,13 +125,14 @@ impl Train {
         }
     }
 
-    /// Return whether each packet takes its own route.
+    /// Return whether each packet of a message takes its own route.
     pub(super) fn has_separate_routes(&self) -> bool {
         self.together < 1.0
     }
 }
 
-/// Return the part f of a train that meets other trains as a whole.
+/// Return the part f of trains that meet other trains as a whole, from their transmission time and their time at the
+/// node.
 fn train_share(work: f64, pace: f64) -> f64 {
     let share = match pace > 0.0 {
         true => (work / pace).min(1.0),
@@ -147,6 +148,7 @@ fn train_share(work: f64, pace: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Return messages of `full` packets of 2 ns before the last packet, with this pace.
     fn of(full: f64, pace: f64) -> Packets {
         Packets {
             probability: 1.0,
@@ -158,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Three packets of 2 ns and one of 1 ns, with a gap only after the last.
+    /// The message has three packets of 2 ns and one of 1 ns, with a gap only after the last.
     #[test]
     fn a_train_by_hand() {
         let packets = Packets {

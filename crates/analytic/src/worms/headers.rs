@@ -1,23 +1,23 @@
-//! Header latency of each class: channels on the route and the waits for them.
+//! Header latency of each class of worms: channels on the route, and the waits for them.
 
 use super::network::Network;
 use super::solve::Solved;
 
-/// Mean header latency of a class in cycles.
+/// Mean header latency of the worms of a class, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct HeaderLatency {
-    /// Worms per cycle at a load of 1.
+    /// Worms of the class per cycle, at a load of 1.
     pub rate: f64,
-    /// Channels on the route.
+    /// Mean number of channels on the route.
     pub channels: f64,
-    /// Waits after the first channel.
+    /// Mean sum of the waits for channels after the first one.
     pub waits: f64,
-    /// Wait for the first channel.
+    /// Mean wait for the first channel.
     pub source: f64,
 }
 
 impl Network {
-    /// Return the mean header latencies of the classes below `classes`.
+    /// Return the mean header latencies of the classes 0 to `classes` - 1.
     pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<HeaderLatency> {
         let mut ahead = vec![(1.0, 0.0); self.steps.len()];
         for &channel in &self.order {

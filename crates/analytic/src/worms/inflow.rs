@@ -1,21 +1,22 @@
-//! Worms that arrive at a channel over one input, and the time for which they hold its lanes.
+//! Worms that arrive at a channel over one input, and the times for which they hold its lanes.
 
 use crate::moments::Moments;
 
-/// Number of classes of lengths that are distinguished at channels with several lanes.
+/// Number of classes of worm lengths that the model distinguishes at channels with several lanes.
 pub(super) const LENGTHS: usize = 4;
 
 /// Number of lanes above which a channel is treated as M/G/m, whatever its inputs.
 pub(super) const LANES_MAX: u32 = 24;
 
-/// Worms that arrive at a channel over one other channel, or from sources.
+/// Load of a channel by the worms that arrive over one other channel, or that start at this
+/// channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inflow {
-    /// Lanes of that other channel; `None` if worms start here.
+    /// Number of lanes of the other channel; `None` if the worms start at this channel.
     pub lanes: Option<u32>,
-    /// Worms per cycle.
+    /// Worms per cycle that arrive over this input.
     pub rate: f64,
-    /// Addition to rate times E\[S^2\] by batches of answers; 0 at channels of several lanes.
+    /// Addition to rate times E\[S^2\] for batches of answers; 0 at channels of several lanes.
     pub together: f64,
     /// Time for which a worm holds a lane of this channel.
     pub service: Moments,
@@ -25,12 +26,13 @@ pub(super) struct Inflow {
 }
 
 impl Inflow {
+    /// Return the load by these worms: their rate times the mean time for which they hold a lane.
     pub(super) fn load(&self) -> f64 {
         self.rate * self.service.mean
     }
 
-    /// Return the number of lanes, all of which may be held; `None` if worms start here, or above
-    /// [`LANES_MAX`].
+    /// Return the number of lanes of the input, all of which may be held; `None` if the worms start
+    /// here, or if the number exceeds [`LANES_MAX`].
     pub(super) fn few_lanes(&self) -> Option<u32> {
         self.lanes.filter(|&lanes| lanes <= LANES_MAX)
     }

@@ -1,23 +1,23 @@
-//! Channels of several lanes: the number of held lanes, and the time until the first is free.
+//! Channels of several lanes: the number of held lanes, and the time until the first of them is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
-/// Points in time at which the held lanes are evaluated, as shares of the longest mean remaining time. Remaining times
-/// are below twice their mean.
+/// Points in time at which the model evaluates the held lanes, as shares of the longest mean remaining time. The
+/// largest point is 2, since remaining times are below twice their mean.
 pub(super) const POINTS: [f64; 26] = [
     0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
 ];
 
-/// Largest share of an input's lanes that may count as held.
+/// Largest share of the time for which an input's lanes may count as held.
 pub(super) const HELD_MAX: f64 = 0.999;
 
-/// Number of coefficients of the distribution of the lanes with a worm for a channel. Larger numbers of lanes are cut
-/// off.
+/// Number of coefficients in the distribution of the number of lanes that have a worm for a channel. Larger numbers of
+/// lanes are neglected.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
-/// Return the share of the worms in service that are still there after `time`. The remaining time of each is uniform up
-/// to twice its mean. `kinds` are loads and mean remaining times.
+/// Return the share of the worms in service that still hold their lanes after `time`. The remaining time of each worm
+/// is uniform up to twice its mean. `kinds` are the loads and mean remaining times of kinds of worms.
 pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: f64) -> f64 {
     let (mut all, mut still_held) = (0.0, 0.0);
     for (load, left) in kinds.filter(|(load, _)| *load > 0.0) {
@@ -27,7 +27,7 @@ pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: 
     if all > 0.0 { still_held / all } else { 0.0 }
 }
 
-/// Return the mean time until the first of `lanes` worms in service ends. Each is at a random time of its service.
+/// Return the mean time until the first of `lanes` worms in service ends, if each is at a random time of its service.
 pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
     let kinds = || inflows.iter().flat_map(|inflow| &inflow.kinds);
     let longest = kinds().map(|(_, left)| *left).fold(0.0, f64::max);
@@ -38,20 +38,20 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
         .sum()
 }
 
-/// The lanes of one input that lead to a channel, as an arriving worm finds them.
+/// The lanes of one input that lead to a channel, in the state in which an arriving worm finds them.
 #[derive(Debug, Clone)]
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// False if worms start here: any number of them may wait.
+    /// False if worms start at the channel, so that any number of them may wait.
     channel: bool,
     /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
     held: Vec<f64>,
 }
 
 impl InputLanes {
-    /// Return an input with at most `most` lanes. The number of worms on m lanes is Poisson, cut at m. A worm that
-    /// arrives over these lanes (`own`) has one of them itself.
+    /// Return the lanes of an input, at most `most`. The number of worms on m lanes is Poisson, cut off at m. If `own`
+    /// is true, the arriving worm comes over these lanes and occupies one of them itself.
     pub(super) fn new(inflow: &Inflow, most: u32, own: bool) -> Self {
         let load: f64 = inflow.kinds.iter().map(|(load, _)| load).sum();
         let lanes = inflow.lanes.unwrap_or(most).min(most);
@@ -78,9 +78,9 @@ impl InputLanes {
     }
 }
 
-/// Return the probability that all of `lanes` are held (for time 0 only), and the probability that all are still held
-/// after `time`, counted once for each worm that must end. With probability `serial` only one of the worms moves on at
-/// a time. Otherwise the first of them to end counts.
+/// Return two probabilities: that all of `lanes` are held (for time 0 only), and that all are still held after `time`,
+/// counted once for each worm that must end. With probability `serial` only one of the worms moves on at a time.
+/// Otherwise the first worm that ends determines the time.
 pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f64) -> (f64, f64) {
     let waiting = |q: usize| (q - lanes as usize + 1) as f64;
     let (mut all, mut in_turn, mut at_once) = (0.0, 0.0, 0.0);
@@ -104,7 +104,7 @@ pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f6
 }
 
 /// Return the load per lane of worms that may wait while all of `lanes` are held. An input whose lanes are all among
-/// the held ones sends no more.
+/// the held ones sends no more worms.
 pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     let all = |leads: &[InputLanes], lanes: u32| -> f64 {
         LaneDistribution::of(leads, lanes, |_| 1.0)
@@ -126,16 +126,17 @@ pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     (each.sum::<f64>() / f64::from(lanes)).min(HELD_MAX)
 }
 
-/// Distribution of the number of lanes, among those that lead to a channel, with a worm for it.
+/// Distribution of the number of lanes, among those that lead to a channel, that have a worm for the channel.
 struct LaneDistribution {
-    /// Coefficient q: the probability that q lanes have a worm.
+    /// Coefficient q is the probability that q lanes have a worm for the channel.
     shares: [f64; LONGEST],
     used: usize,
     lanes: usize,
 }
 
 impl LaneDistribution {
-    /// Compute the distribution of worms that are still there with the probability `on` of their input.
+    /// Compute the distribution of the number of worms that still hold lanes, where `on` is the probability for a worm
+    /// of an input.
     fn of(leads: &[InputLanes], lanes: u32, on: impl Fn(&InputLanes) -> f64) -> Self {
         let kept = 4 * lanes as usize + 8;
         let mut shares = [0.0; LONGEST];
@@ -144,7 +145,7 @@ impl LaneDistribution {
         for lead in leads.iter().filter(|lead| lead.load > 0.0) {
             let on = on(lead);
             let reach = (used + lead.held.len() - 1).min(kept);
-            // From the end, so that no changed entry is read.
+            // The loop goes from the end, so that it reads no changed entry.
             for q in (0..reach).rev() {
                 let (mut sum, mut there) = (0.0, 1.0);
                 for (k, held) in lead.held.iter().enumerate().take(q + 1) {
@@ -164,7 +165,7 @@ impl LaneDistribution {
         }
     }
 
-    /// Return the numbers of worms with which all lanes are held, and their probabilities.
+    /// Return the numbers of worms for which all lanes are held, with their probabilities.
     fn all_held(&self) -> impl Iterator<Item = (usize, f64)> {
         let shares = self.shares[..self.used].iter().copied();
         shares.enumerate().skip(self.lanes)
@@ -176,6 +177,7 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
+    /// Return an input with this number of lanes, load and worm length.
     fn input(lanes: Option<u32>, load: f64, length: f64) -> Inflow {
         let mut kinds = [(0.0, 0.0); LENGTHS];
         kinds[0] = (load, length / 2.0);
@@ -198,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Both lanes of one input are held with the probability a^2 / 2, and the first of them ends after L / 3. If both
-    /// go to one lane, the first in the queue ends after L / 2.
+    /// Both lanes of one input are held with the probability a^2 / 2, and the first of the two worms ends after L / 3.
+    /// If both worms go to one lane, the first one in the queue ends after L / 2.
     #[test]
     fn two_lanes_of_one_input_are_held_as_poisson_arrivals_hold_them() {
         let (load, length) = (1e-3, 100.0);

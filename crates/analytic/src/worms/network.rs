@@ -1,79 +1,83 @@
-//! Channels and the worms that cross them.
+//! Network of channels and of the worms that cross them.
 
 use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
-/// A position of a class of worms: they hold this channel and continue by the transitions `next`.
+/// A step of the path of worms: the channel that they hold, and the possible next steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// The channel.
+    /// Number of the channel that the worms hold.
     pub channel: u32,
-    /// Class of length, an index of [`Network::new`]'s `lengths`.
+    /// Class of the lengths of the worms, an index of `lengths` in [`Network::new`].
     pub length: usize,
-    /// Next steps with their probabilities; empty at the end of the path.
+    /// Next steps with their probabilities; empty if the path ends with this step.
     pub next: Vec<(f64, u32)>,
 }
 
-/// A source of worms.
+/// A source of worms: its rate, its class and its first step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
-    /// Class for the latency statistics.
+    /// Class of the worms for the latency statistics.
     pub class: usize,
-    /// The first step.
+    /// First step of the worms, on which they start.
     pub step: u32,
-    /// Worms per cycle at a load of 1.
+    /// Worms of this source per cycle, at a load of 1.
     pub rate: f64,
-    /// Whether its worms request or answer.
+    /// Whether the worms of this source are requests, answers or neither.
     pub role: Role,
 }
 
 /// Role of worms in exchanges of a request and an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Worms start at random times and have no answer.
+    /// The worms start at random times and have no answer.
     Alone,
-    /// Worms are requests of this group, answered where they end. They must have one path.
+    /// The worms are requests of the group with this number, which are answered where they end. All
+    /// of them must have one path.
     Requests(u32),
-    /// Worms are answers to requests of this group. All answers that cross a step must be of one
-    /// group.
+    /// The worms are answers to the requests of the group with this number. All answers that cross
+    /// a step must be of one group.
     Answers(u32),
 }
 
-/// One input of a channel: a previous step or a start.
+/// Worms that arrive at a channel from one previous step or one source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// The part of `rate` due to answers.
+    /// The part of `rate` that consists of answers.
     pub(super) answers: f64,
-    /// The group of these answers; 0 if there are none.
+    /// The group of these answers; 0 if there are no answers.
     pub(super) group: u32,
 }
 
-/// Channels and the worms that cross them; the module description has the rules.
+/// A network of channels and of the worms that cross them; the module description of `worms` has
+/// the rules.
 #[derive(Debug, Clone)]
 pub struct Network {
     pub(super) lanes: Vec<u32>,
     pub(super) lengths: Vec<Moments>,
     pub(super) steps: Vec<Step>,
     pub(super) starts: Vec<Start>,
-    /// Slot of the wait before each next step, in the order of `next`.
+    /// For each step, the slots of the waits before its next steps, in the order of `next`.
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
-    /// By channel: its inputs (`None`: sources). Their slots are numbered from `first_slot`.
+    /// For each channel, its inputs: previous channels, or `None` for sources. The slots of the
+    /// inputs are numbered from `first_slot`.
     pub(super) inputs: Vec<Vec<Option<u32>>>,
     pub(super) first_slot: Vec<u32>,
-    /// By channel: its arrivals.
+    /// For each channel, the worms that arrive at it.
     pub(super) arrivals: Vec<Vec<Arrival>>,
-    /// Steps by channel.
+    /// For each channel, the steps on it.
     pub(super) steps_on: Vec<Vec<u32>>,
-    /// Used channels, the last on the paths first.
+    /// The channels in use, those at the ends of paths first.
     pub(super) order: Vec<u32>,
-    /// By channel: number of its lanes that its inputs can hold at the same time.
+    /// For each channel, the number of its lanes that its inputs can hold at the same time.
     pub(super) usable_lanes: Vec<u32>,
-    /// By channel: the next channels of its worms, with the slots of their waits and their shares.
+    /// For each channel, the next channels of its worms, with the slots of their waits and the
+    /// shares of the worms.
     pub(super) onward: Vec<Vec<Onward>>,
     /// Number of groups of requests and answers.
     pub(super) groups: usize,
@@ -88,11 +92,11 @@ pub(super) struct Onward {
 }
 
 impl Network {
-    /// Return a network with the `lanes` of each channel and the `lengths` of worms in flits, at
-    /// most four.
+    /// Return a network with `lanes` lanes for each channel and at most four classes of worms,
+    /// whose lengths in flits are `lengths`.
     ///
     /// # Errors
-    /// Routes that form a cycle of channels, or numbers that do not exist.
+    /// The routes form a cycle of channels, or refer to numbers that do not exist.
     pub fn new(
         lanes: Vec<u32>,
         lengths: Vec<Moments>,
@@ -178,13 +182,14 @@ impl Network {
         Ok(network)
     }
 
-    /// Return the index among the inputs of a channel of the input with this slot.
+    /// Return the index, among the inputs of a channel, of the input whose wait has this slot.
     pub(super) fn input_index(&self, channel: usize, slot: u32) -> usize {
         (slot - self.first_slot[channel]) as usize
     }
 
-    /// Compute how many lanes can be held: no more than those of the previous channels, which worms
-    /// also hold, or any number if worms start here.
+    /// Compute the number of lanes of each channel that can be held at the same time: no more than
+    /// the lanes of the previous channels, which the worms also hold, or all lanes if worms start
+    /// at the channel.
     fn compute_usable_lanes(&mut self) {
         self.usable_lanes = vec![0; self.lanes.len()];
         for &channel in self.order.iter().rev() {
@@ -197,10 +202,10 @@ impl Network {
         }
     }
 
-    /// Compute the arrivals at each channel with their rates.
+    /// Compute the arrivals at each channel, with their rates and answers.
     fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
-        // By step: rate of answers, and their group.
+        // For each step, these are the rate of answers and their group.
         let mut answer_rates = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {
@@ -258,7 +263,7 @@ impl Network {
         }
     }
 
-    /// Return the same network with other numbers of lanes.
+    /// Return the same network with other numbers of lanes of its channels.
     pub fn with_lanes(&self, lanes: Vec<u32>) -> Self {
         let mut network = Self {
             lanes,
@@ -268,13 +273,13 @@ impl Network {
         network
     }
 
-    /// Return the lanes of each channel.
+    /// Return the number of lanes of each channel.
     pub fn lanes(&self) -> &[u32] {
         &self.lanes
     }
 }
 
-/// Return the used channels, each after all later ones.
+/// Return the channels in use, each after all channels that follow it on the paths.
 fn reverse_path_order(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> {
     let mut behind: Vec<Vec<u32>> = vec![Vec::new(); steps_on.len()];
     for step in steps {
@@ -335,7 +340,7 @@ pub(super) mod examples {
         }
     }
 
-    /// A network whose worms have fixed lengths.
+    /// Return a network whose worms have fixed lengths.
     pub(in crate::worms) fn network(
         lanes: &[u32],
         lengths: &[f64],

@@ -1,9 +1,9 @@
-//! Rule 2: the wait for a channel of one lane.
+//! Rule 2 of the module description: the wait for a channel of one lane.
 
 use super::inflow::Inflow;
 use crate::moments::Moments;
 
-/// Waiting worms of an input.
+/// Worms of one input that wait for a channel: their mean numbers.
 #[derive(Debug, Clone, Copy, Default)]
 struct WaitingWorms {
     /// Mean number of waiting worms.
@@ -16,8 +16,9 @@ struct WaitingWorms {
 }
 
 impl Inflow {
-    /// Return the worms that wait for `waited` cycles on average. While a worm of another input is served, k of m lanes
-    /// have a waiting worm with the probability q^k; while one of the same input is served, k of the other m - 1.
+    /// Return the numbers of waiting worms if worms wait for `waited` cycles on average. While a worm of another input
+    /// is served, k of the m lanes have a waiting worm with the probability q^k. While a worm of the same input is
+    /// served, k of the other m - 1 lanes have one.
     fn waiting_worms(&self, waited: f64, rho: f64) -> WaitingWorms {
         let mut count = self.rate * waited;
         if self.together > 0.0 {
@@ -38,7 +39,7 @@ impl Inflow {
             .take(lanes as usize)
             .take_while(|power| *power > 1e-15)
             .sum();
-        // The number grows linearly while it is small, and at most to all lanes.
+        // The number grows linearly while it is small, and at most to the number of lanes.
         let at_end = during * (2.0 - during / f64::from(lanes));
         WaitingWorms {
             count,
@@ -48,7 +49,7 @@ impl Inflow {
         }
     }
 
-    /// Return the ratio q for which `count` worms wait on average, by Newton's method from above.
+    /// Return the ratio q for which `count` worms wait on average, found by Newton's method from above.
     fn ratio(&self, count: f64, lanes: u32, rho: f64) -> f64 {
         let others = (rho - self.load()).max(f64::MIN_POSITIVE);
         if lanes == 1 {
@@ -76,8 +77,8 @@ impl Inflow {
     }
 }
 
-/// State that a worm finds on arrival over some input: the probability of a worm in service, the first two moments of
-/// its remaining time, and the mean work of the waiting worms.
+/// State in which a worm that arrives over some input finds the channel: the probability of a worm in service, the
+/// first two moments of its remaining time, and the mean work of the waiting worms.
 #[derive(Debug, Clone, Copy, Default)]
 struct ArrivalState {
     serving: f64,
@@ -87,7 +88,7 @@ struct ArrivalState {
 }
 
 impl ArrivalState {
-    /// Return the state if only one input existed and no worm waited.
+    /// Return the state if this were the only input and no worm waited.
     fn of(input: &Inflow) -> Self {
         if input.rate <= 0.0 {
             return Self::default();
@@ -101,6 +102,7 @@ impl ArrivalState {
         }
     }
 
+    /// Return the sum of two states.
     fn plus(self, other: Self) -> Self {
         Self {
             serving: self.serving + other.serving,
@@ -110,6 +112,7 @@ impl ArrivalState {
         }
     }
 
+    /// Return the state with all values multiplied by a factor.
     fn scaled(self, factor: f64) -> Self {
         Self {
             serving: self.serving * factor,
@@ -120,6 +123,7 @@ impl ArrivalState {
     }
 }
 
+/// Maximum number of rounds of the iteration by which rule 2 is solved.
 const ROUNDS_MAX: usize = 60;
 /// Return the waits of the inputs of a channel of one lane by rule 2.
 pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
@@ -152,7 +156,7 @@ pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
 }
 
 /// Load of a channel of one lane: the worms in service, and two sums over waiting worms (work, and work times mean
-/// size), on average, during a service and at its end.
+/// size). The sums are means over time, during a service, and at the end of a service.
 #[derive(Debug, Clone, Copy, Default)]
 struct QueuedWork {
     served: ArrivalState,
@@ -162,6 +166,7 @@ struct QueuedWork {
 }
 
 impl QueuedWork {
+    /// Return the load by the worms of one input.
     fn of(input: &Inflow, queued: &WaitingWorms, served: ArrivalState) -> Self {
         let work = |count: f64| [count * input.service.mean, count * input.service.second];
         Self {
@@ -172,6 +177,7 @@ impl QueuedWork {
         }
     }
 
+    /// Return the load by the worms of all inputs.
     fn all(inflows: &[Inflow], queued: &[WaitingWorms], served: ArrivalState) -> Self {
         let mut all = Self {
             served,
@@ -189,9 +195,9 @@ impl QueuedWork {
     }
 }
 
-/// Return the wait that a worm of input `own` finds at a channel of one lane. Either a lane of its input was free, and
-/// the other worms are in service and wait as usual in that state. Or it follows directly on a worm of its input, and
-/// the worms that have gathered behind that one go first.
+/// Return the wait that a worm of input `own` finds at a channel of one lane. In one case a lane of its input was free,
+/// and the other worms are in service and wait as usual in that state. In the other case it follows directly on a worm
+/// of its input, and the worms that have gathered behind that worm go first.
 fn input_wait(
     own: &Inflow,
     (served, queued): (ArrivalState, WaitingWorms),
@@ -202,8 +208,8 @@ fn input_wait(
     if own.rate <= 0.0 {
         return Moments::ZERO;
     }
-    // Probabilities that all its lanes are held: while a worm of another input is served, and while one of its own
-    // input is.
+    // These are the probabilities that all lanes of the input are held: while a worm of another input is served, and
+    // while a worm of the same input is served.
     let (mut all_wait, mut own_served, mut lanes) = (0.0, 0.0, 1.0);
     if let Some(few) = own.few_lanes() {
         lanes = f64::from(few);
@@ -217,7 +223,7 @@ fn input_wait(
     free.left = free.left.max(0.0);
     let itself = QueuedWork::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
-    // Waiting work, and work times its mean size.
+    // The values are the waiting work, and the waiting work times its mean size.
     let waits = |at: usize, each: f64| {
         let before = all.waiting[at] - itself.waiting[at];
         let for_own = own_served * (all.during[at] - itself.during[at]);
@@ -231,7 +237,7 @@ fn input_wait(
     let more = growth * growth * own.service.third / own.service.mean;
     let ahead = before[0] + (lanes - 1.0) * own.service.mean;
     let ahead_second = before[1] + more + (lanes - 1.0) * own.service.second;
-    // The same holds for the work gathered behind the worm that a free lane finds in service.
+    // The same applies to the work gathered behind the worm that is in service when a lane is free.
     let ratio = free.waiting / free.left.max(1e-12 * own.service.mean);
     let free_second = free.left_second * (1.0 + ratio + ratio * ratio) + waiting_second;
     Moments::with_probability(
@@ -245,7 +251,7 @@ fn input_wait(
 mod tests {
     use crate::worms::inflow::examples::inflow;
 
-    /// The ratio reproduces the number of waiting worms.
+    /// Checks that the number of waiting worms follows from the ratio.
     #[test]
     fn the_ratio_reproduces_the_mean_number() {
         let rho: f64 = 0.6;

@@ -3,7 +3,8 @@
 use super::network::Network;
 
 impl Network {
-    /// Return the load at which the first channel is always held, to this relative precision; `None` without worms.
+    /// Return the load at which some channel is first held all the time, with this relative precision; `None` without
+    /// worms.
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;
@@ -46,7 +47,7 @@ mod tests {
     use crate::worms::solve::Solved;
     use proptest::prelude::*;
 
-    /// Three layers of three channels each. Each channel leads to two channels of the next layer.
+    /// Return a network of three layers of three channels each. Each channel leads to two channels of the next layer.
     fn layers(lanes: &[u32], split: &[f64], long: f64) -> Network {
         let steps = (0..18u32)
             .map(|number| {
@@ -70,7 +71,7 @@ mod tests {
     }
 
     proptest! {
-        /// Assumption of the search for the saturation load.
+        /// Checks an assumption of the search for the saturation load: waits and utilisations grow with the load.
         #[test]
         fn waits_and_use_grow_with_the_load(
             lanes in prop::collection::vec(1u32..6, 9),
@@ -85,7 +86,8 @@ mod tests {
                 let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
                 let fullest = |solved: &Solved| solved.utilisation.iter().copied().fold(0.0, f64::max);
                 prop_assert!(grown(fullest(&solved), fullest(&before)), "use at {part}/40");
-                // Nearer to saturation, worms may wait less if nearly all of an input follow on one another.
+                // Nearer to saturation, worms may wait less if nearly all worms of an input follow directly on one
+                // another.
                 if part <= 28 {
                     for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
                         prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");

@@ -1,4 +1,4 @@
-//! Rule 3: the wait for a channel of several lanes.
+//! Rule 3 of the module description: the wait for a channel of several lanes.
 
 use super::inflow::Inflow;
 use super::lanes::{HELD_MAX, InputLanes, POINTS, held_after, load_behind};
@@ -7,7 +7,7 @@ use super::sources::{as_source, mgm};
 use crate::moments::Moments;
 use crate::queue;
 
-/// Rounds of rule 3. Each round adds a smaller correction.
+/// Number of rounds in the computation of rule 3. Each round adds a smaller correction.
 const FOLLOWING_ROUNDS: usize = 8;
 
 /// Return the waits of the inputs of a channel of several lanes by rule 3.
@@ -26,7 +26,7 @@ pub(super) fn several_lanes(
     if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    // As if all worms started here, for which rule 1 has a better solution.
+    // This is the wait if all worms started at the channel, for which rule 1 has a better solution.
     let as_started = wait_without_following(
         &[as_source(inflows)],
         0,
@@ -55,13 +55,13 @@ pub(super) fn several_lanes(
         })
         .collect();
     let mut found = free.clone();
-    // Each worm that goes before a following one leaves a lane after `step`. Its second moment is that of the minimum
+    // Each worm that goes before a following worm leaves a lane after `step`. Its second moment is that of the minimum
     // of m - 1 uniform times.
     let step = service.mean / m;
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
         let waiting = |at: usize| inflows[at].rate * found[at][1];
-        // Worms that gather while one is in service.
+        // These are the worms that gather while one worm is in service.
         let gathered = |at: usize| waiting(at) * m / inflows[at].load_of_others(rho * m);
         let all: f64 = (0..inflows.len()).map(gathered).sum();
         found = (0..inflows.len())
@@ -90,7 +90,7 @@ pub(super) fn several_lanes(
         .collect()
 }
 
-/// Apply rule 3 without worms that follow directly on others: return the probability of a wait, its mean and its second
+/// Apply rule 3 without worms that follow directly on others. Return the probability of a wait, its mean and its second
 /// moment.
 fn wait_without_following(
     inflows: &[Inflow],

@@ -1,18 +1,18 @@
-//! Rule 4: waits for worms of the same channel that go to the same busy channel.
+//! Rule 4 of the module description: waits behind worms of the same channel that go to the same busy channel.
 
 use crate::moments::Moments;
 
-/// Later waits that the worms on the lanes of a channel share.
+/// Waits for later channels that the worms on the lanes of a channel have in common.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SharedWaits {
-    /// Probability that all of them go to one lane, where only one moves on at a time.
+    /// Probability that all worms go to one lane, on which only one of them moves on at a time.
     pub serial_probability: f64,
-    /// E\[W^3\] of the later waits that any two of them have in common.
+    /// E\[W^3\] of the later waits that any two of the worms have in common.
     pub third: f64,
-    /// Shared waits at each next channel.
+    /// Common waits at each next channel.
     pub common: Vec<CommonWait>,
-    /// Mean wait at the next channel if it has one lane, all worms go there and no others cross it; and the mean wait
-    /// there if all worms waited in one queue.
+    /// If the next channel has one lane, all worms go there and no others cross it: the mean wait there, and the mean
+    /// wait there if all worms waited in one queue. Otherwise `None`.
     pub only: Option<(f64, f64)>,
 }
 
@@ -21,16 +21,16 @@ pub(super) struct SharedWaits {
 pub(super) struct CommonWait {
     /// Share of the worms that go on to that channel.
     pub share: f64,
-    /// E\[W^3\] over these worms, including the later waits that any two of them have in common.
+    /// E\[W^3\] over the worms that go to that channel, including the later waits that any two of them have in common.
     pub third: f64,
-    /// Mean remaining time of a wait, and of a wait with more worms behind it: E\[W^2\] / 2 E\[W\] and E\[W^3\] / 3
-    /// E\[W^2\].
+    /// Mean remaining time of a wait, and of a wait with more worms behind it: E\[W^2\] / (2 E\[W\]) and E\[W^3\] / (3
+    /// E\[W^2\]).
     pub left: [f64; 2],
 }
 
 impl SharedWaits {
-    /// Apply rule 4: return the probability that worms find all of `lanes` held by others that wait for the same
-    /// channel, and the moments of the wait for these.
+    /// Apply rule 4. Return the probability that worms find all of `lanes` held by others that wait for the same
+    /// channel, and the moments of the wait of these worms.
     pub(super) fn wait(&self, rate: f64, lanes: u32, rho: f64) -> (f64, Moments) {
         let m = lanes as i32;
         let (mut probability, mut all) = (0.0, Moments::ZERO);
@@ -69,7 +69,7 @@ mod tests {
         };
         let expected = (rate * share).powi(2) * probability * block.powi(3) / 24.0;
         assert!((shared.wait(rate, 2, 0.0).1.mean / expected - 1.0).abs() < 0.01);
-        // With three lanes one more worm must arrive first.
+        // With three lanes, one more worm must arrive first.
         let (probability, three) = shared.wait(rate, 3, 0.0);
         assert!(probability > 0.0 && three.mean < expected * rate * share * block);
     }

@@ -1,4 +1,4 @@
-//! The pass against the direction of travel, which computes the waits at all channels.
+//! Solution of the network: one pass against the direction of travel computes the waits at all channels.
 
 use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
@@ -7,43 +7,43 @@ use super::wait::waits;
 use crate::moments::{Moments, ratio};
 use std::collections::BTreeMap;
 
-/// The solution of the network at one load.
+/// The solution of the network at one load: waits and utilisations.
 #[derive(Debug, Clone)]
 pub struct Solved {
-    /// Waits by slot.
+    /// Wait of each input of each channel, by slot.
     pub(super) waits: Vec<Moments>,
-    /// By step: wait for other answers of the same batch.
+    /// For each step, the wait of an answer for other answers of the same batch.
     pub(super) batch_wait: Vec<Moments>,
-    /// By group: time in which requests gather into batches; empty in the first pass.
+    /// For each group of requests, the time in which they gather into batches; empty in the first pass.
     pub(super) gathering: Vec<f64>,
-    /// By step: sum of the waits after it.
+    /// For each step, the sum of the waits after it.
     later: Vec<Moments>,
-    /// By channel: waits shared by its worms.
+    /// For each channel, the later waits that its worms have in common.
     shared_waits: Vec<SharedWaits>,
-    /// By channel of one lane: mean wait if all its worms waited in one queue (M/G/1).
+    /// For each channel of one lane, the mean wait if all its worms waited in one queue (M/G/1).
     in_one_queue: Vec<f64>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
 
 impl Solved {
-    /// Return the whole wait for the channel of a step with this slot.
+    /// Return the whole wait of worms for the channel of a step, if they arrive over the input with this slot.
     pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
         self.waits[slot as usize].plus(&self.batch_wait[step as usize])
     }
 }
 
 impl Network {
-    /// Return waits and utilisations when every start sends `load` times its rate.
+    /// Return the waits and utilisations if every source sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
         self.solve_while_unsaturated(load, &mut solved, |_| false);
         solved
     }
 
-    /// Solve all channels, twice if there are requests: the first pass assumes independent answers, and its waits give
-    /// the batches of the second. Stop at the first channel whose utilisation `is_full`, and return whether there is
-    /// one.
+    /// Solve all channels. If there are requests, solve them twice: the first pass assumes independent answers, and its
+    /// waits determine the batches of the second pass. Stop at the first channel for whose utilisation `is_full`
+    /// returns true, and return whether there is such a channel.
     pub(super) fn solve_while_unsaturated(
         &self,
         load: f64,
@@ -60,6 +60,7 @@ impl Network {
         })
     }
 
+    /// Return the solution without worms.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
@@ -73,7 +74,7 @@ impl Network {
         }
     }
 
-    /// Solve a channel after all later ones, and return its utilisation.
+    /// Solve a channel after all later channels, and return its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
             solved.later[number as usize] = self.waits_after(number, solved);
@@ -117,7 +118,7 @@ impl Network {
                 shared_waits.only = Some((wait, solved.in_one_queue[next]));
             }
             if self.usable_lanes[next] == 1 {
-                // The first worm holds the one lane for the others, whatever it waits for later.
+                // The first worm holds the only lane for the others, for the whole of its later waits.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
                 let rate = own.clone().map(|arrival| arrival.rate).sum();
                 let later = own.map(|own| (own.rate, solved.later[own.step as usize]));
@@ -139,7 +140,7 @@ impl Network {
         shared_waits
     }
 
-    /// Return the share of the work waiting at channel `to` that comes over channel `from`.
+    /// Return the share of the work waiting at channel `to` that arrives over channel `from`.
     fn share_of_work(&self, from: usize, to: usize, solved: &Solved) -> f64 {
         let (mut own, mut all) = (0.0, 0.0);
         for arrival in &self.arrivals[to] {
@@ -153,7 +154,7 @@ impl Network {
         if all > 0.0 { own / all } else { 0.0 }
     }
 
-    /// Return the probability that all worms on the lanes of a channel go to one lane.
+    /// Return the probability that all worms on the lanes of a channel go to the same lane.
     fn serial_probability(&self, channel: usize, solved: &Solved) -> f64 {
         let lanes = self.lanes[channel];
         if lanes == 1 {
@@ -200,7 +201,8 @@ impl Network {
         )
     }
 
-    /// Return the arriving worms of each input, with the addition of [`Self::batch_waits`] in `together`.
+    /// Return the arriving worms of each input. Their field `together` is the addition that [`Self::batch_waits`] has
+    /// computed.
     fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
         let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
@@ -238,7 +240,7 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Worms that start on channel 0 go on to 1, others start on 2; all cross 3.
+    /// Return a network in which worms from channel 0 continue on 1, others start on 2, and all cross 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
         let steps = vec![
             step(0, vec![(1.0, 1)]),
@@ -250,7 +252,7 @@ mod tests {
         network(&lanes, &[100.0], steps, starts)
     }
 
-    /// One source, three channels in a row: only the first has a queue, as in M/D/1.
+    /// One source sends over three channels in a row. Only the first channel has a queue, as in M/D/1.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -268,7 +270,7 @@ mod tests {
         assert!((saturation - 0.01).abs() < 1e-7);
     }
 
-    /// Two sources share their second channel: each first channel is held during the wait.
+    /// Two sources share their second channel. Worms hold each first channel while they wait.
     #[test]
     fn waiting_worms_hold_channels_behind_them() {
         let steps = vec![
@@ -341,7 +343,7 @@ mod tests {
         let solved = whole.solve(1.0);
         let wait = |step: usize| solved.waits[whole.slots_of[step][0] as usize];
         assert!(wait(1).mean > 0.0 && wait(0).mean > 0.0);
-        // One fifth of the worms that cross channel 3 comes over channel 1; the wait for the others is common.
+        // One fifth of the worms that cross channel 3 arrive over channel 1; their wait for the others is common.
         let others = 0.8 * wait(1).third;
         assert!((solved.shared_waits[1].third / others - 1.0).abs() < 1e-9);
         // No other worms cross channel 1, and all go on to the one lane of channel 3.
@@ -353,13 +355,13 @@ mod tests {
             ),
             (1.0, 1.0)
         );
-        // If half of them go elsewhere, two wait together a quarter of the time.
+        // If half of the worms go elsewhere, two worms wait together a quarter of the time.
         let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];
         let network = network(&[8, 2, 1, 1, 1], &[100.0], halved, whole.starts.clone());
         let solved = network.solve(1.0);
-        // Then one ninth of the worms that cross channel 3 comes over channel 1.
+        // In this case one ninth of the worms that cross channel 3 arrive over channel 1.
         let wait = solved.waits[network.slots_of[1][0] as usize];
         let expected = wait.third / 4.0 * 8.0 / 9.0;
         assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);
@@ -373,7 +375,7 @@ mod tests {
         let later = solved.waits[network.slots_of[1][0] as usize];
         assert!(later.third > 0.0);
         let wait = solved.waits[network.slots_of[0][0] as usize];
-        // All worms that cross channel 1 come from channel 0: no wait for others there.
+        // All worms that cross channel 1 come from channel 0, so they do not wait for others there.
         assert!(wait.mean > 0.0);
         assert!((solved.shared_waits[0].third / later.third - 1.0).abs() < 1e-9);
     }

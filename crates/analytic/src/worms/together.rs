@@ -1,11 +1,11 @@
-//! Rule 5: answers that arrive in batches.
+//! Rule 5 of the module description: answers that arrive in batches.
 
 use super::network::{Network, Role, Start};
 use super::solve::Solved;
 use crate::moments::Moments;
 use std::collections::BTreeMap;
 
-/// The answers of one group that cross a channel: their rate, service times and rates by input.
+/// The answers of one group that cross a channel: their rate, their service times, and their rate by input.
 struct Answers {
     rate: f64,
     service: Moments,
@@ -13,8 +13,9 @@ struct Answers {
 }
 
 impl Network {
-    /// Return for each group the mean time in which requests gather behind the worm that holds their channel: twice its
-    /// mean residual time, W (1 - rho). At a channel that only a share of the group crosses, only this share gathers.
+    /// Return for each group the mean time in which requests gather behind the worm that holds their channel: twice the
+    /// mean residual time of that worm, W (1 - rho). At a channel that only a share of the group crosses, only this
+    /// share gathers.
     pub(super) fn gathering_times(&self, solved: &Solved) -> Vec<f64> {
         let mut all = vec![0.0; self.groups];
         let mut crossing: BTreeMap<(u32, u32), f64> = BTreeMap::new();
@@ -48,7 +49,7 @@ impl Network {
         times
     }
 
-    /// Return the steps of a worm that has one path, with their slots.
+    /// Return the steps of a worm that has only one path, with the slots of its waits.
     fn path(&self, start: &Start, slot: u32) -> Vec<(u32, u32)> {
         let mut path = vec![(start.step, slot)];
         let mut step = start.step as usize;
@@ -60,7 +61,7 @@ impl Network {
     }
 
     /// Compute how long answers of one batch wait for each other at a channel of one lane. Return for each input the
-    /// addition of batches to the rate times E\[S^2\].
+    /// amount by which batches increase the rate times E\[S^2\].
     pub(super) fn batch_waits(&self, channel: usize, load: f64, solved: &mut Solved) -> Vec<f64> {
         let inputs = &self.inputs[channel];
         let mut work = vec![0.0; inputs.len()];
@@ -89,7 +90,7 @@ impl Network {
         for arrival in answering {
             let group = &groups[&arrival.group];
             let input = self.input_index(channel, arrival.slot);
-            // Answers on the same lane before this channel follow one another.
+            // Answers that arrive over the same lane follow one another.
             let own = inputs[input].map_or(0.0, |from| {
                 group.by_input[input] / f64::from(self.usable_lanes[from as usize])
             });
@@ -98,7 +99,7 @@ impl Network {
             let service = self.service(arrival.step, solved);
             if others > 0.0 && service.mean.is_finite() {
                 work[input] += load * arrival.answers * others * service.mean * group.service.mean;
-                // On average half of the others arrive first.
+                // On average, half of the other answers of the batch arrive first.
                 let wait = Moments::weighted([(others / 2.0, group.service)], 1.0);
                 let of_step = met.entry(arrival.step).or_default();
                 of_step.push((arrival.answers, wait));
@@ -118,8 +119,8 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Worms of one flit are requests on channel 0, where worms of 100 flits also start. Answers of 100 flits start
-    /// equally on channels 1 to `sources` and go on to the last channel.
+    /// Return a network and its solution. Worms of one flit are requests on channel 0, where worms of 100 flits also
+    /// start. Answers of 100 flits start equally on channels 1 to `sources` and continue on the last channel.
     fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
         let last = sources + 1;
         let mut steps = vec![step(0, Vec::new()), step(last, Vec::new())];
@@ -153,7 +154,7 @@ mod tests {
     fn answers_to_gathered_requests_arrive_in_batches() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
         let (network, solved) = answered(1, ask, long);
-        // c is the rate of answers times 2 R, and 2 R is the sum of rate times E[S^2] on channel 0.
+        // The number c is the rate of answers times 2 R, where 2 R is the sum of rate times E[S^2] on channel 0.
         let others = ask * (long * length * length + ask);
         let rho = ask * length;
         let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));
@@ -171,7 +172,7 @@ mod tests {
         assert!(answered(1, ask, 0.0).1.batch_wait[3].mean < 1e-3);
     }
 
-    /// Answers from each of three sources meet those from the two others at the last channel.
+    /// Answers from each of three sources meet the answers from the two others at the last channel.
     #[test]
     fn answers_from_several_sources_meet_later() {
         let (ask, long) = (0.003, 0.005);
@@ -179,7 +180,7 @@ mod tests {
         let gathered = long * 100.0 * 100.0 + ask;
         let met = |others: f64| gathered * others * 100.0 / 2.0;
         assert!((solved.batch_wait[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
-        // Answers hold their source while they wait there.
+        // Answers hold the lane of their source while they wait at the last channel.
         let service = network.service(3, &solved).mean;
         let expected = gathered * ask / 3.0 * service / 2.0;
         assert!((solved.batch_wait[3].mean / expected - 1.0).abs() < 1e-9);

@@ -8,7 +8,7 @@ use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return the wait of the worms of each input.
+/// Return the wait for a channel of the worms of each input.
 pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
@@ -40,7 +40,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
         if let Some((wait, all)) = shared_waits.only
             && mean > 0.0
         {
-            // All worms wait as in one queue before that lane; the first of them are on these lanes.
+            // All worms wait as in one queue before that lane, and the first of them are on the lanes of this channel.
             return alone.scaled((all - wait).max(0.0) / mean);
         }
         mixture_of_waits(alone, shared_waits.wait(rate, lanes, rho).1)
@@ -55,7 +55,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
     }
 }
 
-/// Return the moments of waits of which a worm has one or the other.
+/// Return the moments of a wait that consists of one of two waits, of which a worm has at most one.
 fn mixture_of_waits(one: Moments, other: Moments) -> Moments {
     Moments::weighted([(1.0, one), (1.0, other)], 1.0)
 }
@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use crate::worms::inflow::examples::inflow;
 
-    /// M/D/m by Crommelin: after the time L, only worms that found no server are left, and a Poisson number of new
-    /// ones. Little's law gives the wait from the number that wait.
+    /// Return the wait of M/D/m by Crommelin: after the time L, the only worms left are those that found no server, and
+    /// a Poisson number of new ones. Little's law gives the wait from the number of waiting worms.
     fn crommelin(offered: f64, servers: usize, length: f64) -> f64 {
         let mut new = vec![(-offered).exp()];
         for count in 1..120 {
@@ -111,8 +111,8 @@ mod tests {
         );
     }
 
-    /// In light traffic both lanes are held with the probability a^2 / 2, and the first is free after L / 3; in heavy
-    /// traffic the wait is (1 + C^2) / 2 of that of M/M/m.
+    /// In light traffic both lanes are held with the probability a^2 / 2, and the first is free after L / 3. In heavy
+    /// traffic the wait is (1 + C^2) / 2 times that of M/M/m.
     #[test]
     fn sources_with_two_lanes_have_both_limits() {
         let (length, lanes) = (100.0, 2);
@@ -151,7 +151,7 @@ mod tests {
         );
     }
 
-    /// Light load: the other input is busy with probability lambda L, for L / 2 more.
+    /// At light load the other input is busy with probability lambda L, for a further L / 2.
     #[test]
     fn lightly_loaded_inputs_meet_with_half_a_length_to_go() {
         let rate = 1e-7;
@@ -187,8 +187,8 @@ mod tests {
         );
     }
 
-    /// An input with very many lanes brings worms at random times: M/D/1, whose second moment is 2 W^2 + lambda L^3 / 3
-    /// (1 - rho).
+    /// An input with very many lanes brings worms at random times, as in M/D/1, whose wait has the second moment
+    /// 2 W^2 + lambda L^3 / (3 (1 - rho)).
     #[test]
     fn many_lanes_lead_to_one_as_in_md1() {
         let length = 100.0;
@@ -223,7 +223,7 @@ mod tests {
         assert!((found.mean / expected - 1.0).abs() < 1e-6);
     }
 
-    /// With 16 lanes before it a channel has nearly random arrivals.
+    /// With 16 lanes before it, a channel has nearly random arrivals.
     #[test]
     fn many_lanes_lead_to_several_as_in_mdm() {
         for lanes in [2, 4] {

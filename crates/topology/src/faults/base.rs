@@ -1,15 +1,16 @@
-//! Channel dependencies of a cube's own routing, computed from addresses instead of stored.
+//! Channel dependencies of a fault-free cube's own routing, computed from addresses instead of
+//! stored.
 
 use crate::{Hop, IncompleteHypercube};
 
-/// Return whether the cube's own routing crosses `next` right after `held` on some route.
+/// Return whether some route of the cube's own routing crosses link `next` right after link `held`.
 pub(super) fn depends(cube: IncompleteHypercube, held: Hop, next: Hop) -> bool {
     let to = next.target();
     held.target() == next.node && cube.contains(to) && cube.route(held.node, to).eq([held, next])
 }
 
-/// Return whether a chain of one or more dependencies of the cube's own routing leads from `from`
-/// to `to`.
+/// Return whether a chain of one or more dependencies of the cube's own routing leads from link
+/// `from` to link `to`.
 ///
 /// In a complete cube a chain crosses descending dimensions. So the address after `from` may only
 /// change in the dimensions strictly between the two before `to` is crossed. The incomplete cube is
@@ -33,8 +34,8 @@ pub(super) fn reaches(cube: IncompleteHypercube, from: Hop, to: Hop) -> bool {
     crosses_descending(from.target(), from.dimension, to)
 }
 
-/// The case of a block whose upper half, with bit `top` set, is incomplete; neither link is inside
-/// that half.
+/// Return the result of [`reaches`] for a block whose upper half, with bit `top` set, is
+/// incomplete, if neither link is inside that half.
 fn reaches_across(top: u32, from: Hop, to: Hop) -> bool {
     let half = 1 << top;
     let climbs = |hop: Hop| hop.dimension == top && hop.node < half;
@@ -52,6 +53,8 @@ fn reaches_across(top: u32, from: Hop, to: Hop) -> bool {
     crosses_descending(at, from.dimension, to)
 }
 
+/// Return whether a chain of descending dimensions, all below `above`, leads from address `at` to
+/// link `to`.
 fn crosses_descending(at: u32, above: u32, to: Hop) -> bool {
     let changed = at ^ to.node;
     to.dimension < above && changed >> above == 0 && changed & ((2 << to.dimension) - 1) == 0

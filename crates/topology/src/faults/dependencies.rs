@@ -1,32 +1,35 @@
-//! Channel dependencies added to those of a cube's own routing, without cycles.
+//! Channel dependencies of detours, added to those of a cube's own routing without closing a cycle.
 
 use std::collections::HashSet;
 
 use super::base;
 use crate::IncompleteHypercube;
 
-/// Dependencies (held link, next link) in addition to those of the cube's own routing, without a
-/// cycle among all of them.
+/// Dependencies (held link, next link) in addition to those of the cube's own routing. All of them
+/// together have no cycle.
 ///
-/// The routing of the cube is assumed to have no faults, so it needs no memory, whatever the size
-/// of the cube. This is a safe approximation: every actual dependency is counted.
+/// The dependencies of the cube's own routing are computed as if it had no faults, so they need no
+/// memory, whatever the size of the cube. This is a safe approximation: every actual dependency is
+/// counted.
 pub(super) struct Dependencies {
     cube: IncompleteHypercube,
     added: Vec<(usize, usize)>,
     known: HashSet<(usize, usize)>,
-    /// Remaining limit of the reachability tests.
+    /// Remaining number of steps that the reachability tests may take.
     work_left: u64,
 }
 
-/// The first dependency of a list that closes a cycle with previous ones.
+/// The first dependency of a list that closes a cycle with previous dependencies.
 pub(super) struct Refusal {
-    /// Its index in the list.
+    /// Index of the dependency in the list.
     pub index: usize,
-    /// Whether it closes a cycle with the permanent dependencies, so it will always be refused.
+    /// Whether the dependency closes a cycle with the permanent dependencies, so that later
+    /// attempts will fail, too.
     pub permanent: bool,
 }
 
 impl Dependencies {
+    /// Return no additional dependencies, and allow `work_max` steps of reachability tests.
     pub(super) fn new(cube: IncompleteHypercube, work_max: u64) -> Self {
         Self {
             cube,
@@ -36,7 +39,8 @@ impl Dependencies {
         }
     }
 
-    /// Return whether the limit of the tests is exhausted, so that the search should stop.
+    /// Return whether the reachability tests have used up their steps, so that the search should
+    /// stop.
     pub(super) fn is_exhausted(&self) -> bool {
         self.work_left == 0
     }
@@ -47,7 +51,7 @@ impl Dependencies {
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))
     }
 
-    /// Add all of the dependencies, or none.
+    /// Add all dependencies in `wanted`, or none if one of them would close a cycle.
     pub(super) fn add(&mut self, wanted: &[(usize, usize)]) -> Result<(), Refusal> {
         let before = self.added.len();
         for (index, &dependency) in wanted.iter().enumerate() {

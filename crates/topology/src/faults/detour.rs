@@ -1,57 +1,63 @@
-//! Shortest detours that keep all routes together free of deadlock.
+//! Shortest detours around faults, such that all routes together are free of deadlock.
 
 use super::CubeFaults;
 use super::dependencies::Dependencies;
 use crate::Hop;
 
-/// Maximum hops of a detour beyond the distance of its ends.
+/// Maximum number of hops by which a detour may exceed the distance between its ends.
 const EXTRA_HOPS_MAX: u32 = 12;
-/// Maximum number of orders of the pairs.
+/// Maximum number of orders in which the search processes the pairs.
 const ORDERS_MAX: u64 = 8;
-/// Maximum number of paths of one length for a pair.
+/// Maximum number of paths of one length that the search tries for a pair.
 const TRIES_MAX: u32 = 64;
 
-/// The last link of a partial path in the search.
+/// A step of a partial path in the search: its last link, its new dependencies and its predecessor.
 #[derive(Clone, Copy)]
 struct Step {
     link: usize,
-    /// New dependencies on the path.
+    /// Number of new dependencies on the path up to this step.
     new_dependencies: u32,
-    /// Index of the previous step in the previous layer.
+    /// Index of the previous step in the previous layer of the search.
     previous: usize,
 }
 
-/// A set of dependencies, stored as the dimensions of the next links for each held link.
+/// A set of dependencies, stored as the set of dimensions of the next links for each held link.
 struct DependencySet(Vec<u32>);
 
 impl DependencySet {
+    /// Return whether the set contains the dependency from link `held` to the next link along
+    /// `dimension`.
     fn contains(&self, held: usize, dimension: u32) -> bool {
         self.0[held] >> dimension & 1 == 1
     }
 
+    /// Add the dependency from link `held` to the next link along `dimension`.
     fn insert(&mut self, held: usize, dimension: u32) {
         self.0[held] |= 1 << dimension;
     }
 }
 
+/// State of the search for detours.
 struct Search<'a> {
     faults: &'a CubeFaults,
     dependencies: Dependencies,
-    /// The dependencies that `dependencies` contains.
+    /// The dependencies that are already in `dependencies`.
     known: DependencySet,
-    /// Dependencies that would close a cycle. They stay here, since added dependencies are
-    /// permanent.
+    /// Dependencies that would close a cycle. They stay in this set, since dependencies once added
+    /// are permanent.
     refused: DependencySet,
-    /// Dependencies to avoid for the current pair.
+    /// Dependencies that the current pair must not add.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
-    /// Index of each link in the layer under construction; valid if `layer_of` holds that layer.
+    /// Index of each link in the layer of the search under construction; valid if `layer_of` is
+    /// that layer.
     index: Vec<u32>,
     layer_of: Vec<u64>,
     layer_count: u64,
 }
 
 impl<'a> Search<'a> {
+    /// Return a search around `faults` that may take `work_max` steps.
     fn new(faults: &'a CubeFaults, work_max: u64) -> Self {
         let cube = faults.cube();
         let links = cube.link_count();
@@ -81,8 +87,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Return the dimensions of a shortest path between the two nodes that can be added to the
-    /// routes.
+    /// Return the dimensions of a shortest path between two nodes that can be added to the routes
+    /// without closing a cycle.
     fn detour(&mut self, from: u32, to: u32) -> Option<Vec<u8>> {
         let distance = self.faults.cube().distance(from, to);
         (distance..=distance + EXTRA_HOPS_MAX)
@@ -90,6 +96,8 @@ impl<'a> Search<'a> {
             .find_map(|hops| self.detour_of(from, to, hops))
     }
 
+    /// Return the dimensions of a path of exactly `hops` hops that can be added to the routes, or
+    /// `None` if there is none.
     fn detour_of(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<u8>> {
         let cube = self.faults.cube();
         for held in self.excluded_links.drain(..) {
@@ -111,8 +119,8 @@ impl<'a> Search<'a> {
                     if refusal.permanent {
                         self.refused.insert(held, dimension(next));
                     } else {
-                        // It closes a cycle together with the others, which may be possible without
-                        // it.
+                        // The dependency closes a cycle together with the other new ones. A path
+                        // without it may be possible.
                         self.excluded.insert(held, dimension(next));
                         self.excluded_links.push(held);
                     }
@@ -125,9 +133,9 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// Return the path with the fewest new dependencies, of exactly `hops` hops over working links,
-    /// without refused or excluded dependencies. Of equal paths the first found counts, higher
-    /// dimensions before lower ones.
+    /// Return the path of exactly `hops` hops over working links that has the fewest new
+    /// dependencies and none that is refused or excluded. Of equal paths the first found is used,
+    /// higher dimensions before lower ones.
     fn best_path(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<usize>> {
         let cube = self.faults.cube();
         let mut layers: Vec<Vec<Step>> = Vec::with_capacity(hops as usize);
@@ -157,8 +165,8 @@ impl<'a> Search<'a> {
         Some(path)
     }
 
-    /// Add to `layer` the links from `node` that leave enough of the `left` hops to reach `to`.
-    /// `last` is the previous step with its index in the previous layer.
+    /// Add to `layer` the links from `node` that leave enough of the remaining `left` hops to reach
+    /// `to`. `last` is the previous step with its index in the previous layer.
     fn extend(
         &mut self,
         node: u32,
@@ -203,19 +211,19 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Detours of a set of pairs.
+/// The detours of all pairs of nodes whose route is broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Detours {
-    /// Pairs in ascending order, each with the end of its dimensions. They start at the end of the
-    /// previous pair.
+    /// Pairs of nodes in ascending order, each with the end of its detour in the list of
+    /// dimensions. A detour starts at the end of the previous one.
     pairs: Vec<((u32, u32), usize)>,
     dimensions: Vec<u8>,
 }
 
 impl Detours {
-    /// Find a detour for each pair, in the given order. If a pair gets none, it is moved to the
-    /// front, and the search starts again. Return `None` if this does not help, or if the limit of
-    /// the work is exhausted.
+    /// Find a detour for each pair, in the given order. If no detour is found for a pair, it is
+    /// moved to the front and the search starts again. Return `None` if this does not help, or if
+    /// the search has used up its steps.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,
@@ -242,6 +250,7 @@ impl Detours {
         None
     }
 
+    /// Store these detours in the order of their pairs.
     fn new(mut found: Vec<((u32, u32), Vec<u8>)>) -> Self {
         found.sort_unstable_by_key(|&(pair, _)| pair);
         let mut detours = Self {
@@ -255,7 +264,8 @@ impl Detours {
         detours
     }
 
-    /// Return the dimensions to cross; `None` for a pair without a detour.
+    /// Return the dimensions that the detour of a pair crosses, or `None` for a pair without a
+    /// detour.
     pub(super) fn get(&self, from: u32, to: u32) -> Option<&[u8]> {
         let index = self
             .pairs
@@ -269,6 +279,7 @@ impl Detours {
         Some(&self.dimensions[start..self.pairs[index].1])
     }
 
+    /// Return the number of pairs with a detour.
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
     }

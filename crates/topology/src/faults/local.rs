@@ -1,4 +1,4 @@
-//! Detours stored for each fault instead of for each pair, for cubes with too many pairs.
+//! Detours stored per fault instead of per pair of nodes, for cubes with too many pairs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,30 +6,30 @@ use super::CubeFaults;
 use super::dependencies::Dependencies;
 use crate::{Hop, Hypercube};
 
-/// Maximum hops of a local detour beyond the hops that it replaces.
+/// Maximum number of hops by which a local detour may exceed the hops that it replaces.
 const EXTRA_HOPS_MAX: usize = 4;
-/// Maximum number of orders of the places.
+/// Maximum number of orders in which the search processes the places that need a detour.
 const ORDERS_MAX: u64 = 32;
-/// Maximum number of paths for one local detour.
+/// Maximum number of paths that the search tries for one local detour.
 const TRIES_MAX: usize = 256;
 
 /// Detours around broken links of a complete cube, which are inserted into e-cube routes.
 ///
-/// A route follows e-cube. If the next link is broken, it and the link after it, if any, are
-/// replaced by a detour between the same two nodes: usually the same two dimensions in the other
-/// order. (If the detour would end at a failed node, it also replaces the following hops until it
-/// does not. If the last dimension of the detour is the next dimension of the route, both hops are
-/// left out.) If only two links are left and the second is broken, both are replaced. So a detour
-/// longer than the replaced hops is only needed for a neighbour over a broken link, or between
-/// adjacent faults.
+/// A route follows e-cube. If its next link is broken, a detour between the same two nodes replaces
+/// this link and the following link, if any: usually the same two dimensions in the other order.
+/// (If the detour would end at a failed node, it also replaces the following hops until it ends at
+/// a working node. If the last dimension of the detour is the next dimension of the route, the
+/// route omits both hops.) If only two links are left and the second is broken, the detour replaces
+/// both. So a detour longer than the replaced hops is only needed for a neighbour over a broken
+/// link, or between adjacent faults.
 #[derive(Debug, Clone)]
 pub(super) struct LocalDetours {
-    /// Dimensions to cross, by first node and set of replaced dimensions.
+    /// For each first node and set of replaced dimensions, the dimensions that the detour crosses.
     paths: HashMap<(u32, u32), Vec<u8>>,
 }
 
 /// Return the set of dimensions that a detour from `node` replaces, for a route with the remaining
-/// dimensions `remaining` (not empty); `None` if the route takes the next link.
+/// dimensions `remaining` (not empty); `None` if the route takes the next link of e-cube.
 pub(super) fn replaced_dimensions(faults: &CubeFaults, node: u32, remaining: u32) -> Option<u32> {
     let first = 1 << remaining.ilog2();
     let mut rest = remaining ^ first;
@@ -50,8 +50,8 @@ pub(super) fn replaced_dimensions(faults: &CubeFaults, node: u32, remaining: u32
 
 impl LocalDetours {
     /// Find a detour for every place that needs one, such that the whole routing is free of
-    /// deadlock. If a place gets none, it is moved to the front, and the search starts again.
-    /// Return `None` if this does not help, or if the limit of the work is exhausted.
+    /// deadlock. If no detour is found for a place, it is moved to the front and the search starts
+    /// again. Return `None` if this does not help, or if the search has used up its steps.
     pub(super) fn find(faults: &CubeFaults, work_max: u64) -> Option<Self> {
         if !faults.cube().is_complete() {
             return None;
@@ -91,8 +91,9 @@ impl LocalDetours {
         None
     }
 
-    /// Return the dimensions to cross from `node` instead of `replaced`, a set returned by
-    /// [`replaced`]. Remove from `remaining` the dimensions that need not be crossed any more.
+    /// Return the dimensions that a route crosses from `node` instead of `replaced`, a set that
+    /// [`replaced_dimensions`] returned. Remove from `remaining` the dimensions that the route need
+    /// not cross any more.
     pub(super) fn take_detour(&self, node: u32, replaced: u32, remaining: &mut u32) -> &[u8] {
         *remaining ^= replaced;
         let path = &self.paths[&(node, replaced)];
@@ -106,6 +107,7 @@ impl LocalDetours {
         }
     }
 
+    /// Return the number of local detours.
     pub(super) fn len(&self) -> usize {
         self.paths.len()
     }
@@ -137,39 +139,41 @@ fn detour_places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     places
 }
 
-/// A possible detour.
+/// A possible local detour, with the dependencies that it adds.
 struct Candidate {
     dimensions: Vec<u32>,
     first: usize,
     exits: Vec<Exit>,
-    /// Dependencies that it would add.
+    /// Dependencies that the detour would add.
     new: Vec<(usize, usize)>,
 }
 
-/// A point where a route leaves a detour to cross further dimensions.
+/// A node at which a route leaves a detour to cross further dimensions.
 struct Exit {
     node: u32,
-    /// The last link crossed.
+    /// The last link of the detour.
     last: usize,
-    /// The remaining dimensions are below this one.
+    /// Upper bound (exclusive) of the dimensions that the route has yet to cross.
     below: u32,
-    /// A dimension that cannot be the next one here.
+    /// A dimension that the route never crosses next at this point.
     never: Option<u32>,
 }
 
+/// State of the search for local detours.
 struct Search<'a> {
     faults: &'a CubeFaults,
     cube: Hypercube,
     dependencies: Dependencies,
-    /// Detours found so far, by first node: (highest replaced dimension, first link).
+    /// For each first node, the detours found so far: highest replaced dimension and first link.
     starting_at: BTreeMap<u32, Vec<(u32, usize)>>,
-    /// Exits of the detours found so far, by node.
+    /// For each node, the exits of the detours found so far.
     leaving_at: BTreeMap<u32, Vec<Exit>>,
 }
 
 impl Search<'_> {
-    /// Return a shortest path of working links that can be added to the routes, as dimensions. Of
-    /// several, the one with the fewest new dependencies is chosen.
+    /// Return the dimensions of a shortest path of working links that can be added to the routes
+    /// without closing a cycle. Of several such paths, the one with the fewest new dependencies is
+    /// chosen.
     fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
         let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {
@@ -227,6 +231,7 @@ impl Search<'_> {
         }
     }
 
+    /// Return the detour along `dimensions`, with the dependencies that it adds.
     fn candidate(&self, node: u32, replaced: u32, dimensions: Vec<u32>) -> Candidate {
         let mut at = node;
         let links: Vec<usize> = dimensions
@@ -240,14 +245,14 @@ impl Search<'_> {
         let (first, last) = (links[0], links[links.len() - 1]);
         let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // A route comes from another detour of higher dimensions,
+        // The route may come from another detour of higher dimensions,
         let before = self.leaving_at.get(&node).into_iter().flatten();
         let before = before.filter(|exit| exit.leads_to(highest));
         wanted.extend(before.map(|exit| (exit.last, first)));
         let mut exits = Vec::new();
         // or from a single link of a higher dimension. The exception is a detour that replaces one
-        // hop, since there the two hops would be replaced together. Such a detour also ends its
-        // route.
+        // hop, since in that case the two hops would be replaced together. Such a detour also ends
+        // its route.
         if highest != lowest {
             for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {
@@ -291,7 +296,8 @@ impl Search<'_> {
 }
 
 impl Exit {
-    /// Return whether a route may continue here with `dimension` as the highest to cross.
+    /// Return whether a route may continue from this exit with `dimension` as the highest dimension
+    /// to cross.
     fn leads_to(&self, dimension: u32) -> bool {
         dimension < self.below && self.never != Some(dimension)
     }

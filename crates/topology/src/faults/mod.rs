@@ -14,28 +14,28 @@ use crate::{Adjacency, Hop, IncompleteHypercube, distance};
 
 pub use routing::{FaultyCube, FaultyRoute, RouteError, RoutingScheme};
 
-/// An error in a list of faults.
+/// An error in a list of failed nodes and links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum FaultError {
-    /// A node that does not exist.
+    /// A listed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
         /// The listed node.
         node: u32,
-        /// Number of nodes.
+        /// Number of nodes of the cube.
         node_count: u32,
     },
-    /// A link between nodes that are not neighbours.
+    /// The ends of a listed link are not neighbours.
     #[error("failed link {from}-{to}, but {from} and {to} are not neighbours: their addresses differ in {} bits, not 1", (from ^ to).count_ones())]
     NotNeighbors {
-        /// One end.
+        /// One end of the listed link.
         from: u32,
-        /// The other end.
+        /// The other end of the listed link.
         to: u32,
     },
 }
 
-/// Nodes that cannot reach one another.
+/// Working nodes that the faults have cut off from one another.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the faults cut the network apart: {pair_count} ordered pairs of working nodes have no path, \
@@ -55,10 +55,11 @@ pub struct DisconnectedError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeFaults {
     cube: IncompleteHypercube,
-    /// For each node the dimensions with a working link, as a bit set.
+    /// For each node the dimensions in which its link works, as a bit set.
     usable: Vec<u32>,
     failed: Vec<bool>,
-    /// For each node the lowest node that it can reach; meaningless for failed nodes.
+    /// For each node the lowest node that it can reach over working links. The entries of failed
+    /// nodes have no meaning.
     component: Vec<u32>,
 }
 
@@ -117,7 +118,7 @@ impl CubeFaults {
         Ok(faults)
     }
 
-    /// Return a cube without faults.
+    /// Return `cube` without faults.
     pub fn none(cube: impl Into<IncompleteHypercube>) -> Self {
         Self::new(cube, &[], &[]).expect("an empty list of faults names nothing that is missing")
     }
@@ -180,7 +181,7 @@ impl CubeFaults {
     /// Check that all working nodes can reach one another.
     ///
     /// # Errors
-    /// The first unreachable pair and the number of such pairs.
+    /// The first unreachable pair of nodes, and the number of such pairs.
     pub fn check_connected(&self) -> Result<(), DisconnectedError> {
         let mut size = vec![0u64; self.component.len()];
         let mut working = 0;
@@ -204,7 +205,7 @@ impl CubeFaults {
         })
     }
 
-    /// Return the existing links that do not work, in both directions: (node, dimension).
+    /// Return the existing links that do not work, in both directions, as pairs (node, dimension).
     fn unusable_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.cube.nodes().flat_map(move |node| {
             (0..self.cube.dimension())
@@ -277,7 +278,8 @@ mod tests {
 
     #[test]
     fn cut_off_nodes_are_counted() {
-        // Node 0 works, but all its links have failed: 7 unreachable pairs in each direction.
+        // Node 0 works, but all its links have failed, so 7 pairs are unreachable in each
+        // direction.
         let links = [(0, 1), (0, 2), (0, 4)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[], &links).unwrap();
         let error = faults.check_connected().unwrap_err();

@@ -1,10 +1,10 @@
-//! Pairs of nodes whose route a fault breaks.
+//! Pairs of nodes whose route crosses a failed link or node.
 
 use super::CubeFaults;
 
-/// Return the pairs of working, mutually reachable nodes whose own route crosses an unusable link,
-/// sorted by distance, source and destination; `None` if detours for all of them would cost more
-/// than `work_max` search steps.
+/// Return the pairs of working, mutually reachable nodes whose route in the fault-free cube crosses
+/// an unusable link, sorted by distance, source and destination; `None` if detours for all of them
+/// would cost more than `work_max` search steps.
 pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u32)>> {
     let cube = faults.cube();
     let mut pairs = Vec::new();
@@ -15,7 +15,8 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
             if first.map(|hop| hop.dimension) != Some(dimension) {
                 continue;
             }
-            // Sources whose route to `to` passes `node`. Routes to one destination form a tree.
+            // Find the sources whose route to `to` passes `node`. Routes to one destination form a
+            // tree.
             let mut stack = vec![node];
             while let Some(from) = stack.pop() {
                 if faults.is_reachable(from, to) {

@@ -1,4 +1,4 @@
-//! Routes of a cube with faults.
+//! Routing of a cube with faults: the routes between all working nodes.
 
 use thiserror::Error;
 
@@ -9,55 +9,58 @@ use super::{CubeFaults, pairs};
 use crate::deadlock::Dependencies;
 use crate::{Hop, Route};
 
-/// Default limit of the search for detours of pairs, about one or two seconds.
+/// Default maximum number of steps in the search for detours of pairs, which take about one or two
+/// seconds.
 const SEARCH_STEPS_MAX: u64 = 1 << 28;
-/// Limit of the test that detours close no cycle.
+/// Maximum number of steps in the tests that detours close no cycle.
 const CHECK_STEPS_MAX: u64 = 1 << 30;
 
-/// A reason why a route does not exist.
+/// A reason why no route exists between two nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RouteError {
-    /// One end has failed.
+    /// The source or the destination has failed.
     #[error("no route from node {from} to node {to}: node {failed} has failed")]
     FailedNode {
-        /// Source.
+        /// Source of the requested route.
         from: u32,
-        /// Destination.
+        /// Destination of the requested route.
         to: u32,
-        /// The end that has failed.
+        /// The failed node, either the source or the destination.
         failed: u32,
     },
-    /// Both ends work, but no path of working links joins them.
+    /// Source and destination work, but no path of working links joins them.
     #[error("no route from node {from} to node {to}: the faults cut them off from each other")]
     Disconnected {
-        /// Source.
+        /// Source of the requested route.
         from: u32,
-        /// Destination.
+        /// Destination of the requested route.
         to: u32,
     },
 }
 
-/// The routing scheme of a [`FaultyCube`].
+/// The kind of routing that a [`FaultyCube`] uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutingScheme {
-    /// No fault breaks any route: all pairs use the routing of the cube.
+    /// No fault breaks any route. All pairs use the routing of the fault-free cube.
     Unaffected,
-    /// Pairs with a broken route have a detour; all others keep their route.
+    /// Pairs of nodes with a broken route have a detour. All other pairs use the routing of the
+    /// fault-free cube.
     Detours {
-        /// Number of ordered pairs with a detour.
+        /// Number of ordered pairs of nodes with a detour.
         affected: usize,
     },
     /// Routes are e-cube, with local detours at broken links: usually the next two dimensions in
     /// the other order.
     LocalDetours {
-        /// Number of local detours.
+        /// Number of local detours that are stored.
         places: usize,
     },
-    /// All pairs use up*/down* routing. Deadlock-free detours were not found, or the search would
-    /// have taken too long.
+    /// All pairs use up*/down* routing, because deadlock-free detours were not found or the search
+    /// would have taken too long.
     UpDown,
 }
 
+/// The stored data of each routing scheme.
 #[derive(Debug, Clone)]
 enum Table {
     Detours(Detours),
@@ -67,17 +70,18 @@ enum Table {
 
 /// A binary cube with faults and a routing around them that is free of deadlock.
 ///
-/// - Pairs with an unbroken route of the cube (e-cube, or the rule of
-///   [`IncompleteHypercube`](crate::IncompleteHypercube)) keep it.
+/// - Pairs whose route in the fault-free cube (e-cube, or the rule of
+///   [`IncompleteHypercube`](crate::IncompleteHypercube)) is unbroken use this route.
 /// - The other pairs get a detour, in the order of distance, source and destination. A detour is a
 ///   shortest path over working links whose channel dependencies close no cycle with those of all
 ///   other routes, and which needs as few new dependencies as possible. It is longer than the
 ///   shortest path only if every shorter path that was tried would close a cycle.
-/// - If there are too many such pairs, or a pair gets no detour, detours are searched for the
-///   broken links instead (complete cubes only). Unbroken routes are kept here, too.
-/// - If this also fails, all pairs use up*/down* routing.
+/// - If there are too many such pairs, or no detour is found for a pair, the detours are searched
+///   for the broken links instead (complete cubes only). Unbroken routes do not change here,
+///   either.
+/// - If this search also fails, all pairs use up*/down* routing.
 ///
-/// There is no time limit: the choice depends on the faults only.
+/// There is no time limit: the routing depends only on the faults.
 #[derive(Debug, Clone)]
 pub struct FaultyCube {
     faults: CubeFaults,
@@ -85,14 +89,15 @@ pub struct FaultyCube {
 }
 
 impl FaultyCube {
-    /// Find routes around `faults`. Pairs without a path are permitted; see
+    /// Find routes around `faults`. Some pairs of nodes may have no path; see
     /// [`CubeFaults::check_connected`].
     pub fn new(faults: CubeFaults) -> Self {
         Self::with_search_limit(faults, SEARCH_STEPS_MAX)
     }
 
-    /// Do as [`new`](Self::new), with another limit on the estimated search steps for detours of
-    /// pairs (2^28 there, one or two seconds); 0 selects local detours at once.
+    /// Find routes like [`new`](Self::new), but with `steps_max` as the maximum number of estimated
+    /// search steps for detours of pairs. [`new`](Self::new) uses 2^28 (one or two seconds). 0
+    /// selects local detours at once.
     pub fn with_search_limit(faults: CubeFaults, steps_max: u64) -> Self {
         let detours = pairs::affected(&faults, steps_max)
             .and_then(|pairs| Detours::find(&faults, pairs, CHECK_STEPS_MAX))
@@ -103,12 +108,12 @@ impl FaultyCube {
         Self { faults, table }
     }
 
-    /// Return the faults.
+    /// Return the faults that the routing avoids.
     pub fn faults(&self) -> &CubeFaults {
         &self.faults
     }
 
-    /// Return the routing scheme.
+    /// Return the kind of routing in use.
     pub fn scheme(&self) -> RoutingScheme {
         match &self.table {
             Table::Detours(detours) if detours.len() == 0 => RoutingScheme::Unaffected,
@@ -122,7 +127,7 @@ impl FaultyCube {
         }
     }
 
-    /// Return the route between two nodes; empty if they are the same.
+    /// Return the route between two nodes; it is empty if the nodes are the same.
     ///
     /// # Errors
     /// One of the nodes has failed, or no path of working links joins them.
@@ -159,9 +164,9 @@ impl FaultyCube {
         Ok(FaultyRoute { node: from, steps })
     }
 
-    /// Return the channel dependencies of all routes, for [`Dependencies::check`]. Channels are the
-    /// link indices of the cube. All pairs are visited, so this is for cubes of up to about 2^12
-    /// nodes.
+    /// Return the channel dependencies of all routes, for [`Dependencies::check`]. Channels are
+    /// identified by the link indices of the cube. All pairs of nodes are visited, so this method
+    /// is suitable for cubes of up to about 2^12 nodes.
     pub fn dependencies(&self) -> Dependencies {
         let cube = self.faults.cube();
         let mut dependencies = Dependencies::new(cube.link_count());
@@ -183,6 +188,7 @@ pub struct FaultyRoute<'a> {
     steps: Steps<'a>,
 }
 
+/// The remaining hops of a route, by the routing scheme.
 #[derive(Debug, Clone)]
 enum Steps<'a> {
     Own(Route),
@@ -191,7 +197,7 @@ enum Steps<'a> {
     Local {
         faults: &'a CubeFaults,
         detours: &'a LocalDetours,
-        /// Dimensions to cross after the current detour.
+        /// Dimensions that the route crosses after the current detour, as a bit set.
         remaining: u32,
         detour: std::slice::Iter<'a, u8>,
     },

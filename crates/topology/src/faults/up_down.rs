@@ -1,4 +1,4 @@
-//! Up*/down* routing: free of deadlock on any network with any faults.
+//! Up*/down* routing in a cube, which is free of deadlock on any network with any faults.
 
 use std::collections::VecDeque;
 
@@ -14,6 +14,7 @@ pub(super) struct UpDown {
 }
 
 impl UpDown {
+    /// Rank the working nodes of a cube with these faults.
     pub(super) fn new(faults: &CubeFaults) -> Self {
         let parts = distance::parts(faults);
         let roots = (0u32..).zip(&parts).filter(|(node, part)| node == *part);
@@ -22,15 +23,17 @@ impl UpDown {
         }
     }
 
-    /// Return the dimensions of a shortest permitted route, or `None` without a path.
+    /// Return the dimensions of a shortest permitted route, or `None` if no path exists.
     ///
-    /// The search runs for each call, best first by the sum of hops and differing address bits.
-    /// Each hop keeps that sum or adds two, so a double-ended queue keeps the order.
+    /// The search runs for each call. It visits nodes in the order of the sum of hops and differing
+    /// address bits. Each hop leaves that sum unchanged or adds two, so a double-ended queue keeps
+    /// the nodes in order.
     pub(super) fn route(&self, faults: &CubeFaults, from: u32, to: u32) -> Option<Vec<u8>> {
         if !faults.is_reachable(from, to) {
             return None;
         }
-        // Two states per node: 2 * node while the route may still go up, otherwise + 1.
+        // Each node has two states: number 2 * node while the route may still go up, that number +
+        // 1 after it has gone down.
         let state = |node: u32, down: bool| 2 * node as usize + usize::from(down);
         let states = 2 * self.ranks.places().len();
         let mut hops = vec![u16::MAX; states];

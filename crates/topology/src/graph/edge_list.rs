@@ -1,25 +1,27 @@
-//! Edge lists with one edge per line.
+//! Reader of edge lists, which are text files with one edge per line.
 
 use std::collections::HashMap;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
-/// A word of a line. Quoted words are never syntax.
+/// A word of a line in an edge list. Quoted words are never syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
     pub quoted: bool,
 }
 
-/// A node with the line of its first occurrence or of its attributes.
+/// A node that the reader has found, with the line of its first occurrence or of its attributes.
 struct ReadNode {
     name: String,
     line: usize,
     attributes: Attributes,
 }
 
+/// An edge that the reader has found: its two ends, its attributes and its line.
 type ReadEdge = (u32, u32, Attributes, usize);
 
+/// State of the reader: the nodes and edges found so far.
 #[derive(Default)]
 struct Reader {
     nodes: Vec<ReadNode>,
@@ -27,6 +29,7 @@ struct Reader {
     edges: Vec<ReadEdge>,
 }
 
+/// Read the text of an edge list.
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     let mut reader = Reader::default();
     let text = text.trim_start_matches('\u{feff}');
@@ -38,6 +41,7 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
 }
 
 impl Reader {
+    /// Read a line of an edge list; `number` is its line number, from 1.
     fn read_line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
         let (words, dictionary) = words(line)?;
         if let Some(problem) = foreign_format(&words) {
@@ -69,6 +73,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Return the index of the node with this name. Add the node if it is new.
     fn node_number(&mut self, word: &Word, line: usize) -> Result<u32, GraphProblem> {
         if word.text.is_empty() {
             return Err(GraphProblem::EmptyName);
@@ -90,6 +95,7 @@ impl Reader {
         Ok(number)
     }
 
+    /// Set attributes of a node, or report the first attribute that the node already has.
     fn set_attributes(
         &mut self,
         node: usize,
@@ -106,6 +112,7 @@ impl Reader {
         Ok(())
     }
 
+    /// Return the graph of all nodes and edges found.
     fn into_graph(self) -> Result<Graph, GraphError> {
         let Self { nodes, edges, .. } = self;
         let place = by_number(&nodes).unwrap_or_else(|| (0..nodes.len() as u32).collect());
@@ -135,7 +142,7 @@ fn is_attribute(word: &Word) -> bool {
     !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
 }
 
-/// Return the problem if the line belongs to a file of another program that resembles an edge list.
+/// Return the problem if the words are a line from a file of another program that resembles an edge list.
 fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     let bare = |place: usize| {
         let word = words.get(place).filter(|word| !word.quoted);
@@ -143,9 +150,10 @@ fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     };
     let (first, second) = (bare(0), bare(1));
     let parameter = first.split_once('=').map_or("", |(name, _)| name);
-    // Parameter names may have any case (slurm: topology.conf(5)).
+    // Parameter names of a Slurm file may have any case (topology.conf(5)).
     let slurm = ["switchname", "blockname"].contains(&parameter.to_ascii_lowercase().as_str());
-    // infiniband-diags: ibnetdiscover(8), "Topology file format", and with -l, -p.
+    // The output format is described in ibnetdiscover(8) of infiniband-diags, "Topology file format"; options -l and -p
+    // change it.
     let guid = [
         "vendid",
         "devid",
@@ -168,7 +176,7 @@ fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     }
 }
 
-/// Return each name as a number, if the names are exactly the numbers from 0 up.
+/// Return the names of the nodes as numbers, if they are exactly the numbers from 0 up, else `None`.
 fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
     let mut seen = vec![false; nodes.len()];
     nodes
@@ -182,7 +190,7 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Return the words of a line up to a comment, and the dictionary at the end of the line, if any.
+/// Return the words of a line up to a comment, and the dictionary of attributes at the end of the line, if any.
 pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
@@ -227,6 +235,7 @@ pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProble
     Ok((words, None))
 }
 
+/// Return the attributes in the words after the two node names, or in the dictionary.
 fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, GraphProblem> {
     let mut attributes = Attributes::new();
     let mut add = |name: &str, value: &str| {
@@ -300,7 +309,7 @@ fn scalar(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// Return the character that `\` and this character stand for.
+/// Return the character that the escape sequence of `\` and `char` stands for.
 fn unescaped(char: char) -> char {
     match char {
         'n' => '\n',
@@ -348,8 +357,8 @@ mod tests {
         assert_eq!(gap.node(0).name, "2");
     }
 
-    /// One by one, each edge of a star in descending order would move all previous neighbours, 8 * 10^10 moves in
-    /// total.
+    /// Adding the edges one by one would take too long: each edge of a star in descending order would move all previous
+    /// neighbours, 8 * 10^10 moves in total.
     #[test]
     fn a_node_may_have_many_neighbours_in_any_order() {
         let edges: Vec<String> = (1..400_000)

@@ -2,103 +2,103 @@
 
 use thiserror::Error;
 
-/// Maximum length in characters of a word of the file in an error message.
+/// Maximum number of characters of a word from the file in an error message.
 const SHOWN_MAX: usize = 60;
 
 /// An error in a line of a graph file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {problem}")]
 pub struct GraphError {
-    /// The line, counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// The problem in this line.
+    /// The problem in the line.
     pub problem: GraphProblem,
 }
 
-/// A problem in a graph.
+/// A problem in a graph or in a line of a graph file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GraphProblem {
     /// A node without a name.
     #[error("a node needs a name")]
     EmptyName,
-    /// A name used twice.
+    /// Two nodes have the same name.
     #[error("node \"{name}\" is there already; names must differ")]
     DuplicateNode {
-        /// The name.
+        /// The repeated name.
         name: String,
     },
-    /// An edge from a node to itself.
+    /// An edge joins a node to itself.
     #[error("edge from node \"{name}\" to itself; an edge joins two different nodes")]
     SelfLoop {
-        /// The node.
+        /// Name of the node.
         name: String,
     },
-    /// An edge to a node that the file does not declare.
+    /// An edge ends at a node that the file does not declare.
     #[error("edge to node \"{name}\", which the file does not declare")]
     UnknownNode {
-        /// The name.
+        /// Name of the undeclared node.
         name: String,
     },
-    /// Not well-formed XML.
+    /// The text is not well-formed XML.
     #[error("not well-formed XML: {what}")]
     Xml {
         /// Message of the XML reader.
         what: String,
     },
-    /// The text ends inside an element.
+    /// The XML text ends inside an element.
     #[error("the file ends inside element \"{element}\"")]
     Truncated {
-        /// The innermost open element.
+        /// Name of the innermost open element.
         element: String,
     },
-    /// No graph in the file.
+    /// The file contains no graph.
     #[error("no \"graph\" element; GraphML has the form <graphml><graph>...</graph></graphml>")]
     NoGraph,
-    /// An element in a position where it is not permitted.
+    /// An XML element is in a position where it is not permitted.
     #[error("element \"{element}\" {why}")]
     Element {
-        /// The element.
+        /// Name of the element.
         element: String,
-        /// The reason.
+        /// Reason why the element is not permitted in this position.
         why: &'static str,
     },
-    /// An element without an attribute that it must have.
+    /// An XML element has no value for a required attribute.
     #[error("element \"{element}\" has no attribute \"{attribute}\"")]
     MissingAttribute {
-        /// The element.
+        /// Name of the element.
         element: &'static str,
-        /// The attribute.
+        /// Name of the missing attribute.
         attribute: &'static str,
     },
-    /// A `data` element for an undeclared key.
+    /// A `data` element refers to an undeclared key.
     #[error("data for key \"{key}\", which the file does not declare before")]
     UnknownKey {
-        /// The key.
+        /// The undeclared key.
         key: String,
     },
-    /// An invalid value of an attribute.
+    /// An attribute has an invalid value.
     #[error("\"{value}\" for {attribute}; it must be {allowed}")]
     Value {
-        /// The attribute.
+        /// Name of the attribute.
         attribute: &'static str,
-        /// Its value.
+        /// The invalid value.
         value: String,
-        /// Permitted values.
+        /// Permitted values of the attribute.
         allowed: &'static str,
     },
     /// A quote that does not end on its line.
     #[error("the quote opened in column {column} is not closed on its line")]
     OpenQuote {
-        /// The column, counted in characters from 1.
+        /// The column of the quote, counted in characters from 1.
         column: usize,
     },
-    /// A third column that is no attribute.
+    /// The word after the two node names of a line is not an attribute.
     #[error(
         "\"{word}\" after the two node names; attributes are a number, name=value, or a dictionary \
          {{'name': value}}"
     )]
     NotAnAttribute {
-        /// The word.
+        /// The word that is not an attribute.
         word: String,
     },
     /// A Slurm topology file: switches with ranges of nodes, no edges.
@@ -113,21 +113,22 @@ pub enum GraphProblem {
          \"SWITCH SWITCH\" or \"SWITCH HOST\" for each cable (and set leaves = \"nodes\" for the hosts)"
     )]
     Ibnetdiscover,
-    /// An attribute in place of a name.
+    /// An attribute is in the position of a node name.
     #[error("\"{word}\" where the name of a node belongs; write names with \"=\" in double quotes")]
     NotAName {
-        /// The word.
+        /// The attribute.
         word: String,
     },
-    /// An attribute that occurs twice on one line, or for one node.
+    /// An attribute occurs twice on one line, or for one node.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
-        /// The attribute.
+        /// Name of the attribute.
         name: String,
     },
 }
 
 impl GraphProblem {
+    /// Return the problem as an error in line `line`.
     pub(super) fn at(mut self, line: usize) -> GraphError {
         self.shorten();
         GraphError {
@@ -136,7 +137,7 @@ impl GraphProblem {
         }
     }
 
-    /// Shorten words of the file in the message.
+    /// Shorten the words from the file that the message contains.
     fn shorten(&mut self) {
         let word = match self {
             Self::DuplicateNode { name }
@@ -147,7 +148,8 @@ impl GraphProblem {
             Self::UnknownKey { key } => key,
             Self::Value { value, .. } => value,
             Self::NotAnAttribute { word } | Self::NotAName { word } => word,
-            // The message of the reader may be longer; it also contains names of the file.
+            // The message of the XML reader may be longer, since it also contains names from the
+            // file.
             Self::Xml { what } => return shorten(what, 4 * SHOWN_MAX),
             Self::EmptyName
             | Self::NoGraph
@@ -160,6 +162,7 @@ impl GraphProblem {
     }
 }
 
+/// Shorten `text` to at most `most` characters.
 fn shorten(text: &mut String, most: usize) {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);

@@ -1,4 +1,4 @@
-//! Networks of any form, with named nodes and the attributes of a file.
+//! Graphs: networks of any form, with named nodes and with the attributes of a file.
 
 mod edge_list;
 mod error;
@@ -14,52 +14,52 @@ use crate::Adjacency;
 pub(crate) use edge_list::{Word, words};
 pub use error::{GraphError, GraphProblem};
 
-/// Attributes by name, as text.
+/// The attributes of a node or edge: their values as text, by name.
 pub type Attributes = BTreeMap<String, String>;
 
-/// The owner of an attribute.
+/// The kind of element that an attribute belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// An edge.
+    /// The attribute belongs to an edge.
     Edges,
-    /// A vertex.
+    /// The attribute belongs to a vertex.
     Vertices,
-    /// The graph as a whole.
+    /// The attribute belongs to the graph as a whole.
     Graph,
 }
 
 /// A node of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its unique name.
+    /// Unique name of the node.
     pub name: String,
-    /// Its attributes in the file.
+    /// Attributes of the node in the file.
     pub attributes: Attributes,
 }
 
 /// An edge of a [`Graph`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edge {
-    /// Whether the file declares it as directed, from its first end to its second.
+    /// Whether the file declares the edge as directed, from its first end to its second.
     pub directed: bool,
-    /// Its attributes in the file.
+    /// Attributes of the edge in the file.
     pub attributes: Attributes,
 }
 
 /// A network of named nodes, indexed `0..node_count` in the order of the file.
 ///
-/// Parallel edges are kept. Edges from a node to itself are refused, since no message would use them. As an
-/// [`Adjacency`] the graph is undirected: links carry messages in both directions, and `directed` is only kept for the
-/// file.
+/// The graph may contain parallel edges. Edges from a node to itself are refused, since no message would use them. As
+/// an [`Adjacency`] the graph is undirected: links carry messages in both directions, and `directed` only records the
+/// declaration in the file.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     graph: UnGraph<Node, Edge>,
     index: HashMap<String, u32>,
-    /// Neighbours of each node, ascending, each once.
+    /// Neighbours of each node in ascending order, without repetition.
     neighbors: Vec<Vec<u32>>,
-    /// Line numbers in the file, of nodes and of edges; 0 without a file.
+    /// Line numbers in the file: of each node, then of each edge; 0 if the graph was not read from a file.
     lines: [Vec<usize>; 2],
-    /// Attributes of the whole graph, with their lines.
+    /// Names of attributes of the whole graph, with their lines in the file.
     own: BTreeMap<String, usize>,
 }
 
@@ -69,12 +69,12 @@ impl Graph {
         Self::default()
     }
 
-    /// Read GraphML: one graph of nodes and edges. Their attributes are the `data` elements (with the defaults of
-    /// keys), those of ports included, and XML attributes that GraphML does not define. Nested graphs and hyperedges
+    /// Read GraphML with one graph of nodes and edges. Their attributes are the `data` elements (with the defaults of
+    /// keys), including those of ports, and XML attributes that GraphML does not define. Nested graphs and hyperedges
     /// are refused.
     ///
     /// # Errors
-    /// The line and its problem.
+    /// The first invalid line and the problem in it.
     pub fn from_graphml(text: &str) -> Result<Self, GraphError> {
         graphml::read(text)
     }
@@ -89,7 +89,7 @@ impl Graph {
     /// its name as its index.
     ///
     /// # Errors
-    /// The line and its problem.
+    /// The first invalid line and the problem in it.
     pub fn from_edge_list(text: &str) -> Result<Self, GraphError> {
         edge_list::read(text)
     }
@@ -118,7 +118,7 @@ impl Graph {
         Ok(index)
     }
 
-    /// Add many edges with their lines. The time is proportional to their number, in any order.
+    /// Add edges with their line numbers. The time is proportional to the number of edges, in any order.
     pub(super) fn add_edges(
         &mut self,
         edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,
@@ -142,12 +142,12 @@ impl Graph {
         Ok(())
     }
 
-    /// Return the names of attributes of the whole graph, with their lines.
+    /// Return the names of attributes of the whole graph, with their lines in the file.
     pub fn own_attributes(&self) -> &BTreeMap<String, usize> {
         &self.own
     }
 
-    /// Remove all attributes of this name and return their owners.
+    /// Remove all attributes with this name, and return the kinds of elements that had one.
     pub fn remove_attributes(&mut self, name: &str) -> BTreeSet<Part> {
         let mut parts = BTreeSet::new();
         for node in self.graph.node_weights_mut() {
@@ -160,12 +160,12 @@ impl Graph {
         parts
     }
 
-    /// Set the line of a node.
+    /// Set the line number of a node in the file.
     pub(super) fn set_node_line(&mut self, node: u32, line: usize) {
         self.lines[0][node as usize] = line;
     }
 
-    /// Return the line of the file, from 1, of a node; 0 if it was not read from a file.
+    /// Return the line number, from 1, of a node in the file; 0 if the graph was not read from a file.
     ///
     /// # Panics
     /// When there is no such node.
@@ -173,7 +173,7 @@ impl Graph {
         self.lines[0][node as usize]
     }
 
-    /// Return the line of the file, from 1, of an edge, given by its index; 0 if it was not read from a file.
+    /// Return the line number, from 1, of an edge in the file; 0 if the graph was not read from a file.
     ///
     /// # Panics
     /// When there is no such edge.
@@ -181,7 +181,7 @@ impl Graph {
         self.lines[1][edge]
     }
 
-    /// Number of nodes.
+    /// Return the number of nodes.
     pub fn node_count(&self) -> u32 {
         self.neighbors.len() as u32
     }
@@ -199,7 +199,7 @@ impl Graph {
         &self.graph[NodeIndex::new(index as usize)]
     }
 
-    /// All nodes in order.
+    /// Return all nodes in the order of their indices.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
         self.graph.raw_nodes().iter().map(|node| &node.weight)
     }
@@ -209,7 +209,7 @@ impl Graph {
         self.index.get(name).copied()
     }
 
-    /// Return all edges (first end, second end, edge), in the order of their addition.
+    /// Return all edges as (first end, second end, edge), in the order in which they were added.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32, &Edge)> + Clone {
         self.graph.edge_references().map(|edge| {
             let (from, to) = (edge.source().index(), edge.target().index());
@@ -236,7 +236,7 @@ impl Adjacency for Graph {
     }
 }
 
-/// Random graphs with a number of nodes in this range, named by their numbers, and up to `edges_max` edges.
+/// Return random graphs with up to `edges_max` edges and a number of nodes in this range, named by their numbers.
 #[cfg(test)]
 pub(crate) fn strategy(
     node_count: std::ops::Range<u32>,

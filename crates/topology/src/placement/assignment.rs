@@ -3,7 +3,9 @@
 use super::PlacementError;
 use crate::{Adjacency, distance};
 
+/// Index that stands for "no server assigned yet".
 const UNASSIGNED: u32 = u32::MAX;
+/// Maximum number of passes in which PEs move to servers with fewer PEs.
 const BALANCING_PASSES: usize = 4;
 
 /// Return the index in `io_nodes` (ascending) of each PE's server, by the rule of
@@ -22,7 +24,7 @@ pub(super) fn nearest(
     for (index, &pe) in io_nodes.iter().enumerate() {
         server[pe as usize] = index as u32;
     }
-    // By distance, then number, since the sort is stable.
+    // The other PEs are sorted by distance, then by number, since the sort is stable.
     let mut others: Vec<u32> = (0..network.node_count())
         .filter(|&pe| hops[pe as usize] > 0)
         .collect();
@@ -51,8 +53,8 @@ pub(super) fn nearest(
     Ok(server)
 }
 
-/// Return the server that serves the fewest PEs, then the lowest, of the neighbours that are one
-/// hop nearer.
+/// Return the server of one of the neighbours that are one hop nearer to an I/O node: the server
+/// with the fewest PEs, or the lowest of several.
 fn least_loaded(
     network: &impl Adjacency,
     hops: &[u32],
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn ties_are_balanced() {
-        // Antipodal I/O nodes in the 4-cube: 6 of the 16 PEs are two hops from both.
+        // The I/O nodes are antipodal in the 4-cube: 6 of the 16 PEs are two hops from both.
         let placement = Placement::list(&Hypercube::new(4).unwrap(), &[0, 15]).unwrap();
         assert_eq!(placement.coverage().served(), [8, 8]);
     }

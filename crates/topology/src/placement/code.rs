@@ -53,6 +53,7 @@ pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
 mod tests {
     use crate::{Hypercube, Placement, PlacementError};
 
+    /// Return the cube of this dimension.
     fn cube(dimension: u32) -> Hypercube {
         Hypercube::new(dimension).unwrap()
     }
@@ -88,8 +89,8 @@ mod tests {
         assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
     }
 
-    /// The reading of section 3.2 for 4 to 6 dimensions in full: subcube u of dimension 3 uses {0,
-    /// 7} XOR sigma(u), sigma linear with columns 1, 2, 3.
+    /// Checks the placement of section 3.2 for 4 to 6 dimensions: subcube u of dimension 3 uses the
+    /// addresses {0, 7} XOR sigma(u), where sigma is linear with the columns 1, 2, 3.
     #[test]
     fn dimensions_4_to_6_shift_the_3_cube_code_by_a_linear_sigma() {
         for dimension in 4..=6 {

@@ -1,11 +1,11 @@
-//! Quality of a placement: distances and balance of the load.
+//! Quality of a placement: distances of PEs from I/O nodes, and balance of the load.
 
 use crate::{Adjacency, distance};
 
 /// Distances of PEs from their I/O node, and the number of PEs per I/O node.
 ///
-/// Distances are hops between PEs: 0 for a class I PE, whose I/O node is attached to it. The
-/// paper's "links to the I/O node" count one more.
+/// Distances are hops between PEs: 0 for a class I PE, whose I/O node is attached to it. The "links
+/// to the I/O node" of the paper are one more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coverage {
     distance_histogram: Vec<u32>,
@@ -14,8 +14,10 @@ pub struct Coverage {
 }
 
 impl Coverage {
+    /// Return the coverage of a placement, in which `server` is the index of each PE's I/O node.
     pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
-        // All servers are nearest ones, also those of codes, and every PE has one.
+        // Each PE has a server, and it is always one of the nearest I/O nodes, also in placements
+        // by codes.
         let hops = distance::hops_from(network, io_nodes);
         let longest = hops.iter().flatten().max().map_or(0, |&hops| hops as usize);
         let mut distance_histogram = vec![0; longest + 1];

@@ -1,14 +1,15 @@
-//! Replacement of failed I/O nodes.
+//! Replacement of failed I/O nodes: forwarding addresses and servers.
 
 use super::{Placement, PlacementError};
 use crate::{Adjacency, CubeFaults, Hypercube, distance};
 
 impl Placement {
-    /// Return the forwarding address of every I/O node, by index, for the failed ones in `failed`.
-    /// A working I/O node has its own index. A failed one has the working I/O node whose PE is the
-    /// fewest hops away. Of equal ones it is the one that serves the fewest PEs so far (its own and
-    /// those it replaces), then the lowest. Failed I/O nodes choose in ascending order. `clients`
-    /// are the PEs of each I/O node, by index; those of a failed one follow it.
+    /// Return the forwarding address of every I/O node, by index; `failed` lists the failed ones.
+    /// The address of a working I/O node is its own index. That of a failed one is the working I/O
+    /// node whose PE is the fewest hops away; of several, the one that serves the fewest PEs so far
+    /// (including those that it takes over), then the lowest. Failed I/O nodes choose in ascending
+    /// order. `clients` contains the number of PEs of each I/O node, by index; the PEs of a failed
+    /// I/O node use its replacement.
     ///
     /// "In case an I/O node fails, the I/O requests meant for that node can be routed to a nearby
     /// I/O node by simply changing the forwarding address at the PE node connected to the failed
@@ -47,8 +48,8 @@ impl Placement {
         Ok(address)
     }
 
-    /// Return the number of working client PEs of each I/O node, by index. It is zero if the PE of
-    /// the I/O node has failed, since no PE forwards requests there: see
+    /// Return the number of working client PEs of each I/O node, by index. The number is zero if
+    /// the PE of the I/O node has failed, since this PE then forwards no requests: see
     /// [`server_of_each`](Self::server_of_each).
     pub fn clients(&self, pes: &CubeFaults) -> Vec<u32> {
         let mut clients = vec![0; self.io_node_count() as usize];
@@ -62,15 +63,16 @@ impl Placement {
 
     /// Return the I/O node that each PE sends its requests to; `None` for failed PEs.
     ///
-    /// It is the PE's server, even if only the I/O node has failed, since its PE forwards requests
-    /// to the address in `attends`. If that PE has failed, each of its clients uses the working I/O
-    /// node the fewest hops away. Of equal ones it is the one that serves the fewest working PEs so
-    /// far (replacements included), then the lowest. PEs choose in ascending order. Hops are those
-    /// of the whole cube: a failed link changes routes, not assignments.
+    /// It is normally the PE's server, even if the I/O node has failed but its PE works, since this
+    /// PE forwards requests to the address in `attends`. If the PE of the server has failed, each
+    /// of its clients uses the working I/O node the fewest hops away; of several, the one that
+    /// serves the fewest working PEs so far (replacements included), then the lowest. PEs choose in
+    /// ascending order. Hops are those of the whole cube: a failed link changes routes, not
+    /// assignments.
     ///
     /// # Panics
-    /// `attends` has fewer entries than I/O nodes, or a PE needs an I/O node and none attends to
-    /// itself.
+    /// `attends` has fewer entries than there are I/O nodes, or a PE needs an I/O node and no I/O
+    /// node has its own index in `attends`.
     pub fn server_of_each(
         &self,
         cube: Hypercube,
@@ -106,7 +108,7 @@ impl Placement {
     }
 
     /// Return the I/O nodes that do not work, ascending: those in `failed` and those whose PE has
-    /// failed, since the two share a board.
+    /// failed, since an I/O node and its PE share a board.
     ///
     /// # Errors
     /// A listed I/O node does not exist.
@@ -154,7 +156,7 @@ mod tests {
             let replacement = address[index as usize];
             if [0, 5].contains(&index) {
                 let pes = placement.io_nodes();
-                // The code has distance 3, and code words at distance 3 from any other.
+                // The code has distance 3, and every code word has other code words at distance 3.
                 assert_eq!(
                     cube.distance(pes[index as usize], pes[replacement as usize]),
                     3
@@ -169,13 +171,13 @@ mod tests {
 
     #[test]
     fn neighbours_share_the_load_of_failed_nodes() {
-        // I/O nodes everywhere in a square: both neighbours of a failed one are equally near. An
-        // I/O node that serves only its own PE is preferred to one that already serves two.
+        // Each PE of a square has an I/O node, so both neighbours of a failed one are equally near.
+        // An I/O node that serves only its own PE is preferred to one that already serves two.
         let cube = Hypercube::new(2).unwrap();
         let placement = Placement::list(&cube, &[0, 1, 2, 3]).unwrap();
         let taken = placement.forwarding(&cube, &[0, 3], &[1; 4]);
         assert_eq!(taken, Ok(vec![1, 1, 2, 2]));
-        // One that serves nobody but itself is preferred to one that already serves two.
+        // An I/O node that serves only its own PE is preferred to one that already serves two.
         let taken = placement.forwarding(&cube, &[0], &[1, 2, 1, 1]);
         assert_eq!(taken, Ok(vec![2, 1, 2, 3]));
     }
@@ -189,7 +191,7 @@ mod tests {
         let pes = CubeFaults::new(cube, &[9], &[]).unwrap();
         let clients = placement.clients(&pes);
         let address = placement.forwarding(&cube, &[2], &clients).unwrap();
-        // 9 is two hops from 0 and three from 7 and 14.
+        // The PE 9 is two hops from 0 and three from 7 and 14.
         assert_eq!(address, [0, 1, 0, 3]);
         let server_of_each = placement.server_of_each(cube, &pes, &address);
         for pe in cube.nodes() {
@@ -202,7 +204,7 @@ mod tests {
                 }
             }
         }
-        // 8 is one hop from 0; 11 and 13 are two from 7 and 14.
+        // The PE 8 is one hop from 0; the PEs 11 and 13 are two hops from 7 and 14.
         assert_eq!(server_of_each[8], Some(0));
         assert_eq!((server_of_each[11], server_of_each[13]), (Some(1), Some(3)));
     }

@@ -1,4 +1,4 @@
-//! Placements: the PEs with an I/O node, and the I/O node that serves each PE.
+//! Placements: the set of PEs with an I/O node, and the I/O node that serves each PE.
 //!
 //! | constructor | I/O nodes | server of a PE |
 //! |---|---|---|
@@ -27,7 +27,7 @@ pub use dominating::{Budget, DominatingSet};
 /// An error in a requested placement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// Hamming placement outside 2^m - 1 dimensions.
+    /// A Hamming placement was requested outside 2^m - 1 dimensions.
     #[error(
         "a Hamming placement is perfect only in 2^m - 1 dimensions (1, 3, 7, 15), not in \
          {dimension}; `combined` handles the others"
@@ -36,10 +36,10 @@ pub enum PlacementError {
         /// The requested dimension.
         dimension: u32,
     },
-    /// No I/O node at all.
+    /// No I/O node was requested.
     #[error("a placement needs at least one I/O node")]
     Empty,
-    /// More I/O nodes than PEs.
+    /// More I/O nodes than PEs were requested.
     #[error("{count} I/O nodes do not fit on {pe_count} PEs, one each at most")]
     TooMany {
         /// The requested number of I/O nodes.
@@ -47,7 +47,7 @@ pub enum PlacementError {
         /// Number of PEs.
         pe_count: u32,
     },
-    /// An I/O node on a PE that does not exist.
+    /// An I/O node was requested on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
         /// The requested PE.
@@ -55,30 +55,30 @@ pub enum PlacementError {
         /// Number of PEs.
         pe_count: u32,
     },
-    /// Two I/O nodes on one PE.
+    /// Two I/O nodes were requested on one PE.
     #[error("PE {pe} is listed more than once; it can carry one I/O node")]
     Duplicate {
         /// The repeated PE.
         pe: u32,
     },
-    /// A PE without a path to any I/O node.
+    /// A PE has no path to any I/O node.
     #[error("PE {pe} has no path to any I/O node; each connected part needs one")]
     Unreachable {
-        /// The lowest such PE.
+        /// The lowest PE without a path to an I/O node.
         pe: u32,
     },
-    /// An I/O node that does not exist.
+    /// A listed I/O node does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
-        /// The requested index.
+        /// The listed index.
         index: u32,
         /// Number of I/O nodes.
         count: u32,
     },
-    /// A failed I/O node without a possible replacement.
+    /// A failed I/O node has no possible replacement.
     #[error("no working I/O node can be reached from failed I/O node {index}")]
     NoWorkingIoNode {
-        /// The failed I/O node.
+        /// Index of the failed I/O node.
         index: u32,
     },
 }
@@ -133,7 +133,7 @@ impl Placement {
         Self::nearest(network, (0..count).map(pe).collect())
     }
 
-    /// Return `count` I/O nodes on PEs `0..count`.
+    /// Return a placement of `count` I/O nodes on the PEs `0..count`.
     ///
     /// # Errors
     /// When `count` is zero or more than the PEs, or some PE has no path to any I/O node.
@@ -142,7 +142,7 @@ impl Placement {
         Self::nearest(network, (0..count).collect())
     }
 
-    /// Return I/O nodes on the listed PEs, in any order.
+    /// Return a placement of I/O nodes on the listed PEs, in any order.
     ///
     /// # Errors
     /// The list is empty, repeats a PE or contains a missing one, or some PE has no path to any I/O
@@ -151,10 +151,10 @@ impl Placement {
         Self::nearest(network, pes.to_vec())
     }
 
-    /// Return the smallest number of I/O nodes found within the budget such that every PE is within one hop of one: a
-    /// minimum dominating set, or the best set with a lower bound. The search starts with [`combined`](Self::combined),
-    /// which the result never exceeds. For networks other than cubes, see [`DominatingSet::find`] and
-    /// [`nearest`](Self::nearest).
+    /// Return the placement with the smallest number of I/O nodes found within the budget such that every PE is within
+    /// one hop of an I/O node. It is a minimum dominating set, or the best set found, with a lower bound. The search
+    /// starts with the placement of [`combined`](Self::combined), so the result has no more I/O nodes. For networks
+    /// other than cubes, see [`DominatingSet::find`] and [`nearest`](Self::nearest).
     pub fn dominating(cube: Hypercube, budget: Budget) -> (Self, DominatingSet) {
         let combined = Self::combined(cube);
         let set = DominatingSet::find(&cube, Some(combined.io_nodes()), budget);
@@ -166,7 +166,7 @@ impl Placement {
         (placement, set)
     }
 
-    /// Return I/O nodes on the given PEs of any network. A nearest one serves each PE.
+    /// Return a placement of I/O nodes on the given PEs of any network, in which a nearest I/O node serves each PE.
     ///
     /// Ties: PEs choose in order of distance, then index, among the servers of the neighbours one hop nearer to an I/O
     /// node. They choose the server with the fewest PEs so far, and of these the lowest. Then PEs may move, in the same
@@ -191,6 +191,7 @@ impl Placement {
         Ok(Self::new(network, pes, server))
     }
 
+    /// Return a placement in which `server` is the index of the I/O node of each PE.
     fn new(network: &impl Adjacency, io_nodes: Vec<u32>, server: Vec<u32>) -> Self {
         let coverage = Coverage::new(network, &io_nodes, &server);
         Self {
@@ -205,7 +206,7 @@ impl Placement {
         &self.io_nodes
     }
 
-    /// Return the index of the I/O node that serves each PE.
+    /// Return for each PE the index of the I/O node that serves it.
     pub fn servers(&self) -> &[u32] {
         &self.server
     }
@@ -234,19 +235,19 @@ impl Placement {
             .map(|index| index as u32)
     }
 
-    /// Number of I/O nodes.
+    /// Return the number of I/O nodes.
     pub fn io_node_count(&self) -> u32 {
         self.io_nodes.len() as u32
     }
 
-    /// Number of PEs.
+    /// Return the number of PEs.
     pub fn pe_count(&self) -> u32 {
         self.server.len() as u32
     }
 
-    /// Return whether the number of I/O nodes is minimal with every PE within one hop of one, according to `known`, a
-    /// dominating set of the same network. It is false if some PE of this placement is further away, and `None` if
-    /// `known` does not decide it.
+    /// Return whether no smaller number of I/O nodes has every PE within one hop of an I/O node, according to `known`,
+    /// a dominating set of the same network. The result is false if some PE of this placement is further away, and
+    /// `None` if `known` does not decide it.
     pub fn is_smallest(&self, known: &DominatingSet) -> Option<bool> {
         let count = self.io_node_count();
         if !self.coverage.is_dominating() || (known.pes().len() as u32) < count {
@@ -261,6 +262,7 @@ impl Placement {
     }
 }
 
+/// Check that the number of I/O nodes is neither zero nor more than the number of PEs.
 fn check_count(count: u32, pe_count: u32) -> Result<(), PlacementError> {
     if count == 0 {
         return Err(PlacementError::Empty);
@@ -276,6 +278,7 @@ mod tests {
     use super::*;
     use crate::Graph;
 
+    /// Return the cube of this dimension.
     fn cube(dimension: u32) -> Hypercube {
         Hypercube::new(dimension).unwrap()
     }
@@ -349,12 +352,12 @@ mod tests {
             (best.io_node_count(), best.is_smallest(&set)),
             (7, Some(true))
         );
-        // A dominating set with one node too many, and a smaller set that does not dominate.
+        // The first set has one node too many, and the second, smaller set does not dominate.
         let combined = Placement::combined(cube);
         assert_eq!(combined.is_smallest(&set), Some(false));
         let far = Placement::list(&cube, &[0]).unwrap();
         assert_eq!(far.is_smallest(&set), Some(false));
-        // Without the solver, 8 is the best known and 32 / 6, rounded up, the bound.
+        // Without the solver, 8 is the size of the best known set, and the bound is 32 / 6 rounded up.
         let budget = Budget {
             solver_pes_max: 0,
             ..Budget::default()

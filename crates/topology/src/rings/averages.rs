@@ -1,5 +1,4 @@
-//! Mean load of each link, computed from the routing rule: exact probabilities of ties, without sampling or closed
-//! forms.
+//! Mean load of each link, computed from the routing rule with exact probabilities of random choices, without sampling.
 
 use super::flows::Flow;
 use super::grid::Grid;
@@ -9,11 +8,11 @@ use super::{Fabric, Routes};
 
 impl Routes {
     /// Return averages over traffic in which `weight(source, destination)` is proportional to the number of packets
-    /// between two live nodes. It is called once for every ordered pair of different nodes and must return a finite
-    /// number, 0 or more. All averages are 0 if all weights are.
+    /// between two live nodes. The method calls `weight` once for every ordered pair of different nodes; the result
+    /// must be a finite number, 0 or more. All averages are 0 if all weights are 0.
     ///
-    /// The time is proportional to the number of pairs; for rules that choose among many paths, also to the number of
-    /// interfaces of a node.
+    /// The time is proportional to the number of pairs. For rules that choose among many paths, it is also proportional
+    /// to the number of interfaces of a node.
     pub fn averages(&self, mut weight: impl FnMut(u32, u32) -> f64) -> Averages {
         let mut sums = Sums::default();
         let mut uses = LinkLoads::new(self.fabric());
@@ -32,7 +31,8 @@ impl Routes {
     /// Return averages over uniform traffic between all live nodes.
     ///
     /// On a torus without faults all nodes are equivalent, and the time is proportional to the number of nodes.
-    /// Otherwise it is that of [`averages`](Self::averages), once.
+    /// Otherwise the time is that of [`averages`](Self::averages) for the first call; later calls return the stored
+    /// result.
     pub fn uniform_averages(&self) -> Averages {
         match self.symmetric() {
             Some(grid) => self.symmetric_averages(grid),
@@ -40,7 +40,7 @@ impl Routes {
         }
     }
 
-    /// Compute the averages from the traffic to one node: the load of a link is the sum over all links of its class.
+    /// Compute the averages from the traffic to one node: the load of each link is the sum over all links of its class.
     fn symmetric_averages(&self, grid: &Grid) -> Averages {
         let mut sums = Sums::default();
         let nodes = f64::from(self.fabric().node_count());
@@ -64,24 +64,25 @@ impl Routes {
     }
 }
 
-/// Accumulated loads of the links. A flow is recorded at both ends of its segment. The load of the links in between is
-/// computed afterwards, so the cost does not depend on the length of a ring.
+/// Accumulated loads of the links. A flow is recorded only at both ends of its segment. The load of the links in
+/// between is computed afterwards, so the cost does not depend on the length of a ring.
 pub(super) struct LinkLoads<'a> {
     fabric: &'a Fabric,
     links: Vec<LinkUse>,
     rings: Vec<RingLoad>,
 }
 
-/// Load of a ring.
+/// Traffic on one ring, summed over its segments.
 #[derive(Clone, Copy, Default)]
 struct RingLoad {
-    /// All segments on the ring.
+    /// Traffic of all segments on the ring.
     stretches: f64,
-    /// Segments that cross its last link.
+    /// Traffic of the segments that cross the last link of the ring.
     around: f64,
 }
 
 impl<'a> LinkLoads<'a> {
+    /// Return zero loads for all links of a fabric.
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
@@ -90,6 +91,7 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
+    /// Add the traffic of one segment.
     pub fn record(&mut self, flow: Flow) {
         let Stretch { first, beyond, .. } = flow.stretch;
         let start = &mut self.links[first as usize];
@@ -100,18 +102,18 @@ impl<'a> LinkLoads<'a> {
         self.links[beyond as usize].ends += flow.amount;
         let ring = &mut self.rings[self.fabric.links()[first as usize].ring as usize];
         ring.stretches += flow.amount;
-        // Links of a ring are numbered in its order.
+        // Links of a ring are numbered in the order in which packets cross them.
         if beyond <= first {
             ring.around += flow.amount;
         }
     }
 
-    /// Return the loads. Each link carries the load of the previous link, minus the flows that end and plus the flows
-    /// that start between the two. Flows that do not cross a link as send packets cross it as echoes.
+    /// Return the load of each link. A link carries the load of the previous link, minus the flows that end and plus
+    /// the flows that start between the two. Flows that do not cross a link as send packets cross it as echoes.
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // Limit of the rounding errors on unused links.
+            // This limit exceeds the rounding errors on unused links.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {
@@ -124,7 +126,7 @@ impl<'a> LinkLoads<'a> {
     }
 }
 
-/// Sums over traffic, before the division by the total.
+/// Traffic by number of links, and total traffic, before the division by the total.
 #[derive(Default)]
 pub(super) struct Sums {
     distances: Vec<f64>,
@@ -132,7 +134,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Add traffic over `distance` links.
+    /// Add traffic that crosses `distance` links.
     pub fn add(&mut self, distance: usize, amount: f64) {
         if self.distances.len() <= distance {
             self.distances.resize(distance + 1, 0.0);
@@ -141,6 +143,7 @@ impl Sums {
         self.total += amount;
     }
 
+    /// Divide all sums, and the loads in `links`, by the total traffic.
     pub fn averages(self, mut links: Vec<LinkUse>) -> Averages {
         let Self {
             mut distances,
@@ -162,6 +165,7 @@ impl Sums {
 }
 
 impl LinkUse {
+    /// Return all loads of the link for changes.
     fn amounts(&mut self) -> [&mut f64; 5] {
         let Self {
             sends,
@@ -173,6 +177,7 @@ impl LinkUse {
         [sends, echoes, starts, entries, ends]
     }
 
+    /// Add the loads of another link.
     fn add(&mut self, other: &Self) {
         let mut other = *other;
         for (sum, amount) in self.amounts().into_iter().zip(other.amounts()) {
@@ -186,7 +191,7 @@ mod tests {
     use super::super::{Fabric, Faults, Routing, Shape};
     use super::*;
 
-    /// Return the load of the links, link by link along every segment.
+    /// Return the load of the links, counted link by link along every segment.
     fn counted(routes: &Routes) -> Vec<LinkUse> {
         let all = routes.fabric().links();
         let mut links = vec![LinkUse::default(); all.len()];
@@ -213,7 +218,7 @@ mod tests {
         links
     }
 
-    /// Uneven traffic over every form and rule, with and without faults, compared with a count along the links.
+    /// Checks uneven traffic over every form and rule, with and without faults, against a count along the links.
     #[test]
     fn link_loads_follow_from_segment_ends() {
         let shapes = [
@@ -262,11 +267,12 @@ mod tests {
         assert!(compared[0] >= 20 && compared[1] >= 200, "{compared:?}");
     }
 
+    /// Return whether two numbers are equal up to rounding errors.
     fn close(one: f64, other: f64) -> bool {
         (one - other).abs() <= 1e-12 * one.abs().max(1e-12)
     }
 
-    /// The fast computation on all tori and rules to which it applies, compared with all pairs one by one. Amounts of
+    /// Compares the fast computation, on all tori and rules to which it applies, with all pairs one by one. Amounts of
     /// dimension order and of fixed routes are halves of halves, so their sums are equal to the bit.
     #[test]
     fn the_traffic_to_one_node_determines_all() {
@@ -322,7 +328,7 @@ mod tests {
         assert!(cycles > 5, "{cycles} with circles");
     }
 
-    /// 16,384 nodes: a computation over all pairs would take minutes.
+    /// Uses 16,384 nodes, for which a computation over all pairs would take minutes.
     #[test]
     fn the_largest_tori_are_fast() {
         for shape in [

@@ -1,28 +1,28 @@
-//! Errors in a fabric, its faults and its routes.
+//! Errors in a fabric of rings, its faults and its routes.
 
 use thiserror::Error;
 
 /// Maximum number of nodes of a fabric: SCI addresses 64 K nodes (section 1 of the SCI paper).
 pub const MAX_NODES: u32 = 65_536;
 
-/// An error in the description of a fabric.
+/// An error in the description of a fabric of rings.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RingsError {
-    /// A list of rings without a ring.
+    /// The list of rings is empty.
     #[error("no ring; a fabric has at least one")]
     NoRings,
-    /// A torus without a dimension.
+    /// A torus has no dimension.
     #[error("no size; a torus needs the number of nodes in each dimension")]
     NoSizes,
-    /// A ring with fewer than two nodes.
+    /// A ring has fewer than two nodes.
     #[error("ring {ring} has {}; a ring joins at least 2", count_nodes(*.nodes))]
     ShortRing {
         /// Number of the ring, from 0.
         ring: u32,
-        /// Its nodes, 0 or 1.
+        /// Number of nodes of the ring, 0 or 1.
         nodes: u32,
     },
-    /// A dimension of a torus with too few nodes.
+    /// A dimension of a torus has too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
         /// The kind of fabric.
@@ -34,7 +34,7 @@ pub enum RingsError {
         /// The minimum number of nodes.
         least: u32,
     },
-    /// A Manhattan street network whose streets cannot alternate.
+    /// A dimension of a Manhattan street network has an odd size, so its streets cannot alternate.
     #[error(
         "{size} nodes in dimension {dimension}; the streets of a Manhattan street network \
          alternate in direction all the way round, which takes an even number"
@@ -45,21 +45,21 @@ pub enum RingsError {
         /// The requested number of nodes.
         size: u32,
     },
-    /// More nodes than can be addressed.
+    /// The fabric has more nodes than can be addressed.
     #[error("{nodes} nodes; SCI addresses {MAX_NODES} at most")]
     TooManyNodes {
         /// The requested number of nodes, or the highest node plus one; `u64::MAX` if it is larger.
         nodes: u64,
     },
-    /// A ring that passes a node twice.
+    /// A ring passes a node twice.
     #[error("ring {ring} passes node {node} twice; a node has one interface on a ring")]
     RepeatedNode {
         /// Number of the ring, from 0.
         ring: u32,
-        /// The node.
+        /// The repeated node.
         node: u32,
     },
-    /// A missing number between 0 and the highest node.
+    /// A node number between 0 and the highest node is on no ring.
     #[error(
         "node {node} is on no ring; the rings name nodes up to {highest}, so there must be all of 0 to {highest}"
     )]
@@ -69,7 +69,7 @@ pub enum RingsError {
         /// The highest node on a ring.
         highest: u32,
     },
-    /// Rings that no common node joins.
+    /// No common nodes join some of the rings.
     #[error(
         "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
     )]
@@ -79,24 +79,25 @@ pub enum RingsError {
         /// Destination of the first unreachable pair.
         to: u32,
     },
-    /// A failed node that does not exist.
+    /// A listed failed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {highest}")]
     MissingNode {
         /// The listed node.
         node: u32,
-        /// The highest node.
+        /// The highest node of the fabric.
         highest: u32,
     },
-    /// A failed link that does not exist.
+    /// A listed failed link does not exist.
     #[error("failed link {from}-{to}, but no ring leads from node {from} to node {to} next")]
     MissingLink {
-        /// Start of the link.
+        /// Node at which the link starts.
         from: u32,
-        /// End of the link.
+        /// Node at which the link ends.
         to: u32,
     },
 }
 
+/// Return the number of nodes, 0 or 1, in words.
 fn count_nodes(nodes: u32) -> &'static str {
     match nodes {
         0 => "no node",
@@ -104,10 +105,10 @@ fn count_nodes(nodes: u32) -> &'static str {
     }
 }
 
-/// A reason why routes do not exist.
+/// A reason why routes on a fabric do not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutesError {
-    /// Dimension order in a fabric that has no dimensions.
+    /// Dimension order was requested in a fabric that has no dimensions.
     #[error(
         "{fabric}: packets cannot be routed dimension by dimension, as its links do not lead both \
          or always the same way along dimensions; the rules fixed, random and fewest changes work"
@@ -116,7 +117,7 @@ pub enum RoutesError {
         /// Name of the fabric.
         fabric: String,
     },
-    /// A table of routes that would not fit into memory.
+    /// The table of routes would not fit into memory.
     #[error(
         "{fabric}: this routing takes a table of all pairs of nodes, which is made for {limit} \
          nodes at most; routing by arithmetic, without a table, is there for rings and tori \
@@ -125,21 +126,21 @@ pub enum RoutesError {
     TooManyNodes {
         /// Name of the fabric.
         fabric: String,
-        /// Maximum number of nodes with a table.
+        /// Maximum number of nodes of a fabric with a table.
         limit: u32,
     },
-    /// More equal paths than can be counted in 64 bits.
+    /// A pair of nodes has more equal paths than can be counted in 64 bits.
     #[error(
         "2^64 or more equal paths from node {from} to node {to}, too many to draw one of them; \
          the rules fixed and fewest changes leave fewer"
     )]
     TooManyPaths {
-        /// Source of the first such pair.
+        /// Source of the first such pair of nodes.
         from: u32,
-        /// Its destination.
+        /// Destination of the first such pair of nodes.
         to: u32,
     },
-    /// Faults after which no two nodes are connected.
+    /// No two nodes are connected after the faults.
     #[error("{fabric}: with these faults no node can reach another")]
     NothingLeft {
         /// Name of the fabric.

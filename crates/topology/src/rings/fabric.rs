@@ -1,4 +1,4 @@
-//! Fabrics: rings, their nodes, and the rings in service.
+//! Fabrics of rings: their nodes and links, and the rings in service.
 
 use petgraph::unionfind::UnionFind;
 
@@ -6,12 +6,12 @@ use super::grid::Grid;
 use super::layout::{self, Layout};
 use super::{Faults, RingsError, Shape};
 
-/// Directed rings joined by nodes that are on more than one of them.
+/// A fabric: directed rings joined by nodes that are on more than one ring.
 ///
 /// Nodes are `0..node_count`, rings `0..ring_count`. The link at `position` of a ring leads from
-/// its node there to the node at the next position, and from the last to the first. Links are
-/// numbered ring by ring, position by position ([`link`](Self::link)). A node is at most once on a
-/// ring, so a link also identifies the interface of its node on its ring.
+/// the ring's node at this position to the node at the next position; the last link leads to the
+/// first node. Links are numbered ring by ring, position by position ([`link`](Self::link)). A node
+/// is at most once on a ring, so a link also identifies the interface of the node that it leaves.
 ///
 /// Faults change neither numbers nor rings: rings out of service stay in the lists, but carry no
 /// packets.
@@ -39,7 +39,7 @@ pub struct Fabric {
     links: Vec<Link>,
     /// For each node the index of its first link in `leaving`, and the number of links at the end.
     first_leaving: Vec<u32>,
-    /// The links by node, then by ring.
+    /// All links, ordered by the node that they leave, then by ring.
     leaving: Vec<u32>,
     faults: Faults,
     in_service: Vec<bool>,
@@ -50,13 +50,13 @@ pub struct Fabric {
 /// A link from one node of a ring to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Number of the ring.
+    /// Number of the ring of the link.
     pub ring: u32,
-    /// Its start.
+    /// Node that the link leaves.
     pub from: u32,
-    /// Its end.
+    /// Node that the link enters.
     pub to: u32,
-    /// The next link on the same ring.
+    /// Number of the next link on the same ring.
     pub next: u32,
 }
 
@@ -129,7 +129,7 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Node 0 is in the largest component, or is itself cut off from it.
+                // Node 0 is in the largest component, or is itself cut off from that component.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {
@@ -139,13 +139,13 @@ impl Fabric {
         }
     }
 
-    /// Return this fabric with further faults. A failed link or node takes all of its rings out of
-    /// service. A failed link `(a, b)` belongs to every ring that leads from `a` to `b` next.
+    /// Return this fabric with additional faults. A failed link or node takes all of its rings out
+    /// of service. A failed link `(a, b)` belongs to every ring on which b follows a.
     ///
     /// The result may have no live nodes ([`live_nodes`](Self::live_nodes)); that is no error.
     ///
     /// # Errors
-    /// A node does not exist, or no ring has such a link.
+    /// A listed node does not exist, or no ring has a listed link.
     pub fn with_faults(&self, faults: &Faults) -> Result<Self, RingsError> {
         let mut faulted = self.clone();
         for &node in &faults.nodes {
@@ -182,8 +182,8 @@ impl Fabric {
         Ok(faulted)
     }
 
-    /// Find the nodes that rings in service connect. A ring leads from each of its nodes to all
-    /// others, so nodes connected in one direction are connected in both.
+    /// Find the nodes that are connected by rings in service. A ring leads from each of its nodes
+    /// to all others, so nodes connected in one direction are also connected in the other.
     fn find_live_nodes(&mut self) {
         let node_count = self.node_count() as usize;
         let mut joined = UnionFind::<u32>::new(node_count);
@@ -215,7 +215,7 @@ impl Fabric {
             .partition(|&node| !alone && part[node as usize] == part[largest]);
     }
 
-    /// Return a description, such as "6 x 6 bidirectional torus".
+    /// Return a short description of the fabric, such as "6 x 6 bidirectional torus".
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -230,12 +230,12 @@ impl Fabric {
         self.rings.len() as u32
     }
 
-    /// Return the nodes of each ring, in the order in which packets pass them.
+    /// Return the nodes of each ring, in the order in which packets pass the nodes.
     pub fn rings(&self) -> &[Vec<u32>] {
         &self.rings
     }
 
-    /// Return the links, by number.
+    /// Return all links, ordered by their numbers.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
@@ -248,7 +248,8 @@ impl Fabric {
         self.first_link[ring as usize] + position
     }
 
-    /// Return the numbers of the links that leave a node, one for each of its rings, by ring.
+    /// Return the numbers of the links that leave a node, one for each ring of the node, ordered by
+    /// ring.
     ///
     /// # Panics
     /// The node does not exist.
@@ -256,25 +257,27 @@ impl Fabric {
         self.leaving[self.leaving_range(node)].iter().copied()
     }
 
+    /// Return the range of indices in `leaving` of the links that leave a node.
     pub(super) fn leaving_range(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.first_leaving[node] as usize..self.first_leaving[node + 1] as usize
     }
 
-    /// Return the number of the link that leaves a node on a ring, if the node is on it.
+    /// Return the number of the link that leaves a node on a ring, or `None` if the node is not on
+    /// the ring.
     pub fn link_on(&self, node: u32, ring: u32) -> Option<u32> {
         self.links_from(node)
             .find(|&link| self.links[link as usize].ring == ring)
     }
 
-    /// Return the link that is `hops` links further on its ring.
+    /// Return the number of the link that is `hops` links after `link` on the same ring.
     pub(super) fn link_after(&self, link: u32, hops: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         let (first, end) = (self.first_link[ring], self.first_link[ring + 1]);
         first + (link - first + hops) % (end - first)
     }
 
-    /// Return the previous link on its ring.
+    /// Return the number of the link before `link` on the same ring.
     pub(super) fn link_before(&self, link: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         if link == self.first_link[ring] {
@@ -284,12 +287,13 @@ impl Fabric {
         }
     }
 
-    /// Return the number of nodes in each dimension, if the fabric has dimensions; a ring has one.
+    /// Return the number of nodes in each dimension, or `None` if the fabric has no dimensions; a
+    /// ring has one dimension.
     pub fn sizes(&self) -> Option<&[u32]> {
         self.sizes.as_deref()
     }
 
-    /// Return the coordinates of a node, x first, if the fabric has dimensions.
+    /// Return the coordinates of a node, x first, or `None` if the fabric has no dimensions.
     ///
     /// # Panics
     /// The node does not exist.
@@ -304,12 +308,12 @@ impl Fabric {
         Some(coordinates.collect())
     }
 
-    /// Return the faults, ascending, each once.
+    /// Return the failed nodes and links of the fabric, ascending, each once.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// Return whether a ring works.
+    /// Return whether a ring is in service.
     ///
     /// # Panics
     /// The ring does not exist.
@@ -317,24 +321,24 @@ impl Fabric {
         self.in_service[ring as usize]
     }
 
-    /// Return whether all rings work.
+    /// Return whether all rings are in service.
     pub fn is_whole(&self) -> bool {
         self.in_service.iter().all(|&works| works)
     }
 
-    /// Return the rings that faults took out of service, ascending.
+    /// Return the rings that faults have taken out of service, ascending.
     pub fn rings_out_of_service(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.ring_count()).filter(|&ring| !self.is_in_service(ring))
     }
 
     /// Return the largest set of nodes that can all reach one another over rings in service,
-    /// ascending (of equally large sets the one with the lowest node). It is empty if no ring is
-    /// left.
+    /// ascending. Of several equally large sets, the result is the one with the lowest node. It is
+    /// empty if no ring is in service.
     pub fn live_nodes(&self) -> &[u32] {
         &self.live_nodes
     }
 
-    /// Return the working nodes that are not among the live ones, ascending.
+    /// Return the working nodes that are not live nodes, ascending.
     pub fn cut_off(&self) -> &[u32] {
         &self.cut_off
     }

@@ -1,4 +1,4 @@
-//! Possible failures in a fabric, for dependability studies.
+//! Possible failures of links and nodes in a fabric, for dependability studies.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,26 +8,26 @@ use super::{Fabric, Faults};
 /// A failure: its cause and the rings that it takes out of service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The cause.
+    /// The link or node that fails.
     pub cause: Cause,
-    /// Rings out of service, ascending.
+    /// Numbers of the rings that the failure takes out of service, ascending.
     pub rings: Vec<u32>,
-    /// Number of links, or of nodes, whose failure has this effect. A study multiplies the
-    /// probability of one failure by it.
+    /// Number of links, or of nodes, whose single failure takes the same rings out of service. A
+    /// study multiplies the probability of one such failure by this number.
     pub components: u32,
 }
 
-/// The cause of a failure.
+/// The cause of a failure: a failed link or node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// A link, or an equivalent one that stops the same rings; the first of them is named.
+    /// A link. If several links take the same rings out of service, the first of them is named.
     Link {
-        /// Its start.
+        /// Node at which the link starts.
         from: u32,
-        /// Its end.
+        /// Node at which the link ends.
         to: u32,
     },
-    /// A node.
+    /// The node with this number.
     Node(u32),
 }
 
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// Return the stopped rings as text.
+    /// Return a text that names the stopped rings.
     pub fn effect(&self) -> String {
         let rings: Vec<_> = self.rings.iter().map(u32::to_string).collect();
         match &rings[..] {
@@ -68,7 +68,7 @@ impl fmt::Display for Failure {
 }
 
 impl Faults {
-    /// Return the union of both lists.
+    /// Return a list of all faults of both lists.
     pub fn union(&self, other: &Self) -> Self {
         Self {
             nodes: [&self.nodes[..], &other.nodes].concat(),
@@ -78,11 +78,11 @@ impl Faults {
 }
 
 impl Fabric {
-    /// Return all single failures of rings in service and live nodes that differ in their effect:
-    /// links, by their rings, then nodes, by number.
+    /// Return all single failures of rings in service and of live nodes that differ in their
+    /// effect: first those of links, ordered by ring, then those of nodes, ordered by number.
     ///
-    /// A failed link stops its whole ring, so the links of a ring are one failure (together with
-    /// those of further rings that have links between the same nodes).
+    /// A failed link stops its whole ring, so the links of a ring are one failure. If further rings
+    /// have links between the same nodes, their links also belong to this failure.
     pub fn single_failures(&self) -> Vec<Failure> {
         let in_service = |link: &&super::Link| self.is_in_service(link.ring);
         let mut parallel: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
@@ -118,16 +118,17 @@ impl Fabric {
     }
 }
 
-/// Return the number of unordered pairs among `count` things.
+/// Return the number of unordered pairs of `count` elements.
 pub fn pair_count(count: u32) -> u64 {
     u64::from(count) * u64::from(count.saturating_sub(1)) / 2
 }
 
-/// Return the pair with this number, in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: by the
-/// larger, then by the smaller one.
+/// Return the pair with this number in the order (0, 1), (0, 2), (1, 2), (0, 3), ...: pairs are
+/// sorted by their larger, then by their smaller element.
 pub fn pair(number: u64) -> (u32, u32) {
     let before = |second: u64| second * second.saturating_sub(1) / 2;
-    // The square root may be off by one if its argument has more bits than its type.
+    // The square root may be off by one, since its argument may have more bits than a
+    // floating-point number.
     let mut second = ((8.0 * number as f64 + 1.0).sqrt() / 2.0 + 0.5) as u64;
     while before(second) > number {
         second -= 1;
@@ -138,8 +139,9 @@ pub fn pair(number: u64) -> (u32, u32) {
     ((number - before(second)) as u32, second as u32)
 }
 
-/// Return `samples` different pairs of `count` things, in the order of [`pair`]. All sets of pairs
-/// have the same probability. If there are no more pairs than `samples`, all are returned.
+/// Return `samples` different pairs of `count` elements, in the order of [`pair`]. All sets of
+/// pairs have the same probability. If no more than `samples` pairs exist, the function returns all
+/// of them.
 ///
 /// `below(n)` must return a number below n, uniformly distributed (Floyd's algorithm: Bentley,
 /// *Programming Pearls*, Comm. ACM 30 no. 9, 1987).
@@ -175,7 +177,7 @@ mod tests {
     fn the_links_of_a_ring_are_one_event() {
         let torus = fabric(Shape::BidirectionalTorus { sizes: vec![4, 3] });
         let failures = torus.single_failures();
-        // 2 * 3 rings along x, 2 * 4 along y, 12 nodes.
+        // The torus has 2 * 3 rings along x, 2 * 4 rings along y, and 12 nodes.
         assert_eq!(failures.len(), 6 + 8 + 12);
         let components: u32 = failures.iter().map(|failure| failure.components).sum();
         assert_eq!(components, 4 * 12 + 12);

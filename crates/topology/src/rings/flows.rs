@@ -1,23 +1,24 @@
-//! Distribution of traffic over the paths that a rule permits.
+//! Distribution of traffic over the paths that a routing rule permits.
 
 use super::routes::Method;
 use super::table::{Paths, Row, Rule, Stretch};
 use super::{Fabric, Routes, Segment};
 
-/// One segment of a path, with its share of all traffic.
+/// One segment of a path, with the amount of traffic on it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub stretch: Stretch,
-    /// The link of the interface where the packet has left the previous ring; `None` if it comes
-    /// from the client.
+    /// The link that identifies the interface where the packets have left the previous ring; `None`
+    /// if they come from the client of the node.
     pub from: Option<u32>,
     /// Amount of traffic on the segment.
     pub amount: f64,
 }
 
 impl Routes {
-    /// Visit all segments of all paths that the rule permits between live nodes, each with the
-    /// weight of its pair times its probability. A segment may be visited more than once.
+    /// Call `visit` with all segments of all paths that the rule permits between live nodes. The
+    /// amount of each is the weight of its pair times the probability of its path. A segment may be
+    /// visited more than once.
     pub(super) fn visit(
         &self,
         mut weight: impl FnMut(u32, u32) -> f64,
@@ -29,7 +30,7 @@ impl Routes {
         }
     }
 
-    /// Visit all segments of the paths to one live node.
+    /// Call `visit` with all segments of the paths to the live node `destination`.
     pub(super) fn visit_to(
         &self,
         destination: u32,
@@ -40,6 +41,7 @@ impl Routes {
         self.visit_with(&mut work, destination, &mut weight, &mut visit);
     }
 
+    /// Call `visit` with all segments of the paths to `destination`, with existing buffers.
     fn visit_with(
         &self,
         work: &mut Buffers,
@@ -68,8 +70,8 @@ impl Routes {
         }
     }
 
-    /// Visit the segments of one pair if it is routed dimension by dimension, and return whether it
-    /// is.
+    /// If the pair is routed dimension by dimension, call `visit` with the segments of its paths.
+    /// Return whether it is routed in this way.
     fn visit_dimensions(
         &self,
         source: u32,
@@ -83,7 +85,8 @@ impl Routes {
             Method::Mixed(grid, _) => grid,
             _ => return false,
         };
-        // Each choice has two options, and earlier choices do not change which choices follow.
+        // Each random choice has two options, and earlier choices do not affect which choices
+        // follow.
         let mut choices = 0;
         let mut outcome: u32 = 0;
         loop {
@@ -109,6 +112,7 @@ impl Routes {
     }
 }
 
+/// Call `visit` with all segments of one path.
 fn visit_path(
     fabric: &Fabric,
     source: u32,
@@ -139,7 +143,7 @@ fn visit_path(
     }
 }
 
-/// Buffers of visits.
+/// Buffers that the visits to all destinations share.
 struct Buffers {
     row: Row<f64>,
     traffic: Traffic,
@@ -147,6 +151,7 @@ struct Buffers {
 }
 
 impl Buffers {
+    /// Return empty buffers for a fabric.
     fn new(fabric: &Fabric) -> Self {
         Self {
             row: Row::default(),
@@ -161,15 +166,17 @@ impl Buffers {
 
 /// Traffic to one destination.
 struct Traffic {
-    /// Traffic that starts at each node. All entries are 0 between destinations.
+    /// For each node, the traffic that starts at the node. All entries are 0 before and after the
+    /// visit of a destination.
     starting: Vec<f64>,
-    /// Traffic that has left its ring at each interface, by its link, and continues on another
-    /// ring. All entries are 0 between destinations.
+    /// For each link, which identifies an interface, the traffic that has left its ring there and
+    /// continues on another ring. All entries are 0 before and after the visit of a destination.
     arrived: Vec<f64>,
 }
 
 impl Traffic {
-    /// Route the traffic from the farthest nodes to the destination, which is the first in `order`.
+    /// Route the traffic from the farthest nodes to the destination, which is the first node in
+    /// `order`.
     fn route_all(&mut self, order: &[u32], paths: Paths<'_, f64>, visit: &mut impl FnMut(Flow)) {
         let fabric = paths.fabric;
         for &node in order[1..].iter().rev() {
@@ -189,7 +196,7 @@ impl Traffic {
         }
     }
 
-    /// Divide the traffic of a node among the first segments of its paths.
+    /// Divide the traffic at a node among the first segments of its remaining paths.
     fn divide(
         &mut self,
         paths: &Paths<'_, f64>,

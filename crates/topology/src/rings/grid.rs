@@ -1,27 +1,28 @@
-//! Tori: positions of rings and directions of links, by arithmetic.
+//! Tori: positions of rings and directions of links, computed from node numbers.
 
 use std::hint::select_unpredictable;
 
-/// Structure of a torus.
+/// Kind of a torus by the arrangement of its rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One ring along each line, in the direction of increasing coordinates.
+    /// Each line has one ring, in the direction of increasing coordinates.
     OneWay,
-    /// Two rings along each line; the lower of their two numbers belongs to increasing coordinates.
+    /// Each line has two rings. The one with the lower number is in the direction of increasing
+    /// coordinates.
     TwoWay,
-    /// One ring around each unit square of a plane: right, up, left, down.
+    /// Each unit square of a plane has one ring: right, up, left, down.
     Faces,
 }
 
-/// Direction along a dimension: to higher coordinates (and from the last to the first) or to lower
-/// ones.
+/// Direction along a dimension: up to higher coordinates (and from the last to the first), or down
+/// to lower ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Direction {
     Up,
     Down,
 }
 
-/// The nodes of a torus; dimension 0 varies fastest in node numbers.
+/// The arrangement of the nodes of a torus. Dimension 0 varies fastest in node numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
     kind: Kind,
@@ -29,12 +30,13 @@ pub(super) struct Grid {
     node_count: u32,
 }
 
+/// One dimension of a torus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
     /// Difference of the numbers of neighbours along this axis.
     stride: u32,
-    /// Number of the first ring along this axis; meaningless for faces.
+    /// Number of the first ring along this axis; unused if the rings surround faces.
     first_ring: u32,
 }
 
@@ -43,9 +45,9 @@ struct Axis {
 pub(super) struct Offset {
     /// Number of links on a shortest path.
     pub hops: u32,
-    /// Its direction, or the first of two equally long ones.
+    /// Direction of the shortest path, or the first of two equally long ones.
     pub direction: Direction,
-    /// Whether the other direction is equally long.
+    /// Whether the path in the other direction is equally long.
     pub tie: bool,
 }
 
@@ -53,21 +55,21 @@ pub(super) struct Offset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinePath {
     pub offset: Offset,
-    /// Node at the end.
+    /// Number of the node at the end of the path.
     pub end: u32,
-    /// Ring of increasing coordinates.
+    /// Number of the line's ring in the direction of increasing coordinates.
     ring: u32,
 }
 
 impl LinePath {
-    /// Return the ring in a direction.
+    /// Return the number of the line's ring in a direction.
     pub fn ring(&self, direction: Direction) -> u32 {
         self.ring + u32::from(direction == Direction::Down)
     }
 }
 
 impl Grid {
-    /// Return the grid. The sizes must be 1 or more and their product below 2^32.
+    /// Return the arrangement of a torus. The sizes must be 1 or more and their product below 2^32.
     pub fn new(kind: Kind, sizes: &[u32]) -> Self {
         let node_count = sizes.iter().product();
         let rings_per_line = if kind == Kind::TwoWay { 2 } else { 1 };
@@ -89,15 +91,17 @@ impl Grid {
         }
     }
 
+    /// Return the kind of the torus.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
+    /// Return the number of dimensions.
     pub fn dimensions(&self) -> usize {
         self.axes.len()
     }
 
-    /// Return the rings, by number.
+    /// Return the nodes of each ring, ordered by the numbers of the rings.
     pub fn rings(&self) -> Vec<Vec<u32>> {
         if self.kind == Kind::Faces {
             let corners = |corner| {
@@ -122,9 +126,9 @@ impl Grid {
         rings
     }
 
-    /// Return the class of the link at a position of a ring: its position in the ring around a
-    /// square, otherwise its dimension and direction. Translations map a link onto those of its
-    /// class.
+    /// Return the class of the link at a position of a ring. On a ring around a square it is the
+    /// position; otherwise it follows from the dimension and direction. Translations of the torus
+    /// map a link onto the links of its class.
     pub fn link_class(&self, ring: u32, position: u32) -> usize {
         if self.kind == Kind::Faces {
             return position as usize;
@@ -150,6 +154,8 @@ impl Grid {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
+    /// Return the node whose coordinates are `of` the coordinates of two nodes and the size of each
+    /// dimension.
     fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
@@ -164,12 +170,12 @@ impl Grid {
         node / axis.stride % axis.size
     }
 
-    /// Return the next node along a dimension.
+    /// Return the next node after `node` along a dimension.
     pub fn step(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
         self.node_after(node, dimension, direction, 1)
     }
 
-    /// Return the node `hops` links along a dimension, at most once around.
+    /// Return the node that is `hops` links after `node` along a dimension, at most once around.
     pub fn node_after(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
         let axis = &self.axes[dimension];
         let from = self.coordinate(node, dimension);
@@ -195,8 +201,8 @@ impl Grid {
         self.shortest_offset(from, to, size)
     }
 
-    /// Return the shortest path between two coordinates along an axis of `size`; `None` if they are
-    /// equal.
+    /// Return the shortest path between two coordinates along an axis with `size` nodes; `None` if
+    /// the coordinates are equal.
     fn shortest_offset(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
         if from == to {
             return None;
@@ -205,7 +211,7 @@ impl Grid {
         let up = to + around - from;
         let down = size - up;
         let both = self.kind != Kind::OneWay;
-        // No branch, because the shorter direction is unpredictable.
+        // The code avoids a branch, because the shorter direction is unpredictable.
         let back = both & (down < up);
         Some(Offset {
             hops: select_unpredictable(back, down, up),
@@ -215,8 +221,9 @@ impl Grid {
     }
 
     /// Return the shortest path from a node to the coordinate of `to` in a dimension; `None` if the
-    /// coordinates are equal. It combines [`offset`](Self::offset), [`ring`](Self::ring) and
-    /// [`moved`](Self::moved) with the fewest divisions. Only for tori of lines.
+    /// coordinates are equal. The result is that of [`offset`](Self::offset), [`ring`](Self::ring)
+    /// and [`node_after`](Self::node_after), but with the fewest divisions. The torus must consist
+    /// of lines.
     pub fn line_path(&self, from: u32, to: u32, dimension: usize) -> Option<LinePath> {
         let axis = &self.axes[dimension];
         let begin = from / axis.stride;
@@ -233,18 +240,18 @@ impl Grid {
         })
     }
 
-    /// Return the ring of the link that leads from a node along a dimension.
+    /// Return the number of the ring of the link that leads from a node along a dimension.
     pub fn ring(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
         let axis = &self.axes[dimension];
         let below = |node, dimension| self.step(node, dimension, Direction::Down);
         match (self.kind, dimension, direction) {
-            // The face whose lower left corner is node f has number f.
+            // The face whose lower left corner is node f has the number f.
             (Kind::Faces, 0, Direction::Up) => node,
             (Kind::Faces, 0, Direction::Down) => below(below(node, 0), 1),
             (Kind::Faces, _, Direction::Up) => below(node, 0),
             (Kind::Faces, _, Direction::Down) => below(node, 1),
             (kind, ..) => {
-                // Lines are numbered by their nodes, without the coordinate along the line.
+                // Lines are numbered by their nodes, omitting the coordinate along the line.
                 let line = node / (axis.stride * axis.size) * axis.stride + node % axis.stride;
                 match (kind, direction) {
                     (Kind::TwoWay, Direction::Up) => axis.first_ring + 2 * line,
@@ -257,6 +264,7 @@ impl Grid {
 }
 
 impl Direction {
+    /// Return the opposite direction.
     pub fn opposite(self) -> Self {
         match self {
             Self::Up => Self::Down,

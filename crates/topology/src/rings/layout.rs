@@ -1,9 +1,9 @@
-//! From the shape of a fabric to its rings.
+//! Computation of the rings of a fabric from its shape.
 
 use super::grid::{Grid, Kind};
 use super::{MAX_NODES, RingsError, Shape};
 
-/// The rings of a shape and its properties.
+/// The rings of a shape, with its name and sizes.
 pub(super) struct Layout {
     pub name: String,
     pub sizes: Option<Vec<u32>>,
@@ -11,6 +11,7 @@ pub(super) struct Layout {
     pub rings: Vec<Vec<u32>>,
 }
 
+/// Return the rings of a shape, or report why it is impossible.
 pub(super) fn of(shape: &Shape) -> Result<Layout, RingsError> {
     match shape {
         Shape::Ring { nodes } => {
@@ -42,6 +43,7 @@ pub(super) fn of(shape: &Shape) -> Result<Layout, RingsError> {
     }
 }
 
+/// Check the number of nodes of a single ring.
 fn check_ring(nodes: u32) -> Result<(), RingsError> {
     match nodes {
         0 | 1 => Err(RingsError::ShortRing { ring: 0, nodes }),
@@ -49,6 +51,8 @@ fn check_ring(nodes: u32) -> Result<(), RingsError> {
     }
 }
 
+/// Check that each dimension of a torus has at least `least` nodes and the torus at most
+/// [`MAX_NODES`].
 fn check_sizes(fabric: &'static str, sizes: &[u32], least: u32) -> Result<(), RingsError> {
     if sizes.is_empty() {
         return Err(RingsError::NoSizes);
@@ -69,6 +73,7 @@ fn check_sizes(fabric: &'static str, sizes: &[u32], least: u32) -> Result<(), Ri
     check_count(count)
 }
 
+/// Check that there are at most [`MAX_NODES`] nodes.
 fn check_count(nodes: u64) -> Result<(), RingsError> {
     if nodes > MAX_NODES.into() {
         return Err(RingsError::TooManyNodes { nodes });
@@ -76,6 +81,7 @@ fn check_count(nodes: u64) -> Result<(), RingsError> {
     Ok(())
 }
 
+/// Return the sizes as text, such as "4 x 4".
 fn product(sizes: &[u32]) -> String {
     let sizes: Vec<_> = sizes.iter().map(u32::to_string).collect();
     match &sizes[..] {
@@ -84,6 +90,7 @@ fn product(sizes: &[u32]) -> String {
     }
 }
 
+/// Return the rings of a torus.
 fn torus(kind: Kind, sizes: &[u32], name: String) -> Layout {
     let grid = Grid::new(kind, sizes);
     Layout {
@@ -94,8 +101,9 @@ fn torus(kind: Kind, sizes: &[u32], name: String) -> Layout {
     }
 }
 
-/// Return the rings, rows first: even ones to the right, odd ones to the left; then columns: even
-/// ones up, odd ones down (the network that reference 7 of the SCI paper compares with tori).
+/// Return the rings of a Manhattan street network. The rows are first: even ones to the right, odd
+/// ones to the left. The columns follow: even ones up, odd ones down. (Reference 7 of the SCI paper
+/// compares this network with tori.)
 fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
     check_sizes("a Manhattan street network", &sizes, 2)?;
     for (dimension, size) in (0..).zip(sizes) {
@@ -104,8 +112,8 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
         }
     }
     let two_way = Grid::new(Kind::TwoWay, &sizes);
-    // The two-way grid has two opposite rings per line. Keep the first of one line and the second
-    // of the next, in turn.
+    // The two-way grid has two opposite rings per line. Use the first ring of one line and the
+    // second ring of the next line, in turn.
     let lines = two_way.rings().into_iter().enumerate();
     let kept = lines.filter(|(ring, _)| matches!(ring % 4, 0 | 3));
     Ok(Layout {
@@ -116,6 +124,7 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
     })
 }
 
+/// Return the layout of these rings, or report why they do not form a fabric.
 fn from_lists(rings: &[Vec<u32>]) -> Result<Layout, RingsError> {
     let mut highest = 0;
     for (ring, nodes) in (0..).zip(rings) {

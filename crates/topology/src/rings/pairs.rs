@@ -1,4 +1,4 @@
-//! Results that need a visit of all pairs of nodes.
+//! Results of routes that need a visit of all pairs of nodes.
 
 use super::Routes;
 use super::averages::{LinkLoads, Sums};
@@ -6,11 +6,12 @@ use super::results::AllPairs;
 use super::waiting::QueueDependencies;
 
 impl Routes {
-    /// Return the results over all pairs of nodes, computed once.
+    /// Return the results over all pairs of nodes. They are computed in the first call.
     pub(super) fn pairs(&self) -> &AllPairs {
         self.pairs.get_or_init(|| self.compute())
     }
 
+    /// Compute the results over all pairs of nodes.
     fn compute(&self) -> AllPairs {
         let mut sums = Sums::default();
         let mut uses = LinkLoads::new(self.fabric());

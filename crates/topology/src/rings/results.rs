@@ -1,51 +1,54 @@
-//! Results of routes on a fabric.
+//! Results for routes on a fabric: loads of links, and cycles of waiting queues.
 
 use super::Fabric;
 use std::fmt;
 
-/// Expected use of one link, and of the interface that it leaves, per packet of the traffic.
+/// Mean use of one link, and of the interface that it leaves, per packet of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct LinkUse {
-    /// Crossings by send packets.
+    /// Mean number of crossings by send packets.
     pub sends: f64,
-    /// Crossings by echo packets. An echo continues from the interface where its send packet left
-    /// the ring to the interface where that entered it.
+    /// Mean number of crossings by echo packets. An echo continues from the interface where its
+    /// send packet left the ring to the interface where the send packet entered the ring.
     pub echoes: f64,
-    /// Send packets that enter the ring here, from the client or from another ring.
+    /// Mean number of send packets that enter the ring at this interface, from the client or from
+    /// another ring.
     pub starts: f64,
-    /// Send packets among `starts` that come from the client.
+    /// Mean number of send packets that enter the ring at this interface from the client.
     pub entries: f64,
-    /// Send packets that leave the ring here, for the client or for another ring.
+    /// Mean number of send packets that leave the ring at this interface, for the client or for
+    /// another ring.
     pub ends: f64,
 }
 
-/// Mean load of the fabric by a packet of the traffic.
+/// Mean load of the links of a fabric, and mean path length, per packet of the traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Averages {
-    /// Use of each link.
+    /// Mean use of each link per packet.
     pub links: Vec<LinkUse>,
-    /// Links that a packet crosses.
+    /// Mean number of links that a packet crosses.
     pub mean_links: f64,
-    /// Changes of ring of a packet.
+    /// Mean number of times that a packet changes from one ring to another.
     pub mean_changes: f64,
-    /// Probability of each number of links, from 0.
+    /// Probability that a packet crosses 0, 1, 2, ... links.
     pub distances: Vec<f64>,
 }
 
-/// Input queues that wait for one another in a cycle. If each is full of packets for the next, none
-/// of these packets can move.
+/// Input queues that can wait for one another in a cycle. If each queue is full of packets for the
+/// next one, none of these packets can move.
 ///
-/// Rings themselves never block, since refused packets become busy echoes. So the cycle appears as
-/// packets that are sent again and again and refused each time.
+/// Rings themselves never block, since refused packets become busy echoes. So in a simulation such
+/// a cycle appears as packets that are sent again and again and are refused each time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitCycle {
-    /// The interfaces of the queues, each by its link number.
+    /// For each queue, the link number that identifies its interface.
     pub interfaces: Vec<u32>,
-    /// Ring and node of each interface.
+    /// For each queue, the ring and the node of its interface.
     pub places: Vec<(u32, u32)>,
 }
 
 impl WaitCycle {
+    /// Return a cycle of the queues at these interfaces.
     pub(super) fn new(fabric: &Fabric, interfaces: &[usize]) -> Self {
         let place = |&interface: &usize| {
             let link = fabric.links()[interface];
@@ -73,7 +76,8 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// Results over all pairs of nodes, for fabrics where one node does not represent all.
+/// Results over all pairs of nodes of a fabric. They are needed where one node does not represent
+/// all.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.

@@ -7,19 +7,20 @@ use super::results::AllPairs;
 use super::table::{Rule, Table};
 use super::{Fabric, RoutesError, Routing, Segment};
 
-/// Maximum number of nodes of a fabric with a table of all pairs (about 200 MB for this number).
+/// Maximum number of nodes of a fabric with a table of all pairs. This number of nodes takes about
+/// 200 MB.
 pub const MAX_TABLE_NODES: u32 = 4_096;
 
-/// The shortest paths, in links, between all live nodes of a fabric, and the rule by which packets
-/// select one of them.
+/// The shortest paths, in links, between all live nodes of a fabric, and the rule by which each
+/// packet selects one of its paths.
 ///
 /// Rings and tori without faults are routed by arithmetic. All other fabrics use a table of all
 /// pairs, which takes 2 bytes per pair with [`Routing::Fixed`], 10 with [`Routing::Random`] and 12
 /// with [`Routing::FewestChanges`].
 ///
-/// With faults, [`Routing::DimensionOrder`] still holds for every pair of nodes with such a path
+/// With faults, [`Routing::DimensionOrder`] still applies to every pair of nodes with such a path
 /// over rings in service. The other pairs use the shortest remaining paths with the fewest ring
-/// changes, one at random for each packet.
+/// changes, one of them at random for each packet.
 ///
 /// ```
 /// use isthmus_topology::rings::{Fabric, Routes, Routing, Segment, Shape};
@@ -37,24 +38,25 @@ pub struct Routes {
     fabric: Fabric,
     routing: Routing,
     method: Method,
-    /// Whether each node is live.
+    /// For each node, whether it is live.
     live: Vec<bool>,
-    /// Results over all pairs of nodes, once computed.
+    /// Results over all pairs of nodes, if they have been computed.
     pub(super) pairs: OnceLock<AllPairs>,
 }
 
+/// The method by which paths are found.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
-    /// Arithmetic alone: all rules on tori of lines, dimension order on all tori.
+    /// Only arithmetic: for all rules on tori of lines, and for dimension order on all tori.
     Arithmetic(Grid),
-    /// The table alone.
+    /// Only the table of all pairs.
     Table(Table),
-    /// Dimension order if it is intact, otherwise the table.
+    /// Dimension order by arithmetic if its path is intact, otherwise the table.
     Mixed(Grid, Table),
 }
 
 impl Routes {
-    /// Return the routes of a fabric.
+    /// Return the routes of a fabric under a routing rule.
     ///
     /// # Errors
     /// The rule is dimension order and the fabric has no dimensions with uniform links; it needs a
@@ -97,17 +99,17 @@ impl Routes {
         })
     }
 
-    /// Return the fabric.
+    /// Return the fabric that the routes belong to.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
     }
 
-    /// Return the rule.
+    /// Return the rule by which packets select their paths.
     pub fn routing(&self) -> Routing {
         self.routing
     }
 
-    /// Return a description of the rule, and of its change by faults.
+    /// Return a text that describes the rule and its change by faults.
     pub fn description(&self) -> String {
         let rule = match (self.routing, &self.method) {
             (Routing::DimensionOrder, Method::Mixed(..)) => {
@@ -130,19 +132,21 @@ impl Routes {
         rule.to_string()
     }
 
+    /// Return whether the rule is dimension order.
     pub(super) fn dimension_order(&self) -> bool {
         self.routing == Routing::DimensionOrder
     }
 
+    /// Return the method by which paths are found.
     pub(super) fn method(&self) -> &Method {
         &self.method
     }
 
-    /// Write the path of a packet to `out`, whose previous content is removed. Consecutive segments
-    /// are on different rings.
+    /// Write the path of a packet to `out`, and remove the previous content of `out`. Consecutive
+    /// segments are on different rings.
     ///
-    /// `choose(n)` must return a number below n, uniformly distributed. It is only called for a
-    /// choice among n of 2 or more.
+    /// `choose(n)` must return a number below n, uniformly distributed. The method calls it only
+    /// with n of 2 or more.
     ///
     /// # Panics
     /// The nodes are the same, or one of them is not a live node.
@@ -173,7 +177,8 @@ impl Routes {
             }
             Method::Mixed(grid, table) => {
                 let works = |ring| self.fabric.is_in_service(ring);
-                // Random choices before a dead end do not affect the choices after it.
+                // Random choices on a path that turns out to be broken do not affect the choices
+                // after it.
                 let whole = grid.dimension_order(source, destination, works, choose, out);
                 if whole.is_none() {
                     out.clear();
@@ -184,6 +189,7 @@ impl Routes {
         }
     }
 
+    /// Check that the nodes differ and are live.
     fn check(&self, source: u32, destination: u32) {
         assert_ne!(source, destination, "a packet to its own source");
         for node in [source, destination] {

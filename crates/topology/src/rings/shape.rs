@@ -1,11 +1,11 @@
-//! Descriptions of fabrics as plain values.
+//! Descriptions of fabrics of rings as plain values.
 
 use strum::{EnumString, VariantNames};
 
-/// A fabric of directed rings.
+/// The shape of a fabric of directed rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// One ring; node i sends to node i + 1.
+    /// One ring, on which node i sends to node i + 1.
     Ring {
         /// Number of nodes.
         nodes: u32,
@@ -34,7 +34,7 @@ pub enum Shape {
     /// A Manhattan street network: one ring along each row and each column of a torus grid,
     /// neighbouring ones in opposite directions.
     Manhattan {
-        /// Columns (x) and rows (y), each even.
+        /// Columns (x) and rows (y), each an even number.
         sizes: [u32; 2],
     },
     /// The listed rings, each a list of nodes in the order in which packets pass them.
@@ -53,36 +53,38 @@ impl Shape {
     }
 }
 
-/// The selection among the shortest paths of a packet.
+/// The rule by which a packet selects one of its shortest paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Routing {
     /// Dimension by dimension, x first. Of two equally long directions, one is chosen at random for
     /// each packet. Only for fabrics with dimensions.
     DimensionOrder,
-    /// The first path: at every node the ring with the lowest number that leads on.
+    /// The first path: at every node the packet takes the ring with the lowest number that is on a
+    /// shortest path.
     Fixed,
-    /// Any path, at random for each packet, all with the same probability.
+    /// Any shortest path, at random for each packet, all with the same probability.
     Random,
-    /// Any path with the fewest changes of ring, at random for each packet, all with the same
-    /// probability.
+    /// Any shortest path with the fewest changes of ring, at random for each packet, all with the
+    /// same probability.
     FewestChanges,
 }
 
-/// One segment of a path: `hops` links along one ring.
+/// One segment of a path: a number of consecutive links on one ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment {
     /// Number of the ring.
     pub ring: u32,
-    /// Number of links on it, 1 or more.
+    /// Number of consecutive links on the ring, 1 or more.
     pub hops: u32,
 }
 
-/// Failed nodes and links. A failure takes all rings of the node or link out of service.
+/// Failed nodes and links of a fabric. A failure takes all rings of the node or link out of
+/// service.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Faults {
-    /// Failed nodes.
+    /// Numbers of the failed nodes.
     pub nodes: Vec<u32>,
-    /// Failed links, each from a node to the next on one of its rings.
+    /// Failed links, each as a node and the next node on one of its rings.
     pub links: Vec<(u32, u32)>,
 }

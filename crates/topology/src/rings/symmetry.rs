@@ -1,8 +1,8 @@
-//! Symmetry of tori without faults: translations along the dimensions change nothing.
+//! Symmetry of tori without faults: a translation along the dimensions does not change the routes.
 //!
-//! A translation maps rings onto rings, and the paths between two nodes, with their probabilities, onto those between
-//! the two translated nodes. So the traffic to one node determines the traffic to all others, and a sum over all pairs
-//! takes the time of one destination.
+//! A translation maps rings onto rings. It also maps the paths between two nodes, with their probabilities, onto the
+//! paths between the two translated nodes. So the traffic to one node determines the traffic to all others, and a sum
+//! over all pairs takes the time of one destination.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ impl Routes {
         self.symmetric().is_some()
     }
 
-    /// Return the grid if its translations map paths onto paths: on tori without faults, for every rule that is
-    /// computed by arithmetic there.
+    /// Return the arrangement of the torus if its translations map paths onto paths. This is so on tori without faults,
+    /// for every rule that is computed by arithmetic on them.
     pub(super) fn symmetric(&self) -> Option<&Grid> {
         match self.method() {
             Method::Arithmetic(grid) => Some(grid),
@@ -27,8 +27,8 @@ impl Routes {
         }
     }
 
-    /// Return the class of each link, by its number. Translations map a link onto all links of its class and onto no
-    /// others.
+    /// Return the class of each link, ordered by link number. Translations map a link onto all links of its class and
+    /// onto no others.
     pub(super) fn link_classes(&self, grid: &Grid) -> Vec<usize> {
         let fabric = self.fabric();
         let links = (0..).zip(fabric.links());
@@ -37,7 +37,7 @@ impl Routes {
             .collect()
     }
 
-    /// Do [`check_waiting`](Self::check_waiting) from the traffic to one node.
+    /// Compute the result of [`check_waiting`](Self::check_waiting) from the traffic to one node.
     pub(super) fn check_symmetric_waiting(&self, grid: &Grid) -> Result<(), WaitCycle> {
         let fabric = self.fabric();
         let classes = self.link_classes(grid);

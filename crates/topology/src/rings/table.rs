@@ -1,9 +1,10 @@
-//! Shortest paths in any fabric: distances to one destination, numbers of equal paths, tables.
+//! Shortest paths in any fabric: distances to one destination, numbers of equal paths, tables of
+//! all pairs.
 
 use super::tori::extend;
 use super::{Fabric, Link, Routing, Segment};
 
-/// Selection among the shortest paths, without dimensions.
+/// Rule of selection among the shortest paths, without regard to dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     Fixed,
@@ -12,8 +13,8 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// Return the rule of a routing. If dimension order is impossible, its rule is the fewest
-    /// changes.
+    /// Return the rule of selection for a routing. Where dimension order is impossible, packets use
+    /// the paths with the fewest changes of ring.
     pub fn of(routing: Routing) -> Self {
         match routing {
             Routing::Fixed => Self::Fixed,
@@ -23,12 +24,14 @@ impl Rule {
     }
 }
 
-/// Number of paths: an exact integer, to select one of them, or a floating-point number, for
-/// shares.
+/// A type that counts paths: exact integers, to select one of the paths, or floating-point numbers,
+/// to compute shares.
 pub(super) trait PathCount: Copy + PartialOrd {
+    /// No path.
     const NONE: Self;
+    /// One path.
     const ONE: Self;
-    /// Return the sum if the type can hold it.
+    /// Return the sum if the type can represent it, else `None`.
     fn checked_plus(self, other: Self) -> Option<Self>;
 }
 
@@ -48,25 +51,26 @@ impl PathCount for f64 {
     }
 }
 
-/// The shortest paths from all nodes to one destination, by node.
+/// The shortest paths from all nodes to one destination; the lists are indexed by node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row<N> {
-    /// Nodes that reach the destination, by distance; the destination is the first.
+    /// Nodes that reach the destination, ordered by distance; the destination is the first.
     pub order: Vec<u32>,
     distance: Vec<u16>,
     segments: Vec<u16>,
     paths: Vec<N>,
 }
 
+/// Distance that stands for "no path".
 const UNREACHED: u16 = u16::MAX;
 
-/// The shortest paths to one destination.
+/// A view of the shortest paths to one destination.
 #[derive(Clone, Copy)]
 pub(super) struct Paths<'a, N> {
     pub fabric: &'a Fabric,
     rule: Rule,
     destination: u32,
-    /// Remaining links, by node.
+    /// Number of remaining links to the destination, by node.
     distance: &'a [u16],
     /// Minimum number of remaining segments on a shortest path, by node; only with
     /// [`Rule::FewestChanges`].
@@ -76,10 +80,10 @@ pub(super) struct Paths<'a, N> {
 }
 
 impl<N: PathCount> Row<N> {
-    /// Find the shortest paths to `destination`.
+    /// Find the shortest paths from all nodes to `destination`.
     ///
     /// # Errors
-    /// A node with more paths than can be counted.
+    /// A node that has more paths than the type can count.
     pub fn fill(&mut self, fabric: &Fabric, rule: Rule, destination: u32) -> Result<(), u32> {
         let node_count = fabric.node_count() as usize;
         self.search(fabric, destination);
@@ -104,7 +108,7 @@ impl<N: PathCount> Row<N> {
         Ok(())
     }
 
-    /// Search breadth first, against the direction of the links.
+    /// Find distances by a breadth-first search, against the direction of the links.
     fn search(&mut self, fabric: &Fabric, destination: u32) {
         self.distance.clear();
         self.distance
@@ -128,6 +132,7 @@ impl<N: PathCount> Row<N> {
         }
     }
 
+    /// Return a view of the paths.
     pub fn paths<'a>(&'a self, fabric: &'a Fabric, rule: Rule) -> Paths<'a, N> {
         Paths {
             fabric,
@@ -140,44 +145,48 @@ impl<N: PathCount> Row<N> {
     }
 }
 
-/// A possible first segment of a path: it starts with a link and ends at a node.
+/// A possible first segment of a path: a number of links on one ring, from a first link to an end
+/// node.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     pub first: u32,
     pub hops: u32,
     /// The next link on the ring, which identifies the interface at the end of the segment.
     pub beyond: u32,
-    /// Node at the end.
+    /// Number of the node at the end of the segment.
     pub end: u32,
 }
 
 impl<'a, N: PathCount> Paths<'a, N> {
+    /// Return the rule of selection among the paths.
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
+    /// Return the node that all paths lead to.
     pub fn destination(&self) -> u32 {
         self.destination
     }
 
-    /// Return the number of remaining links; `None` without a path.
+    /// Return the number of links from a node to the destination; `None` without a path.
     pub fn distance(&self, node: u32) -> Option<u32> {
         let reached = self.distance[node as usize] != UNREACHED;
         reached.then(|| self.distance[node as usize].into())
     }
 
-    /// Return the link if it is on a shortest path.
+    /// Return the link with this number if it is on a shortest path, else `None`.
     pub fn step(&self, link: u32) -> Option<&'a Link> {
         let link = &self.fabric.links()[link as usize];
         let (from, to) = (link.from as usize, link.to as usize);
-        // A ring in service leads from nodes that reach the destination to nodes that reach it, so
-        // "unreached" is never incremented.
+        // A ring in service leads from nodes that reach the destination to other such nodes, so
+        // UNREACHED is never incremented.
         (self.fabric.is_in_service(link.ring)
             && self.distance[from] == self.distance[to].wrapping_add(1))
         .then_some(link)
     }
 
-    /// Return all beginnings of shortest paths that start with this link and stay on its ring.
+    /// Return all first segments of shortest paths that start with link `first` and stay on its
+    /// ring.
     pub fn stretches(self, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let mut link = Some(first);
         let mut hops = 0;
@@ -194,15 +203,17 @@ impl<'a, N: PathCount> Paths<'a, N> {
         })
     }
 
-    /// Return the beginnings after which the number of remaining segments is minimal.
+    /// Return the first segments that start with link `first` and after which the number of
+    /// remaining segments is minimal.
     pub fn best_stretches(self, node: u32, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let left = self.segments[node as usize];
         self.stretches(first)
             .filter(move |stretch| self.segments[stretch.end as usize] + 1 == left)
     }
 
-    /// Return the minimum number of segments and the number of paths from a node, from those of the
-    /// nodes nearer to the destination. The number of paths is `None` if it is too large.
+    /// Return the minimum number of segments and the number of paths from a node, computed from
+    /// those of the nodes nearer to the destination. The number of paths is `None` if it is too
+    /// large.
     fn best_from(&self, node: u32) -> (u16, Option<N>) {
         let mut fewest = u16::MAX;
         let mut count = Some(N::NONE);
@@ -231,12 +242,12 @@ impl<'a, N: PathCount> Paths<'a, N> {
         (fewest, count)
     }
 
-    /// Return the number of paths that the rule selects from.
+    /// Return the number of paths from a node among which the rule selects.
     pub fn count(&self, node: u32) -> N {
         self.paths[node as usize]
     }
 
-    /// Return the link that [`Rule::Fixed`] uses from a node other than the destination.
+    /// Return the link by which [`Rule::Fixed`] leaves a node other than the destination.
     pub fn lowest_link(&self, node: u32) -> u32 {
         let mut links = self.fabric.links_from(node);
         links
@@ -246,7 +257,8 @@ impl<'a, N: PathCount> Paths<'a, N> {
 }
 
 impl Paths<'_, f64> {
-    /// Return the number of paths that do not begin with this link; only with [`Rule::Random`].
+    /// Return the number of paths from a node that do not begin with this link; only for
+    /// [`Rule::Random`].
     pub fn count_without(&self, node: u32, link: Option<u32>) -> f64 {
         let links = self.fabric.links_from(node);
         let others = links.filter(|&other| Some(other) != link);
@@ -256,7 +268,7 @@ impl Paths<'_, f64> {
 }
 
 impl Paths<'_, u64> {
-    /// Select a path at random.
+    /// Append a path at random to `out`.
     pub fn sample(&self, source: u32, choose: &mut impl FnMut(u32) -> u32, out: &mut Vec<Segment>) {
         let mut node = source;
         if self.rule == Rule::Fixed {
@@ -267,7 +279,7 @@ impl Paths<'_, u64> {
             }
             return;
         }
-        // The paths are numbered link by link: those over the first link come first.
+        // The paths are numbered link by link: those over the first link have the lowest numbers.
         let mut number = uniform(self.count(source), choose);
         while node != self.destination {
             let (segment, end) = match self.rule {
@@ -280,8 +292,8 @@ impl Paths<'_, u64> {
         }
     }
 
-    /// Return the first link of the path with this number, and change the number to that of the
-    /// rest of the path.
+    /// Return the first link of the path with number `number` as a segment, and the node after it.
+    /// Change `number` to that of the rest of the path.
     fn numbered_link(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
         for link in self.fabric.links_from(node) {
             if let Some(link) = self.step(link) {
@@ -296,8 +308,8 @@ impl Paths<'_, u64> {
         None
     }
 
-    /// Return the first segment of the path with this number, and change the number to that of the
-    /// rest of the path.
+    /// Return the first segment of the path with number `number`, and the node after it. Change
+    /// `number` to that of the rest of the path.
     fn numbered_stretch(&self, node: u32, number: &mut u64) -> Option<(Segment, u32)> {
         for first in self.fabric.links_from(node) {
             for stretch in self.best_stretches(node, first) {
@@ -314,7 +326,7 @@ impl Paths<'_, u64> {
     }
 }
 
-/// Return a number below `limit`, uniformly distributed.
+/// Return a number below `limit`, uniformly distributed. `choose(n)` returns such a number below n.
 fn uniform(limit: u64, choose: &mut impl FnMut(u32) -> u32) -> u64 {
     if limit == 1 {
         return 0;
@@ -333,7 +345,7 @@ fn uniform(limit: u64, choose: &mut impl FnMut(u32) -> u32) -> u64 {
     }
 }
 
-/// The rows of all destinations.
+/// The shortest paths to all destinations.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     rule: Rule,
@@ -347,7 +359,7 @@ impl Table {
     /// Find the shortest paths between all live nodes.
     ///
     /// # Errors
-    /// A pair of nodes with 2^64 or more equal paths.
+    /// A pair of nodes that has 2^64 or more equal paths.
     pub fn new(fabric: &Fabric, rule: Rule) -> Result<Self, (u32, u32)> {
         let node_count = fabric.node_count() as usize;
         let all = node_count * node_count;
@@ -374,11 +386,13 @@ impl Table {
         Ok(table)
     }
 
+    /// Return the range of entries for a destination in each list of the table.
     fn row_range(&self, destination: u32) -> std::ops::Range<usize> {
         let first = destination as usize * self.node_count;
         first..first + self.node_count
     }
 
+    /// Return a view of the paths to a destination.
     pub fn paths<'a>(&'a self, fabric: &'a Fabric, destination: u32) -> Paths<'a, u64> {
         let place = self.row_range(destination);
         Paths {

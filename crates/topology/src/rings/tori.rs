@@ -1,15 +1,16 @@
-//! Routes on tori by arithmetic: no table, for any size.
+//! Routes on tori by arithmetic, without a table, for any size.
 
 use super::Segment;
 use super::grid::{Direction, Grid, Kind, Offset};
 
-/// Maximum number of dimensions of a torus: 2^16 nodes with two along each.
+/// Maximum number of dimensions of a torus: a torus of 2^16 nodes with two along each dimension has
+/// 16.
 const MAX_DIMENSIONS: usize = 16;
 
 impl Grid {
     /// Append the path dimension by dimension over rings for which `works` returns true. Of two
-    /// equally long directions, one is chosen at random, or the intact one. If both are broken in
-    /// some dimension, the result is `None`, with an incomplete path in `out`.
+    /// equally long directions, use one at random, or the intact one. If both are broken in some
+    /// dimension, return `None` and leave an incomplete path in `out`.
     pub fn dimension_order(
         &self,
         source: u32,
@@ -27,7 +28,7 @@ impl Grid {
                     };
                     let intact = |direction| works(path.ring(direction));
                     let direction = intact_direction(path.offset, intact, choose)?;
-                    // Lines of one dimension share no ring with those of another.
+                    // Lines of one dimension share no ring with those of another dimension.
                     out.push(Segment {
                         ring: path.ring(direction),
                         hops: path.offset.hops,
@@ -52,7 +53,7 @@ impl Grid {
         Some(())
     }
 
-    /// Append the links along one dimension; return the node at their end.
+    /// Append the links along one dimension, and return the node after them.
     fn append(
         &self,
         node: u32,
@@ -77,9 +78,9 @@ impl Grid {
         self.node_after(node, dimension, direction, hops)
     }
 
-    /// Append the path dimension by dimension; of two equally long directions, the one with the
-    /// lower ring. This is [`Routing::Fixed`](super::Routing::Fixed), since rings of lower
-    /// dimensions have lower numbers. Only for tori of lines.
+    /// Append the path dimension by dimension; of two equally long directions, use the one whose
+    /// ring has the lower number. The result is that of [`Routing::Fixed`](super::Routing::Fixed),
+    /// since rings of lower dimensions have lower numbers. The torus must consist of lines.
     pub fn lowest_rings(&self, source: u32, destination: u32, out: &mut Vec<Segment>) {
         let mut node = source;
         for dimension in 0..self.dimensions() {
@@ -90,7 +91,7 @@ impl Grid {
     }
 
     /// Append a path with the fewest ring changes: one ring for each dimension, in random order.
-    /// Only for tori of lines.
+    /// The torus must consist of lines.
     pub fn random_dimension_order(
         &self,
         source: u32,
@@ -110,8 +111,8 @@ impl Grid {
         }
     }
 
-    /// Append any shortest path: the links along the dimensions in any mixture. Only for tori of
-    /// lines.
+    /// Append a shortest path at random: the links along the dimensions in any mixture. The torus
+    /// must consist of lines.
     pub fn random_shortest_path(
         &self,
         source: u32,
@@ -155,8 +156,8 @@ pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     }
 }
 
-/// Return the direction to use: of two equally long intact ones, one at random, otherwise the
-/// intact one.
+/// Return the direction in which the path continues: of two equally long intact directions, one at
+/// random; otherwise the intact one.
 fn intact_direction(
     offset: Offset,
     intact: impl Fn(Direction) -> bool,
@@ -171,11 +172,12 @@ fn intact_direction(
     }
 }
 
+/// Return one of two directions at random.
 fn pick_direction(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u32) -> Direction {
     directions[choose(2) as usize]
 }
 
-/// The remaining path along one dimension.
+/// The remaining links of a path along one dimension.
 #[derive(Clone, Copy)]
 struct Leg {
     dimension: usize,
@@ -183,13 +185,14 @@ struct Leg {
     hops: u32,
 }
 
-/// One leg for each dimension in which two nodes differ.
+/// The remaining links of a path along each dimension in which two nodes differ.
 struct Legs {
     legs: [Leg; MAX_DIMENSIONS],
     count: usize,
 }
 
 impl Legs {
+    /// Return the legs of a path between two nodes, with random choices of equally long directions.
     fn between(
         grid: &Grid,
         source: u32,

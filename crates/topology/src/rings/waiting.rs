@@ -6,13 +6,14 @@ use super::{Fabric, Routes};
 use crate::deadlock::Dependencies;
 
 impl Routes {
-    /// Check that no cycle of waiting queues is possible under the rule, for any traffic.
+    /// Check that no cycle of waiting queues is possible under the routing rule, for any traffic.
     ///
     /// A packet changes from ring r to ring s at node v, and leaves s at node w. It waits in the
-    /// input queue of v on r until the output queue of v on s has room. That queue frees a slot
-    /// only after the input queue of w on s has accepted a packet. So the input queue of v on r may
-    /// wait for that of w on s. A queue with packets for the client only never waits, as clients
-    /// always accept them. Without a cycle of these dependencies, some queue can always advance.
+    /// input queue of v on r until the output queue of v on s has room. The output queue frees a
+    /// slot only after the input queue of w on s has accepted a packet. So the input queue of v on
+    /// r may wait for the input queue of w on s. A queue that only contains packets for the client
+    /// never waits, as clients always accept packets. Without a cycle of these dependencies, some
+    /// queue can always advance.
     ///
     /// The time is that of [`uniform_averages`](Self::uniform_averages).
     ///
@@ -26,13 +27,14 @@ impl Routes {
     }
 }
 
-/// The dependencies between input queues.
+/// The dependencies between the input queues of a fabric.
 pub(super) struct QueueDependencies<'a> {
     fabric: &'a Fabric,
     dependencies: Dependencies,
 }
 
 impl<'a> QueueDependencies<'a> {
+    /// Return no dependencies.
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
@@ -40,6 +42,7 @@ impl<'a> QueueDependencies<'a> {
         }
     }
 
+    /// Add the dependency of the flow's queue on the next one, if the flow changes rings.
     pub fn record(&mut self, flow: Flow) {
         if let Some(from) = flow.from {
             let path = [from as usize, flow.stretch.beyond as usize];
@@ -47,6 +50,7 @@ impl<'a> QueueDependencies<'a> {
         }
     }
 
+    /// Check the dependencies for cycles.
     pub fn check(&self) -> Result<(), WaitCycle> {
         match self.dependencies.check() {
             Ok(_) => Ok(()),

@@ -1,11 +1,11 @@
-//! Attributes of a list: those that describe the network, and all others.
+//! Attributes of a list of vertices and edges: those that describe the network, and all others.
 
 use super::{ListError, NAME_MAX};
 use crate::graph::{Graph, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Attributes, in lower case, with a name or drawing style of a part or with data of a program. A name belongs here
-/// only if no value of it could describe a machine.
+/// Attributes, in lower case, that are names, drawing styles or data of a program. This list contains an attribute only
+/// if none of its values could describe a machine.
 const DECORATION: &[&str] = &[
     "color",
     "colour",
@@ -39,27 +39,27 @@ const DECORATION: &[&str] = &[
     "z",
 ];
 
-/// Parts of names of attributes that are properties of links.
+/// Parts of attribute names that suggest a property of links.
 const OF_LINKS: &[&str] = &[
     "band", "bw", "capacity", "delay", "gbps", "latency", "length", "rate", "speed",
 ];
 
-/// Maximum number of bytes of the names in a hint.
+/// Maximum number of bytes that the names of attributes take in a hint.
 const NAMES_MAX: usize = 600;
 
-/// Attributes of a list by name.
+/// The attributes of a list, with and without effect, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Attributes that describe the network, with their owners.
+    /// Attributes that describe the network, with the kind of element that has them.
     pub used: BTreeSet<(Part, String)>,
-    /// Other attributes, with their owners: decoration, and those to be ignored.
+    /// Attributes without effect, with the kind of element that has them: decoration, and attributes to be ignored.
     pub not_used: BTreeSet<(Part, String)>,
 }
 
-/// Classify the attributes of a graph, and remove those in `ignored`, names separated by commas.
+/// Classify the attributes of a graph, and remove those in `ignored`, a list of names separated by commas.
 ///
 /// # Errors
-/// An attribute that is neither known nor decoration nor ignored; an ignored one that does not occur.
+/// An attribute is neither known nor decoration nor ignored, or an attribute to be ignored does not occur.
 pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListError> {
     let mut found = Found::default();
     let names = ignored.split(',').map(str::trim);
@@ -72,7 +72,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
         found.not_used.extend(parts);
     }
     let graph = &*graph;
-    // For each name the first line, and the owner as text.
+    // For each unknown name, the first line and the owner as text.
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut sort =
         |part: Part, name: &str, alone: bool, line: usize, owner: &dyn Fn() -> String| {
@@ -93,7 +93,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
     for (place, (from, to, edge)) in graph.edges().enumerate() {
         let owner = || format!("the edge between {:?} and {:?}", name(from), name(to));
         for attribute in edge.attributes.keys() {
-            // A weight next to a width has no clear meaning.
+            // A weight has no clear meaning if the edge also has a width.
             let alone = attribute != "weight" || !edge.attributes.contains_key("width");
             sort(
                 Part::Edges,
@@ -133,7 +133,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
     })
 }
 
-/// Return a suggestion for unknown attributes: `name`, and others of the list.
+/// Return a suggestion for the unknown attributes: `name`, and the others in `all`.
 pub(super) fn hint(name: &str, all: &[String]) -> String {
     let lower = name.to_lowercase();
     let like = |words: &[&str]| words.iter().any(|word| lower.contains(word));
@@ -156,6 +156,7 @@ pub(super) fn hint(name: &str, all: &[String]) -> String {
     format!("{instead}; correct it, or give machine.ignored = \"{names}\" (init: --ignored)")
 }
 
+/// Return a name for an error message, shortened if it is long.
 fn shown(name: &str) -> String {
     name.chars().take(NAME_MAX).collect()
 }

@@ -7,58 +7,63 @@ use super::waits::Waits;
 /// Number of layers for routes with datelines.
 pub(super) const DATELINE_LAYERS: u32 = 2;
 
-/// The layer of virtual channels that packets use on each link. Within a layer the links that packets hold while they
+/// The layer of virtual channels that packets use on each link. Within a layer, the links that packets hold while they
 /// wait for others form no cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     of: Assignment,
     /// Number of layers.
     pub count: u16,
-    /// The switches of a cycle of waiting packets with a single layer; empty if there is none.
+    /// The switches of a possible cycle of waiting packets if all routes were in one layer; empty if no cycle exists.
     pub circle: Vec<u32>,
 }
 
+/// The data from which the layer of a packet on a link follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Assignment {
-    /// Layer of all routes to each switch.
+    /// For each destination switch, the layer of all routes to it.
     Ends(Vec<u16>),
-    /// Layer of the next link, by destination switch and current switch. The number is that of the switches.
+    /// Layer of the next link, by destination switch and current switch. The number in the middle is the number of
+    /// switches.
     Links(Change, u32, Vec<u16>),
 }
 
-/// The places where packets change to a lower layer.
+/// The points of a route where packets change to a lower layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// Where the route leads up a tree again after it led down.
+    /// Packets change where the route leads up a tree again after it has led down.
     Turn,
-    /// After the cable between the last and the first switch of a ring. In each ring a packet is in layer 1 until it
-    /// has crossed that cable, and in layer 0 if it will not cross it any more.
+    /// Packets change after the cable between the last and the first switch of a ring. In each ring a packet is in
+    /// layer 1 until it has crossed that cable, and in layer 0 if it will not cross the cable any more.
     Dateline,
 }
 
-/// Routes such that all routes to one switch form a tree.
+/// Routes of which all routes to one switch form a tree.
 pub(super) struct Trees<'w> {
     /// Neighbours of each switch, ascending.
     pub neighbors: &'w Neighbors,
-    /// Whether routes begin and end at each switch.
+    /// Whether each switch has nodes, so that routes begin and end there.
     pub has_nodes: &'w [bool],
-    /// Next switch, by destination switch and current switch; arbitrary if the two are equal.
+    /// Next switch of a route, by destination switch and current switch; arbitrary if the two are equal.
     pub next: &'w [u32],
 }
 
 impl<'w> Trees<'w> {
+    /// Return the next switch for each current switch on routes to `to`.
     fn next_to(&self, to: u32) -> &'w [u32] {
         let switches = self.has_nodes.len();
         &self.next[to as usize * switches..][..switches]
     }
 
+    /// Return the switches that have nodes.
     fn end_switches(&self) -> impl Iterator<Item = u32> {
         let switches = 0..self.has_nodes.len() as u32;
         switches.filter(|&switch| self.has_nodes[switch as usize])
     }
 
-    /// Find the pairs of links such that packets to a switch hold the first while they wait for the second, ascending
-    /// by the first. `crossed` contains for each switch the last `to` whose routes cross it.
+    /// Write to `waits` the pairs of links such that packets to switch `to` hold the first link while they wait for the
+    /// second, ascending by the first. `crossed` contains for each switch the last destination whose routes cross the
+    /// switch.
     fn find_waits(&self, to: u32, crossed: &mut [u32], waits: &mut Vec<(u32, u32)>) {
         let next = self.next_to(to);
         for from in self.end_switches() {
@@ -77,7 +82,7 @@ impl<'w> Trees<'w> {
     }
 }
 
-/// Return why routes are free of deadlock if each is in one of `layers` layers.
+/// Return a text that says why routes are free of deadlock if each route is in one of `layers` layers.
 pub fn no_circle(layers: u16) -> &'static str {
     match layers {
         1 => "the links that packets wait for close no circle",
@@ -94,7 +99,7 @@ impl Layers {
         }
     }
 
-    /// Return where packets change from one layer to another; `None` if they never do.
+    /// Return where packets change from one layer to another; `None` if each packet stays in its layer.
     pub fn change(&self) -> Option<Change> {
         match self.of {
             Assignment::Ends(_) => None,
@@ -102,7 +107,7 @@ impl Layers {
         }
     }
 
-    /// Return why packets in these layers cannot wait for one another in a cycle.
+    /// Return a text that says why packets in these layers cannot wait for one another in a cycle.
     pub fn reason(&self) -> &'static str {
         match self.change() {
             Some(Change::Turn) => {
@@ -115,12 +120,12 @@ impl Layers {
         }
     }
 
-    /// Assign layers to whole routes. The routes to one switch form a tree, so they form no cycle among themselves.
+    /// Assign each route to one layer. The routes to one switch form a tree, so they form no cycle among themselves.
     /// They join the first layer that stays free of cycles, as in Skeie, Lysne and Theiss, *Layered shortest path
     /// (LASH) routing in irregular system area networks*, IPDPS 2002, who assign each route separately.
     ///
     /// # Errors
-    /// More than `most` layers are needed: the switches of a cycle with one layer.
+    /// If more than `most` layers are needed, the switches of a cycle that exists with one layer.
     pub(super) fn by_destination(trees: &Trees<'_>, most: u16) -> Result<Self, Vec<u32>> {
         let switches = trees.has_nodes.len();
         let mut layers: Vec<Waits> = Vec::new();
@@ -161,11 +166,11 @@ impl Layers {
         })
     }
 
-    /// Return the minimum number of layers for routes whose packets change to the next lower layer wherever they lead
-    /// up again after they led down. `places` are the positions of the switches in a tree; up is towards lower
-    /// positions. Within a layer no route does so, and none leads back to a higher layer (after Skeie, Lysne, Flich,
-    /// López, Robles and Duato, *LASH-TOR: a generic transition-oriented routing algorithm*, ICPADS 2004). Whole routes
-    /// in one layer each are preferred if they need no more layers.
+    /// Return the minimum number of layers for routes whose packets change to the next lower layer wherever a route
+    /// leads up again after it has led down. `places` are the positions of the switches in a tree; up is towards lower
+    /// positions. Within a layer no route leads up after it has led down, and no route leads back to a higher layer
+    /// (after Skeie, Lysne, Flich, López, Robles and Duato, *LASH-TOR: a generic transition-oriented routing
+    /// algorithm*, ICPADS 2004). Routes that are each in one layer are preferred if they need no more layers.
     pub(super) fn minimum_layers(trees: &Trees<'_>, places: &[u32]) -> Self {
         let switches = trees.has_nodes.len();
         let mut layers = vec![0; switches * switches];
@@ -204,7 +209,7 @@ impl Layers {
 
     /// Return two layers for routes dimension by dimension on a grid, after Dally and Seitz, *Deadlock-free message
     /// routing in multiprocessor interconnection networks*, IEEE Trans. Computers C-36(5), 1987. Packets use channels
-    /// in ascending order: the dimensions in turn, in a ring layer 1 up to the dateline, then layer 0 after it.
+    /// in ascending order: the dimensions in turn; in each ring, layer 1 up to the dateline and layer 0 after it.
     pub(super) fn datelines(grid: &Grid, circle: Vec<u32>) -> Self {
         let mut layers = Vec::new();
         grid.pairs(|_, here, there| {
@@ -226,17 +231,19 @@ mod tests {
     use crate::deadlock;
     use crate::switches::{Form, Shortest};
 
+    /// Return the shortest routes of a form with one node at each switch.
     fn ways(form: &Form) -> Shortest {
         Shortest::new(form, &form.wiring(1)).expect("all switches are joined")
     }
 
+    /// Return a torus of these sizes.
     fn torus(sizes: &[u32]) -> Form {
         let sizes = sizes.to_vec();
         Form::Torus { sizes }
     }
 
-    /// Return whether packets of a layer can wait for one another in a cycle: follow all routes, with a separate number
-    /// for each link in each layer.
+    /// Return whether packets of a layer can wait for one another in a cycle. The function follows all routes, with a
+    /// separate number for each link in each layer.
     fn has_cycle(ways: &Shortest, layers: &Layers, switches: u32) -> bool {
         let channel = |from: u32, to: u32, layer: u16| {
             ((u32::from(layer) * switches + from) * switches + to) as usize
@@ -255,7 +262,8 @@ mod tests {
         deadlock::check(count, |held| waits[held].clone()).is_err()
     }
 
-    /// Dally and Seitz: a ring needs two layers, a mesh with routes dimension by dimension one.
+    /// Checks the results of Dally and Seitz: a ring needs two layers, a mesh with routes dimension by dimension needs
+    /// one.
     #[test]
     fn rings_need_two_layers_and_meshes_one() {
         let layers = |form: Form| ways(&form).layers(16);
@@ -270,7 +278,7 @@ mod tests {
         assert_eq!((mesh.count, mesh.circle), (1, vec![]));
     }
 
-    /// Every torus of any dimension needs at most two virtual channels, and no layer has a cycle.
+    /// Checks that every torus of any dimension needs at most two virtual channels, and that no layer has a cycle.
     #[test]
     fn tori_need_two_layers() {
         let squares = (2..=12).map(|size| vec![size; 2]);
@@ -299,8 +307,9 @@ mod tests {
         }
     }
 
-    /// 9 x 9 takes three layers of whole routes. With three channels each of three layers has floor(3/3) = 1, and each
-    /// of two has floor(3/2) = 1; with four channels it is 1 against 2.
+    /// A torus of 9 x 9 takes three layers if each route is in one layer. With three channels per link, each of three
+    /// layers has floor(3/3) = 1 channel and each of two layers has floor(3/2) = 1; with four channels the numbers are
+    /// 1 and 2.
     #[test]
     fn whole_routes_stay_in_a_layer_where_that_leaves_as_many_channels() {
         let wide = ways(&torus(&[9, 9]));
@@ -310,21 +319,21 @@ mod tests {
         });
         let dateline = (2, Some(Change::Dateline));
         assert_eq!(found, [dateline, (3, None), dateline, dateline]);
-        // Routes without a cycle, or with one that two layers of whole routes break.
+        // The routes of these tori have no cycle, or one that two layers of whole routes break.
         for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
             let layers = ways(&torus(sizes)).layers(4);
             assert_eq!((layers.count, layers.change()), (count, None));
         }
     }
 
-    /// A ring of seven has routes of at most three links, which pass its lowest switch once: two layers. Trees of
-    /// random numbers need no more layers, and stay whole.
+    /// A ring of seven has routes of at most three links, which pass its lowest switch once, so it needs two layers.
+    /// Trees of random numbers need no more layers, and each route stays in one layer.
     #[test]
     fn packets_change_where_that_takes_fewer_layers() {
         let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
         let layers = ways(&ring).layers(16);
         assert_eq!((layers.count, layers.change()), (2, None));
-        // Each of 60 switches with three neighbours.
+        // Each of 60 switches has three neighbours.
         let steps = (0..60).flat_map(|at| [1, 7, 22].map(|step| (at, (at + step) % 60)));
         let layers = ways(&Form::of_cables(steps.collect())).layers(16);
         assert_eq!(layers.change(), Some(Change::Turn));

@@ -1,4 +1,4 @@
-//! Switches and nodes from a list of vertices and edges in a file.
+//! Switches and nodes from a file that lists vertices and edges.
 
 use super::attributes::{self, Found};
 use super::{Form, NAME_MAX, Nodes};
@@ -6,119 +6,119 @@ use crate::graph::{Attributes, Graph, GraphError};
 use strum::{EnumString, VariantNames};
 use thiserror::Error;
 
-/// Role of vertices with one neighbour and without an attribute `role`.
+/// Role of a vertex with one neighbour and without an attribute `role`: switch or node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Leaves {
-    /// Switches, like all other vertices.
+    /// The vertex is a switch, like all other vertices.
     Switches,
-    /// Nodes.
+    /// The vertex is a node.
     Nodes,
 }
 
-/// Maximum number of parallel links.
+/// Maximum number of parallel cables between two vertices.
 pub const WIDTH_MAX: u32 = 1024;
 
-/// Maximum number of cables. Parallel cables count separately.
+/// Maximum number of cables of a network. Parallel cables count separately.
 pub const CABLES_MAX: usize = 1 << 20;
 
 /// A reason why a list describes no network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListError {
-    /// The list cannot be read.
+    /// The text cannot be read as a graph.
     #[error("{}", .0.problem)]
     Graph(#[from] GraphError),
-    /// An invalid width.
+    /// An edge has an invalid width.
     #[error("a width of {width} between {from:?} and {to:?}")]
     Width {
-        /// Its line, from 1.
+        /// Line number of the edge, from 1.
         line: usize,
-        /// The text in the list.
+        /// The width as written in the list.
         width: String,
-        /// The first end.
+        /// Name of the first end of the edge.
         from: String,
-        /// The second end.
+        /// Name of the second end of the edge.
         to: String,
     },
-    /// Too many cables.
+    /// The list has too many cables.
     #[error("more than {CABLES_MAX} cables")]
     Cables {
-        /// The line of the first cable beyond the maximum.
+        /// Line number of the first cable beyond the maximum.
         line: usize,
     },
-    /// An edge with a direction.
+    /// An edge has a direction.
     #[error("the edge from {from:?} to {to:?} has a direction")]
     Directed {
-        /// Its line.
+        /// Line number of the edge.
         line: usize,
-        /// Its start.
+        /// Name of the vertex at which the edge starts.
         from: String,
-        /// Its end.
+        /// Name of the vertex at which the edge ends.
         to: String,
     },
-    /// An unknown attribute.
+    /// An attribute is unknown.
     #[error("attribute {name:?} of {owner} means nothing here")]
     Attribute {
-        /// Its line.
+        /// Line number of the first occurrence of the attribute.
         line: usize,
-        /// Its name.
+        /// Name of the attribute.
         name: String,
-        /// Its owner.
+        /// The vertex or edge that has the attribute, as text.
         owner: String,
         /// The names of all unknown attributes of the list.
         all: Vec<String>,
     },
-    /// An attribute to be ignored that does not occur in the list.
+    /// An attribute to be ignored does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
     },
-    /// An invalid role.
+    /// A vertex has an invalid role.
     #[error("{name:?} has the role {role:?}")]
     Role {
-        /// The line of the vertex.
+        /// Line number of the vertex.
         line: usize,
-        /// The vertex.
+        /// Name of the vertex.
         name: String,
-        /// The text in the list.
+        /// The role as written in the list.
         role: String,
     },
-    /// A node without a cable.
+    /// A node has no cable.
     #[error("nobody reaches node {name:?}: no cable leads to it")]
     Alone {
-        /// Its line.
+        /// Line number of the node.
         line: usize,
-        /// The node.
+        /// Name of the node.
         name: String,
     },
-    /// A node that is not joined to exactly one switch by one cable.
+    /// A node is not joined to exactly one switch by one cable.
     #[error("node {name:?} is joined to {other:?}, and not by one cable to one switch alone")]
     Joined {
-        /// The line of the edge.
+        /// Line number of the edge.
         line: usize,
-        /// The node.
+        /// Name of the node.
         name: String,
-        /// The other end.
+        /// Name of the vertex at the other end of the edge.
         other: String,
     },
-    /// Switches that are not connected.
+    /// Some switches are not connected to each other.
     #[error("no way leads from {from:?} to {to:?}")]
     Apart {
-        /// The line of the first switch.
+        /// Line number of the first switch.
         line: usize,
-        /// The first switch.
+        /// Name of the first switch.
         from: String,
-        /// The second switch.
+        /// Name of a switch that no path joins to the first.
         to: String,
     },
-    /// No switch at all.
+    /// The list contains no switch.
     #[error("no switch at all")]
     NoSwitch,
 }
 
 impl ListError {
-    /// Return the line of the list, from 1, if the error belongs to one.
+    /// Return the line number in the list, from 1, or `None` if the error belongs to no line.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Graph(error) => Some(error.line),
@@ -134,7 +134,7 @@ impl ListError {
         }
     }
 
-    /// Return a suggestion.
+    /// Return a text that suggests how to fix the list.
     pub fn hint(&self) -> String {
         match self {
             Self::Attribute { name, all, .. } => attributes::hint(name, all),
@@ -157,22 +157,23 @@ impl ListError {
     }
 }
 
-/// A network read from a list.
+/// A network that was read from a list of vertices and edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The switches, in the order of the list.
     pub form: Form,
-    /// The nodes, in the order of the list; none if all vertices are switches.
+    /// The nodes, in the order of the list; `None` if all vertices are switches.
     pub nodes: Option<Nodes>,
-    /// Attributes of the list, with and without effect.
+    /// Attributes of the list, with and without effect on the network.
     pub attributes: Found,
 }
 
 /// Read switches, nodes and the cables between them. The text is GraphML if it begins as XML, otherwise an edge list
 /// with two names per line ([`Graph::from_edge_list`]). The attribute `width` of an edge, or else its `weight`, is the
-/// number of parallel cables; edges with the same ends add up. The attribute `role` of a vertex (`node` or `switch`) is
-/// its role; without it, `leaves` applies. Attributes in `ignored`, names separated by commas, have no effect. All
-/// other attributes must be names or drawing styles of parts.
+/// number of parallel cables; the numbers of edges with the same ends are added. The attribute `role` of a vertex
+/// (`node` or `switch`) is its role; vertices without it have the role `leaves` if they have one neighbour, else they
+/// are switches. Attributes in `ignored`, a list of names separated by commas, have no effect. All other attributes
+/// must be names or drawing styles.
 ///
 /// ```
 /// use isthmus_topology::switches::{Leaves, Nodes, listed};
@@ -185,7 +186,7 @@ pub struct Listed {
 /// ```
 ///
 /// # Errors
-/// The first invalid line, or one with a switch that is not connected to the first.
+/// The first invalid line, or a line with a switch that is not connected to the first switch.
 pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListError> {
     let (graph, attributes) = read(text, ignored)?;
     let (form, nodes) = network(&graph, leaves)?;
@@ -196,7 +197,7 @@ pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListE
     })
 }
 
-/// Return the graph of a list without the ignored attributes, and its other attributes.
+/// Return the graph of a list without the ignored attributes, and the classified attributes.
 pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut graph = match text.trim_start().starts_with('<') {
@@ -207,7 +208,7 @@ pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListErro
     Ok((graph, found))
 }
 
-/// Return the switches and nodes of a graph; no nodes if all vertices are switches.
+/// Return the switches and nodes of a graph. The nodes are `None` if all vertices are switches.
 pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nodes>), ListError> {
     let name = |vertex: u32| -> String {
         let name = graph.node(vertex).name.chars();
@@ -228,7 +229,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
             }
         });
     }
-    // Number of each vertex among those with the same role.
+    // The number of each vertex counts the vertices with the same role.
     let mut counts = [0, 0];
     let numbers = is_node.iter().map(|&node| {
         let count = &mut counts[usize::from(node)];
@@ -304,7 +305,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
     Ok((form, nodes))
 }
 
-/// Return the number of cables of an edge, or the text if it is invalid.
+/// Return the number of parallel cables of an edge, or the text of the attribute if it is invalid.
 fn width(attributes: &Attributes) -> Result<u32, String> {
     let written = attributes.get("width").or_else(|| attributes.get("weight"));
     let Some(written) = written else { return Ok(1) };
@@ -329,7 +330,7 @@ mod tests {
         let found = listed(text, Leaves::Nodes, "").unwrap();
         assert_eq!(found.form.cables(), [(0, 1); 3]);
         assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1, 0])));
-        // A switch with nodes only.
+        // The list describes one switch, which has only nodes as neighbours.
         let star = listed("s a\ns b\n", Leaves::Nodes, "").unwrap();
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
@@ -381,7 +382,7 @@ mod tests {
         }
         let of_nodes = [
             ("s t\ns a\na\n", None),
-            // A pair of leaves.
+            // This list is a pair of leaves.
             ("a b\n", Some(("no switch at all", None))),
             (
                 "s t\ns u\ns a 2\n",

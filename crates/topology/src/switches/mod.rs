@@ -24,44 +24,44 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Maximum characters of a name in an error.
+/// Maximum number of characters of a switch name in an error message.
 const NAME_MAX: usize = 60;
 
-/// Form of a network of switches, as plain values.
+/// Arrangement of the switches and cables of a network, as plain values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
-    /// Each switch is joined to the next, and the last to the first.
+    /// A ring: each switch is joined to the next switch, and the last to the first.
     Ring {
         /// Number of switches.
         switches: u32,
     },
-    /// A grid that is closed in every dimension.
+    /// A grid of switches that is closed in every dimension.
     Torus {
-        /// Switches in each dimension; dimension 0 varies fastest in their numbers.
+        /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,
     },
-    /// A grid with borders.
+    /// A grid of switches that is open in every dimension.
     Mesh {
-        /// Switches in each dimension; dimension 0 varies fastest in their numbers.
+        /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,
     },
-    /// One cable for each pair; pairs may be repeated.
+    /// Listed cables, one for each pair of switches. A repeated pair stands for parallel cables.
     Cables {
         /// Number of switches.
         switches: u32,
-        /// The pairs.
+        /// The two switches that each cable joins.
         cables: Vec<(u32, u32)>,
         /// Names of the switches; empty if their names are their numbers.
         names: Vec<String>,
     },
 }
 
-/// Positions of the nodes at the switches.
+/// The switches that the nodes of a network are joined to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
     /// The same number of nodes at each switch; the nodes of a switch have consecutive numbers.
     Each(u32),
-    /// The switch of each node.
+    /// For each node, the number of its switch.
     At(Vec<u32>),
 }
 
@@ -72,7 +72,7 @@ impl From<u32> for Nodes {
 }
 
 impl Nodes {
-    /// Return the number of nodes at `switches` switches; `None` if it is 2^32 or more.
+    /// Return the total number of nodes of `switches` switches; `None` if it is 2^32 or more.
     pub fn count(&self, switches: u32) -> Option<u32> {
         match self {
             Self::Each(each) => switches.checked_mul(*each),
@@ -80,7 +80,7 @@ impl Nodes {
         }
     }
 
-    /// Return the switch of each node.
+    /// Return for each node the number of its switch.
     fn at(&self, switches: u32) -> Vec<u32> {
         match self {
             Self::Each(each) => (0..switches * each).map(|node| node / each).collect(),
@@ -90,7 +90,7 @@ impl Nodes {
 }
 
 impl Form {
-    /// Return a network with these cables. The number of switches follows from the highest number in them.
+    /// Return a network with these cables. The highest switch number in the cables determines the number of switches.
     pub fn of_cables(cables: Vec<(u32, u32)>) -> Self {
         let last = cables.iter().flat_map(|&(a, b)| [a, b]).max();
         Self::Cables {
@@ -100,7 +100,7 @@ impl Form {
         }
     }
 
-    /// Return the connected components of a graph, whose nodes are the switches, in their order.
+    /// Return each connected component of a graph as a network whose switches are the nodes of the graph.
     pub fn of_parts(graph: &Graph) -> Vec<Self> {
         let part_of = distance::parts(graph);
         let mut names: BTreeMap<u32, Vec<String>> = BTreeMap::new();
@@ -123,7 +123,7 @@ impl Form {
         forms.collect()
     }
 
-    /// Return the number of switches; `u32::MAX` for that number or more.
+    /// Return the number of switches; `u32::MAX` if the number is that large or larger.
     pub fn switch_count(&self) -> u32 {
         match self {
             Self::Ring { switches } | Self::Cables { switches, .. } => *switches,
@@ -142,17 +142,17 @@ impl Form {
         name.unwrap_or_else(|| switch.to_string())
     }
 
-    /// Return the name of a switch for errors, shortened to fit a line.
+    /// Return the name of a switch for an error message, shortened to fit a line.
     pub fn shortened_name(&self, switch: u32) -> String {
         self.name(switch).chars().take(NAME_MAX).collect()
     }
 
-    /// Return a switch without a route to switch 0.
+    /// Return a switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         Neighbors::new(&self.wiring(0)).apart()
     }
 
-    /// Return the cables between switches; those of a grid dimension by dimension.
+    /// Return the cables between switches; in a grid they are ordered by dimension.
     pub fn cables(&self) -> Vec<(u32, u32)> {
         match self {
             Self::Ring { switches } => grid(&[*switches], true),
@@ -162,7 +162,7 @@ impl Form {
         }
     }
 
-    /// Return the network with `nodes` nodes at each switch, or with these nodes.
+    /// Return the wiring of the network with `nodes` nodes at each switch, or with the listed nodes.
     ///
     /// # Panics
     /// If a listed cable joins a switch to itself, or a node is at a missing switch.
@@ -180,9 +180,10 @@ impl Form {
         )
     }
 
-    /// Select one of several equally short routes for a packet at `at` for `to`. The result is an index of `ways`, the
-    /// next switches in the order of their cables. On grids, routes go dimension by dimension; of two directions, even
-    /// positions use one and odd positions the other. Elsewhere the routes are used in turn.
+    /// Select the next switch for a packet at switch `at` for switch `to` if several routes are equally short. The
+    /// result is an index of `ways`, the possible next switches in the order of their cables. On grids, routes go
+    /// dimension by dimension; of two equally short directions, switches at even positions use one and those at odd
+    /// positions the other. Elsewhere the routes are used in turn.
     pub fn choice(&self, at: u32, to: u32, ways: &[u32]) -> usize {
         if ways.len() == 1 {
             return 0;
@@ -210,25 +211,26 @@ impl Form {
     }
 }
 
-/// A grid, on which routes go dimension by dimension.
+/// A grid of switches, on which routes go dimension by dimension.
 #[derive(Debug, Clone)]
 struct Grid {
     sizes: Vec<u32>,
     closed: bool,
 }
 
-/// Remaining path along the first dimension with different positions.
+/// Remaining path of a route along the first dimension in which two switches differ.
 struct Leg {
-    /// Difference of the numbers of neighbours.
+    /// Difference between the numbers of neighbouring switches in this dimension.
     step: u32,
     size: u32,
     from: u32,
     to: u32,
-    /// Whether it leads to higher positions.
+    /// Whether the path leads to higher positions.
     up: bool,
 }
 
 impl Grid {
+    /// Return the grid of a form, or `None` for listed cables.
     fn of(form: &Form) -> Option<Self> {
         let (sizes, closed) = match form {
             Form::Ring { switches } => (vec![*switches], true),
@@ -239,7 +241,7 @@ impl Grid {
         Some(Self { sizes, closed })
     }
 
-    /// Return the position of each switch in each dimension.
+    /// Return the position of each switch in each dimension, switch by switch.
     fn places(&self) -> Vec<u32> {
         let place = |mut switch: u32| {
             self.sizes.iter().map(move |size| {
@@ -251,12 +253,13 @@ impl Grid {
         (0..self.switch_count()).flat_map(place).collect()
     }
 
+    /// Return the number of switches of the grid.
     fn switch_count(&self) -> u32 {
         self.sizes.iter().product()
     }
 
-    /// Return the path between switches at these positions along the first dimension in which they differ, in the
-    /// direction of [`Form::choice`]; `None` if the positions are equal.
+    /// Return the path between two switches along the first dimension in which their positions `here` and `there`
+    /// differ, in the direction of [`Form::choice`]; `None` if the positions are equal.
     fn leg(&self, here: &[u32], there: &[u32]) -> Option<Leg> {
         let mut step = 1;
         for (&size, (&from, &to)) in self.sizes.iter().zip(here.iter().zip(there)) {
@@ -285,7 +288,7 @@ impl Grid {
         None
     }
 
-    /// Return the next switch on the route between two switches at these positions.
+    /// Return the next switch on the route from switch `at`, at position `here`, to the switch at position `there`.
     fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
         let Some(leg) = self.leg(here, there) else {
             return at;
@@ -298,7 +301,7 @@ impl Grid {
         }
     }
 
-    /// Call `each` with every destination switch, every current switch, and their positions.
+    /// Call `each` with every pair of a destination switch and a current switch, and with their positions.
     fn pairs(&self, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let places = self.places();
         let dimensions = self.sizes.len();
@@ -310,7 +313,7 @@ impl Grid {
     }
 }
 
-/// Return the cables of a grid. Two switches that fill a dimension have one cable.
+/// Return the cables of a grid. If a dimension has two switches, one cable joins them.
 fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
     let switches: u32 = sizes.iter().product();
     let mut cables = Vec::new();
@@ -351,7 +354,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Return for each switch whether it has nodes.
+/// Return for each switch whether nodes are joined to it.
 fn has_nodes(wiring: &Wiring) -> Vec<bool> {
     let nodes = wiring.node_count();
     let out = (0..wiring.switch_count()).map(|switch| wiring.out_of(nodes + switch));
@@ -369,7 +372,7 @@ mod tests {
         assert_eq!(cables(Form::Ring { switches: 8 }), 8);
         assert_eq!(cables(Form::Ring { switches: 2 }), 1);
         assert_eq!(cables(Form::Torus { sizes: vec![4, 4] }), 32);
-        // Along a dimension of two there is one cable, not two.
+        // Along a dimension with two switches there is one cable, not two.
         assert_eq!(cables(Form::Torus { sizes: vec![4, 2] }), 12);
         assert_eq!(
             cables(Form::Mesh {

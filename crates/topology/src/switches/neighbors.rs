@@ -1,10 +1,10 @@
-//! Neighbours of switches.
+//! Neighbours of the switches of a network.
 
 use super::Apart;
 use crate::{Adjacency, Wiring, distance};
 
-/// The neighbours of each switch, and the links to them, numbered by the switch that they leave. Parallel cables count
-/// as one link.
+/// The neighbours of each switch, and the links to them. Links are numbered in the order of the switches that they
+/// leave. Parallel cables count as one link.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbors {
     /// Index of each switch's first neighbour, and the number of links at the end.
@@ -13,7 +13,7 @@ pub(super) struct Neighbors {
 }
 
 impl Neighbors {
-    /// Return the neighbours of each switch in the order of their cables.
+    /// Return the neighbours of each switch in the order of its cables.
     pub fn new(wiring: &Wiring) -> Self {
         let nodes = wiring.node_count();
         let mut found = Self {
@@ -23,7 +23,7 @@ impl Neighbors {
         for switch in 0..wiring.switch_count() {
             let start = found.to.len();
             for link in wiring.out_of(nodes + switch) {
-                // Parallel links are adjacent in the list.
+                // Parallel links are next to each other in the list.
                 match wiring.target(link).checked_sub(nodes) {
                     Some(there) if found.to[start..].last() != Some(&there) => found.to.push(there),
                     _ => {}
@@ -58,7 +58,8 @@ impl Neighbors {
         &self.to[start..end]
     }
 
-    /// Return the link from a switch to a neighbour. The neighbours must be sorted.
+    /// Return the number of the link from a switch to a neighbour, or `None` if they are no neighbours. The neighbours
+    /// must be sorted.
     pub fn link(&self, from: u32, to: u32) -> Option<u32> {
         let place = self.of(from).binary_search(&to).ok()?;
         Some(self.first[from as usize] + place as u32)
@@ -69,7 +70,7 @@ impl Neighbors {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// Return the first switch without a route to switch 0.
+    /// Return the first switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         let parts = distance::parts(self);
         let from = parts.iter().position(|&lowest| lowest != 0)? as u32;

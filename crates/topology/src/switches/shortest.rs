@@ -1,21 +1,21 @@
-//! One of the shortest routes from every switch to every other.
+//! Shortest routes: one of the shortest routes from every switch to every other.
 
 use super::layers::{DATELINE_LAYERS, Trees};
 use super::neighbors::Neighbors;
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
 
-/// Two switches without a route from one to the other.
+/// Two switches that no path joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// The first switch.
+    /// Number of the first switch.
     pub from: u32,
-    /// The second switch.
+    /// Number of the second switch.
     pub to: u32,
 }
 
-/// The next switch of one of the shortest routes from every switch to every other. All routes to a switch form a tree.
+/// For every pair of switches, the next switch of one of the shortest routes. All routes to a switch form a tree.
 ///
 /// ```
 /// use isthmus_topology::switches::{Form, Shortest};
@@ -29,32 +29,32 @@ pub struct Apart {
 #[derive(Debug, Clone)]
 pub struct Shortest {
     switches: u32,
-    /// Next switch, by destination switch and current switch; at the destination the switch itself.
+    /// Next switch, by destination switch and current switch; at the destination it is the switch itself.
     next: Vec<u32>,
-    /// Whether each switch has nodes.
+    /// For each switch, whether it has nodes.
     has_nodes: Vec<bool>,
     /// Neighbours of each switch, ascending.
     neighbors: Neighbors,
     found: Source,
 }
 
-/// Source of the routes.
+/// The way in which the routes were found.
 #[derive(Debug, Clone)]
 enum Source {
-    /// Routes go dimension by dimension.
+    /// The routes go dimension by dimension on this grid.
     Grid(Grid),
-    /// Search; with the ranks of all switches in a tree, in which up is towards lower ranks.
+    /// A search found the routes. The list contains the ranks of all switches in a tree; up is towards lower ranks.
     Search(Vec<u32>),
 }
 
 impl Shortest {
-    /// Name of the routing in results.
+    /// Name of this routing in results.
     pub const NAME: &str = "one of the shortest ways";
 
-    /// Return the routes of a form with its wiring.
+    /// Return the shortest routes of a form with its wiring.
     ///
     /// # Errors
-    /// The first two switches without a route.
+    /// The first two switches that no path joins.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
         let neighbors = Neighbors::new(wiring);
         let switches = neighbors.switches();
@@ -75,14 +75,14 @@ impl Shortest {
         Ok(ways)
     }
 
-    /// Find the routes of any form; return the ranks of its switches in a tree.
+    /// Find the routes of any form by a search; return the ranks of the switches in a tree.
     fn search(&mut self, form: &Form, neighbors: &Neighbors) -> Result<Vec<u32>, Apart> {
         let switches = self.switches;
         if let Some(apart) = neighbors.apart() {
             return Err(apart);
         }
         let mut distance = vec![u32::MAX; switches as usize];
-        // No branches: an additional entry is written, but not counted.
+        // The loop avoids branches: an additional entry is written, but not counted.
         let mut queue = vec![0; switches as usize + 1];
         let mut nearer = vec![0; switches as usize + 1];
         for to in 0..switches {
@@ -131,9 +131,9 @@ impl Shortest {
     }
 
     /// Return layers of virtual channels such that packets of a layer cannot deadlock. `channels` is the number of
-    /// virtual channels per link. On grids all routes to a switch are in one layer, unless there are more such layers
-    /// than channels, or fewer channels per layer than with the two layers of [datelines](super::Change::Dateline).
-    /// Elsewhere packets change layers if that takes fewer layers.
+    /// virtual channels per link. On grids all routes to a switch are in one layer, unless this needs more layers than
+    /// channels, or leaves fewer channels per layer than the two layers of [datelines](super::Change::Dateline). In
+    /// other networks packets change layers if this needs fewer layers.
     pub fn layers(&self, channels: u32) -> Layers {
         let trees = Trees {
             neighbors: &self.neighbors,
@@ -157,7 +157,8 @@ impl Shortest {
 mod tests {
     use super::*;
 
-    /// The mean distance in a ring of n is n/4 for even n, with the node itself; in a torus the sum.
+    /// Checks the mean distance: n/4 in a ring of n switches for even n, pairs of a switch and itself included; in a
+    /// torus the sum over its dimensions.
     #[test]
     fn routes_have_the_mean_length_of_rings() {
         let form = Form::Torus { sizes: vec![6, 4] };
@@ -174,7 +175,7 @@ mod tests {
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
     }
 
-    /// Nearest first; of several, the choice of the form.
+    /// Checks that the next switch is one of the nearest, and of several the choice of the form.
     #[test]
     fn routes_of_grids_equal_those_of_a_search() {
         for sizes in [

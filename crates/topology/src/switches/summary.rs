@@ -1,4 +1,4 @@
-//! Summary of a list, with the likely role of its leaves.
+//! Summary of a list of vertices and edges, with the likely role of its leaves.
 
 use super::attributes::Found;
 use super::listed::{network, read};
@@ -9,19 +9,19 @@ use super::{Leaves, ListError};
 pub struct ListSummary {
     /// Number of vertices.
     pub vertices: u32,
-    /// Number of vertices with one neighbour and without a role.
+    /// Number of leaves: vertices with one neighbour and without a given role.
     pub leaves: u32,
-    /// Assumed role of these leaves: nodes if they are most of the vertices and can be nodes.
+    /// Assumed role of the leaves: nodes if they are most of the vertices and can be nodes, else switches.
     pub leaves_are: Leaves,
-    /// Reason why they cannot be nodes although they are most of the vertices.
+    /// Reason why the leaves cannot be nodes although they are most of the vertices.
     pub obstacle: Option<ListError>,
-    /// Number of switches.
+    /// Number of switches with this role of the leaves.
     pub switches: u32,
-    /// Number of nodes.
+    /// Number of nodes with this role of the leaves.
     pub nodes: u32,
     /// Number of cables between switches. Parallel cables count separately.
     pub cables: usize,
-    /// Attributes of the list.
+    /// Attributes of the list, with and without effect.
     pub attributes: Found,
 }
 
@@ -64,7 +64,7 @@ impl ListSummary {
 mod tests {
     use super::*;
 
-    /// 535 hosts at five switches in a ring: 5 * 107 leaves of 540 vertices.
+    /// The list has 535 hosts at five switches in a ring: 5 * 107 leaves of 540 vertices.
     #[test]
     fn hosts_of_a_list_are_nodes() {
         let ring = (0..5).map(|at| format!("s{at} s{} 4\n", (at + 1) % 5));
@@ -77,8 +77,8 @@ mod tests {
         assert_eq!(parts, (5, 535, 5 * 4));
     }
 
-    /// Half of the vertices are not most of them. A host with two cables is no node, and neither are two hosts joined
-    /// to each other.
+    /// Half of the vertices are not most of them. A host with two cables is no node, and neither are two hosts that are
+    /// joined to each other.
     #[test]
     fn leaves_stay_switches_where_they_are_few_or_cannot_be_nodes() {
         for (text, obstacle) in [

@@ -1,12 +1,12 @@
-//! Routes that lead up a tree, then down.
+//! Routes of up*/down* routing, which lead up a tree and then down.
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
 use crate::ranks::Ranks;
 use crate::{Wiring, distance};
 
-/// The next switch of one of the shortest routes that first lead up and then down, from every switch to every other.
-/// They need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring local area network using
+/// For every pair of switches, the next switch of one of the shortest routes that first lead up and then down. These
+/// routes need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring local area network using
 /// point-to-point links*, IEEE J. Sel. Areas Commun. 9, 1991).
 ///
 /// Up is towards the switch with the most neighbours (the lowest of several). Between equally distant switches, up is
@@ -14,16 +14,17 @@ use crate::{Wiring, distance};
 #[derive(Debug, Clone)]
 pub struct UpDown {
     switches: u32,
-    /// Next switch, and whether the hop leads down. The index consists of whether the packet has gone down, the
+    /// Next switch, and whether the hop to it leads down. The index combines whether the packet has gone down, the
     /// destination switch, and the current switch.
     next: Vec<(u32, bool)>,
-    /// Ordered pairs of switches by the number of links between them.
+    /// Number of ordered pairs of switches by the number of links of their route.
     hops: Vec<u64>,
 }
 
+/// Entry that stands for "no route".
 const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
-/// Rank the switches by their distance from the one with the most neighbours, the lowest of several.
+/// Rank the switches by their distance from the switch with the most neighbours, the lowest of several.
 pub(super) fn ranks(beside: &Neighbors) -> Ranks {
     let switches = beside.switches();
     let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
@@ -31,15 +32,15 @@ pub(super) fn ranks(beside: &Neighbors) -> Ranks {
 }
 
 impl UpDown {
-    /// Name of the routing in results.
+    /// Name of this routing in results.
     pub const NAME: &str = "one of the shortest ways up a tree, then down";
-    /// The reason why packets cannot deadlock.
+    /// The reason why packets cannot deadlock, for results.
     pub const REASON: &str = "no way leads up after it has led down";
 
     /// Return the routes of a form with its wiring.
     ///
     /// # Errors
-    /// The first two switches without a route.
+    /// The first two switches that no path joins.
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
         let beside = Neighbors::new(wiring);
         let switches = beside.switches();
@@ -61,7 +62,7 @@ impl UpDown {
             down.fill(u32::MAX);
             any.fill(u32::MAX);
             down[to as usize] = 0;
-            // Going down, a route leads to higher ranks: these are computed first.
+            // On the way down, a route leads to higher ranks, so the switches of higher rank are computed first.
             for &at in ranks.order().iter().rev() {
                 let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
@@ -96,6 +97,7 @@ impl UpDown {
         Ok(ways)
     }
 
+    /// Return the index of an entry in the table of next switches.
     fn index(&self, gone_down: bool, at: u32, to: u32) -> usize {
         let switches = self.switches as usize;
         (usize::from(gone_down) * switches + to as usize) * switches + at as usize
@@ -108,7 +110,8 @@ impl UpDown {
         (next != NO_ROUTE).then_some(next)
     }
 
-    /// Return the number of ordered pairs of switches by the links of their route, a switch and itself included.
+    /// Return the number of ordered pairs of switches by the number of links of their route, pairs of a switch and
+    /// itself included.
     pub fn hops(&self) -> &[u64] {
         &self.hops
     }
@@ -118,8 +121,8 @@ impl UpDown {
 mod tests {
     use super::*;
 
-    /// In a ring of six with its root at 0, no packet crosses the link opposite to the root upwards after a hop down: 3
-    /// is the lowest, and a route from 2 to 4 leads over 0 unless the route down to 3 is shorter.
+    /// In a ring of six with the root 0, no packet crosses the link opposite to the root upwards after a hop down.
+    /// Switch 3 is the lowest, and a route from 2 to 4 leads over 0 unless the route down to 3 is shorter.
     #[test]
     fn no_route_goes_up_after_down() {
         for form in [

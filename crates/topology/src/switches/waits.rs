@@ -1,19 +1,19 @@
-//! Links that packets wait for while they hold others.
+//! Pairs of links such that packets wait for one link while they hold the other.
 
-/// Waits without a cycle: for each link the links that packets wait for while they hold it, and the reverse; and
-/// positions of all links that increase along every wait. A new wait moves only the links between its ends, after
-/// Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp. Algorithmics 11,
-/// 2007.
+/// Waits of packets, which form no cycle: for each link the links that packets wait for while they hold it, and the
+/// reverse. All links have positions that increase along every wait. A new wait moves only the links between its two
+/// ends, after Pearce and Kelly, *A dynamic topological sort algorithm for directed acyclic graphs*, ACM J. Exp.
+/// Algorithmics 11, 2007.
 pub(super) struct Waits {
     requested: Vec<Vec<u32>>,
     held: Vec<Vec<u32>>,
     position: Vec<u32>,
-    /// Whether the current search has visited each link.
+    /// For each link, whether the current search has visited it.
     seen: Vec<bool>,
 }
 
 impl Waits {
-    /// Return no waits among `links` links.
+    /// Return an empty set of waits among `links` links.
     pub fn new(links: usize) -> Self {
         Self {
             requested: vec![Vec::new(); links],
@@ -23,7 +23,8 @@ impl Waits {
         }
     }
 
-    /// Add all waits, or none if they would close a cycle: the error is the links of the cycle.
+    /// Add all waits (held link, requested link), or none if they would close a cycle. The error contains the links of
+    /// the cycle.
     pub fn add_all(&mut self, waits: &[(u32, u32)]) -> Result<(), Vec<u32>> {
         let mut added = Vec::new();
         for &(held, requested) in waits {
@@ -32,7 +33,7 @@ impl Waits {
             }
             if let Err(circle) = self.add(held, requested) {
                 for (held, requested) in added.into_iter().rev() {
-                    // The positions still increase along the other waits.
+                    // After the removal, the positions still increase along the other waits.
                     self.requested[held as usize].pop();
                     self.held[requested as usize].pop();
                 }
@@ -43,6 +44,7 @@ impl Waits {
         Ok(())
     }
 
+    /// Add one wait, and move links to keep the positions increasing.
     fn add(&mut self, held: u32, requested: u32) -> Result<(), Vec<u32>> {
         let (upper, lower) = (
             self.position[held as usize],
@@ -78,8 +80,8 @@ impl Waits {
         Ok(())
     }
 
-    /// Return the links reached from a link over links within bounds, each with the list index of the link that it was
-    /// reached from.
+    /// Return the links that can be reached from a link over links within bounds. With each link is the index in the
+    /// result of the link from which it was reached.
     fn search(
         next: &[Vec<u32>],
         seen: &mut [bool],
@@ -105,7 +107,7 @@ impl Waits {
     }
 }
 
-/// Return the links from the first one found to the one at index `at`.
+/// Return the links of the search path from the first link found to the one at index `at`.
 fn trace_path(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
     let mut links = vec![found[at].0];
     while at > 0 {

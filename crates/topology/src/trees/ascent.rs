@@ -1,9 +1,9 @@
-//! The choices of deterministic routing rules, on the way up and on the way down.
+//! Choices of links up and down by deterministic routing rules.
 
 use super::{Ascent, Tree, Vertex};
 
 impl Ascent {
-    /// Return the number that determines the route of a packet, if the rule is deterministic.
+    /// Return the node number that determines the route of a packet, or `None` if the rule is not deterministic.
     pub(super) fn key(self, source: u32, destination: u32) -> Option<u32> {
         match self {
             Self::Adaptive | Self::Random => None,
@@ -12,13 +12,13 @@ impl Ascent {
         }
     }
 
-    /// Return whether packets are spread evenly over equivalent links, so that all links between a subtree and the rest
-    /// carry the same load.
+    /// Return whether this rule spreads packets evenly over equivalent links, so that all links between a subtree and
+    /// the rest carry the same load.
     pub fn is_spread(self) -> bool {
         self.key(0, 0).is_none()
     }
 
-    /// Return a description.
+    /// Return a text that describes the rule.
     pub fn description(self) -> &'static str {
         match self {
             Self::Adaptive => "the least loaded link up, as each switch sees it",
@@ -30,12 +30,13 @@ impl Ascent {
 }
 
 impl Tree {
-    /// Return the link up that a packet uses from a node or switch by a deterministic rule: on level i port floor(key /
-    /// W_i) mod (w p). The key is the number of the destination or of the source, W_i the number of switches over a
-    /// subtree of this level, w the number of parents and p that of parallel links to each (d-mod-k in the form of
-    /// Zahavi, 2012, Eq. 1). Consecutive keys thus use all switches of the top before they repeat one.
+    /// Return the link up by which a packet leaves a node or switch under a deterministic rule: on level i port
+    /// floor(key / W_i) mod (w p). The key is the number of the destination or of the source. W_i is the number of
+    /// switches over a subtree of this level, w the number of parents, and p the number of parallel links to each
+    /// parent (d-mod-k in the form of Zahavi, 2012, Eq. 1). So consecutive keys use all switches of the top before one
+    /// of them is used again.
     ///
-    /// The result is `None` if the rule is not deterministic, and at the top.
+    /// The result is `None` if the rule is not deterministic, and for switches at the top.
     ///
     /// # Panics
     /// The node or switch does not exist.
@@ -52,10 +53,10 @@ impl Tree {
         (!ascents.is_empty()).then(|| ascents.start + self.port(level, key))
     }
 
-    /// Return the link down that a packet uses from a switch to a node below it. It is the only link, or the one
-    /// parallel to the link that a packet of the same key would ascend by a deterministic rule.
+    /// Return the link down by which a packet goes from a switch towards a node below the switch. It is the only link,
+    /// or the one parallel to the link that a packet with the same key would ascend by a deterministic rule.
     ///
-    /// The result is `None` if the node is not below the switch, or if there are parallel links and the rule does not
+    /// The result is `None` if the node is not below the switch, or if parallel links exist and the rule does not
     /// choose among them.
     ///
     /// # Panics
@@ -77,7 +78,7 @@ impl Tree {
         Some(descents.start + self.port(level - 1, key) / parents)
     }
 
-    /// Return the port up of a key on a level.
+    /// Return the port up that a deterministic rule chooses for a key on a level.
     pub(super) fn port(&self, level: usize, key: u32) -> u32 {
         let level = &self.levels[level];
         key / level.lanes % level.up_ports

@@ -1,4 +1,4 @@
-//! Bundles: all links of one direction between a subtree and the rest of the tree.
+//! Bundles: each is all links in one direction between a subtree and the rest of the tree.
 //!
 //! Packets may use any of these links, so with adaptive ascent the bundles are the links of the
 //! tree, each as wide as its links together (the fat tree of C. E. Leiserson, *Fat-trees: universal
@@ -11,15 +11,14 @@ use super::links::Crossing;
 use super::tree::Level;
 
 impl Tree {
-    /// Return the number of bundles: two for each subtree with links up, those of nodes first; for
-    /// each subtree the bundle up, then the bundle down.
+    /// Return the number of bundles. Each subtree with links up has two: the bundle up, then the
+    /// bundle down. The bundles of nodes are the first.
     pub fn bundle_count(&self) -> u32 {
         let top = self.levels.len() - 1;
         self.first_bundle(top)
     }
 
-    /// Return the links of a bundle, in the order of the vertices over its subtree and their ports
-    /// up.
+    /// Return the links of a bundle, ordered by the vertices over its subtree and their ports up.
     ///
     /// # Panics
     /// The bundle does not exist.
@@ -38,9 +37,9 @@ impl Tree {
         })
     }
 
-    /// Return the load of each bundle by one unit of traffic from a node to these destinations in
-    /// equal parts, without the node itself. The result is ascending by bundle, without zeros. It
-    /// is empty if no other destination is left.
+    /// Return the load of each bundle if a node sends one unit of traffic to these destinations in
+    /// equal parts. The node itself is no destination. The result is in ascending order of bundles,
+    /// without loads of zero. It is empty if there is no other destination.
     ///
     /// # Panics
     /// The node does not exist.
@@ -60,10 +59,12 @@ impl Tree {
         shares.into_iter().collect()
     }
 
+    /// Return the number of the bundle of a subtree in a direction.
     fn bundle(&self, level: usize, subtree: u32, up: bool) -> u32 {
         self.first_bundle(level) + 2 * subtree + u32::from(!up)
     }
 
+    /// Return the number of the first bundle of a level.
     fn first_bundle(&self, level: usize) -> u32 {
         let nodes = self.node_count();
         let subtrees = self.levels[..level]
@@ -72,6 +73,7 @@ impl Tree {
         2 * subtrees.sum::<u32>()
     }
 
+    /// Return the level, the subtree and the direction (true for up) of a bundle.
     fn subtree_of(&self, bundle: u32) -> (usize, u32, bool) {
         assert!(
             bundle < self.bundle_count(),
@@ -88,6 +90,7 @@ impl Tree {
     }
 }
 
+/// Return the share of the traffic for each destination other than the source.
 fn share_of_each(source: u32, destinations: &[u32]) -> f64 {
     let others = destinations.iter().filter(|&&other| other != source);
     1.0 / others.count().max(1) as f64

@@ -1,4 +1,4 @@
-//! Errors in the description of a tree.
+//! Errors in the description of a fat tree.
 
 use std::fmt;
 
@@ -11,87 +11,87 @@ pub const MAX_PORTS: u32 = 4_096;
 /// Maximum number of directed links of a tree.
 pub const MAX_LINKS: u32 = 1 << 22;
 
-/// An error in the description of a tree.
+/// An error in the description of a fat tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreesError {
-    /// A tree without switches.
+    /// The tree has no level of switches.
     NoLevels,
-    /// Lists of different lengths.
+    /// The lists for links down, links up and parallel links differ in length.
     Lengths {
-        /// Entries for the links down.
+        /// Number of entries for the links down.
         down: usize,
-        /// Entries for the links up.
+        /// Number of entries for the links up.
         up: usize,
-        /// Entries for the parallel links.
+        /// Number of entries for the parallel links.
         parallel: usize,
     },
-    /// A k-ary tree of k below 2.
+    /// The arity of a k-ary tree is below 2.
     SmallArity {
         /// The requested arity.
         arity: u32,
     },
-    /// A number of links that is zero.
+    /// A number of links is zero.
     NoLinks {
-        /// The level of switches, from 1 (leaf switches).
+        /// The level of the switches, from 1 (leaf switches).
         level: u32,
-        /// The kind of links.
+        /// The kind of links whose number is zero.
         what: &'static str,
     },
-    /// A tree of one node.
+    /// The tree has only one node.
     OneNode,
-    /// Too many nodes.
+    /// The tree has too many nodes.
     TooManyNodes {
-        /// Requested nodes; `u64::MAX` if there are more.
+        /// Requested number of nodes; `u64::MAX` if it is larger.
         nodes: u64,
     },
-    /// Too many ports of a switch.
+    /// A switch or node has too many ports.
     TooManyPorts {
-        /// The level of switches, from 1 (leaf switches); 0 for nodes.
+        /// The level of the switches, from 1 (leaf switches); 0 for nodes.
         level: u32,
-        /// Requested ports; `u64::MAX` if there are more.
+        /// Requested number of ports; `u64::MAX` if it is larger.
         ports: u64,
     },
-    /// Too many links.
+    /// The tree has too many links.
     TooManyLinks {
-        /// Requested links; `u64::MAX` if there are more.
+        /// Requested number of links; `u64::MAX` if it is larger.
         links: u64,
     },
-    /// Leaf switches whose links up cannot be tapered evenly.
+    /// The taper does not divide the number of links down of a leaf switch.
     Taper {
-        /// Links down of a leaf switch.
+        /// Number of links down of a leaf switch.
         arity: u32,
-        /// Ratio of links down to links up.
+        /// Requested ratio of links down to links up.
         taper: u32,
     },
-    /// Links up at the top level.
+    /// The top level has links up.
     PortsAtTop {
-        /// The level of switches, from 1 (leaf switches).
+        /// The level of the top switches, from 1 (leaf switches).
         level: u32,
-        /// Ports up.
+        /// Requested number of ports up.
         ports: u32,
     },
-    /// Ports that no number of switches can connect.
+    /// No number of switches can connect all of the requested ports.
     Nodes {
-        /// Requested nodes.
+        /// Requested number of nodes.
         nodes: u32,
-        /// Ports down, level by level, as a list.
+        /// Numbers of ports down, level by level, as text.
         ports: String,
     },
-    /// Parallel links to the top that cannot be divided evenly.
+    /// The parallel links to the top level cannot be divided evenly.
     Parallel {
-        /// Requested nodes.
+        /// Requested number of nodes.
         nodes: u32,
-        /// Parallel links.
+        /// Number of parallel links.
         parallel: u64,
-        /// Ports down of the top.
+        /// Number of ports down of a top switch.
         down: u32,
-        /// Ports up of the level below.
+        /// Number of ports up of a switch on the level below the top.
         up: u32,
     },
 }
 
 impl TreesError {
-    /// Return the problem.
+    /// Return a text that describes the problem.
     pub fn problem(&self) -> String {
         match self {
             Self::NoLevels => "no level of switches".to_owned(),
@@ -129,7 +129,7 @@ impl TreesError {
         }
     }
 
-    /// Return a suggestion.
+    /// Return a text that suggests how to fix the description.
     pub fn hint(&self) -> String {
         match self {
             Self::NoLevels => "a tree has at least one".to_owned(),

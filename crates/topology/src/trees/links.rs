@@ -1,4 +1,4 @@
-//! Directed links: their numbers, ends and names.
+//! Directed links of a fat tree: their numbers, ends and names.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,35 +6,35 @@ use std::ops::Range;
 use super::tree::Level;
 use super::{Tree, Vertex};
 
-/// Kind of a link.
+/// Kind of a directed link by its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
-    /// From a node to a leaf switch.
+    /// The link leads from a node to a leaf switch.
     Inject,
-    /// From a switch to one on the level above.
+    /// The link leads from a switch to a switch on the level above.
     Up,
-    /// From a switch to one on the level below.
+    /// The link leads from a switch to a switch on the level below.
     Down,
-    /// From a leaf switch to a node.
+    /// The link leads from a leaf switch to a node.
     Eject,
 }
 
-/// A directed link.
+/// A directed link of a fat tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Its kind.
+    /// Kind of the link.
     pub kind: LinkKind,
-    /// Level of its lower end: 0 for links of nodes, 1 for those between leaf switches and the
-    /// level above them, in either direction.
+    /// Level of the lower end of the link: 0 for links of nodes, 1 for those between leaf switches
+    /// and the level above them, in either direction.
     pub level: u32,
-    /// Its start.
+    /// Node or switch that the link leaves.
     pub from: Vertex,
-    /// Its end.
+    /// Node or switch that the link enters.
     pub to: Vertex,
 }
 
 impl fmt::Display for Link {
-    /// Write the name of all links of its kind and level.
+    /// Write the name that all links of this kind and level have.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             LinkKind::Inject => f.write_str("inject"),
@@ -45,16 +45,16 @@ impl fmt::Display for Link {
     }
 }
 
-/// A link between a subtree and the rest of the tree: one of the links up of a vertex over the
-/// subtree, or the parallel link down.
+/// The two ends of a link between a subtree and the rest of the tree. The link is one of the links
+/// up of a vertex over the subtree, or the parallel link down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Crossing {
     pub up: bool,
-    /// Level of the vertex.
+    /// Level of the lower vertex.
     pub level: usize,
-    /// Position of the vertex within the level.
+    /// Position of the lower vertex within its level.
     pub index: u32,
-    /// Port up of the vertex.
+    /// Port up of the lower vertex.
     pub port: u32,
 }
 
@@ -83,7 +83,7 @@ impl Tree {
         }
     }
 
-    /// Return the end of a link.
+    /// Return the vertex that a link enters.
     ///
     /// # Panics
     /// The link does not exist.
@@ -91,7 +91,7 @@ impl Tree {
         self.link(link).to
     }
 
-    /// Return the link in the opposite direction.
+    /// Return the link between the same vertices in the opposite direction.
     ///
     /// # Panics
     /// The link does not exist.
@@ -103,7 +103,7 @@ impl Tree {
         })
     }
 
-    /// Return the links up of a node or switch, by port; none at the top.
+    /// Return the links up of a node or switch, ordered by port; a top switch has none.
     ///
     /// # Panics
     /// The node or switch does not exist.
@@ -116,7 +116,7 @@ impl Tree {
         first..first + up_ports
     }
 
-    /// Return all links down of a switch, by child; none for a node.
+    /// Return all links down of a switch, ordered by child; a node has none.
     ///
     /// # Panics
     /// The node or switch does not exist.
@@ -131,8 +131,8 @@ impl Tree {
         first..first + down_ports
     }
 
-    /// Return the links down of a switch that lead to a node: one, or as many as there are parallel
-    /// links. `None` if the node is not below the switch.
+    /// Return the links down of a switch that lead towards a node: one link, or all parallel links.
+    /// The result is `None` if the node is not below the switch.
     ///
     /// # Panics
     /// The switch or node does not exist.
@@ -149,7 +149,7 @@ impl Tree {
         Some(first..first + level.down.parallel)
     }
 
-    /// Return the crossing of a link number.
+    /// Return the lower end and port of the link with this number.
     pub(super) fn crossing(&self, link: u32) -> Crossing {
         let count = self.link_count();
         assert!(
@@ -193,7 +193,7 @@ impl Tree {
         }
     }
 
-    /// Return the link number of a crossing.
+    /// Return the number of the link with this lower end and port.
     pub(super) fn number(&self, crossing: Crossing) -> u32 {
         let Crossing {
             up,
@@ -212,7 +212,7 @@ impl Tree {
             + port / above.down.parents
     }
 
-    /// Return the position, within its level, of the upper end.
+    /// Return the position, within its level, of the upper end of a link.
     fn parent(&self, crossing: Crossing) -> u32 {
         let Crossing {
             level, index, port, ..

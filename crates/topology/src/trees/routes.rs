@@ -1,4 +1,4 @@
-//! Routes: up to a nearest common ancestor, then down.
+//! Routes in a fat tree: up to a nearest common ancestor, then down.
 
 use super::Tree;
 use super::tree::Level;
@@ -9,7 +9,7 @@ impl Tree {
     /// them ascends; 0 for a node and itself.
     ///
     /// # Panics
-    /// The node does not exist.
+    /// A node does not exist.
     pub fn level_between(&self, source: u32, destination: u32) -> u32 {
         let count = self.node_count();
         assert!(
@@ -21,9 +21,9 @@ impl Tree {
         level.expect("the top is above all nodes") as u32
     }
 
-    /// Return the links that a packet may request next while it holds this one: after a link up,
-    /// the links up from there and those down to the other children; after a link down, the links
-    /// further down.
+    /// Return the links that a packet may request next while it holds this link: after a link up,
+    /// the links up from its end and the links down to the other children; after a link down, the
+    /// links further down.
     ///
     /// # Panics
     /// The link does not exist.
@@ -46,11 +46,12 @@ impl Tree {
     }
 
     /// Prove that packets cannot deadlock, whichever links they choose: return a numbering of the
-    /// links that increases along every route. (The numbers of the links themselves also do so.) It
-    /// holds for every rule of ascent, as all of them choose among the same links.
+    /// links that increases along every route. (The link numbers themselves also increase along
+    /// every route.) The proof is valid for every rule of ascent, as all rules choose among the
+    /// same links.
     ///
     /// # Errors
-    /// The cycle; no tree has one.
+    /// A cycle of links; no tree has one.
     pub fn check_deadlock(&self) -> Result<Numbering, DependencyCycle> {
         deadlock::check(self.link_count() as usize, |link| {
             self.successors(link as u32).map(|next| next as usize)

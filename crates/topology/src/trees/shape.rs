@@ -1,63 +1,61 @@
-//! Descriptions of trees as plain values.
+//! Descriptions of fat trees as plain values.
 
 use std::fmt;
 
 use super::{MAX_LINKS, MAX_NODES, MAX_PORTS, TreesError};
 
-/// A fat tree.
+/// The shape of a fat tree.
 ///
-/// Its nodes are on level 0, its switches on levels 1 (leaf switches) to h (the top, without links
-/// up).
+/// The nodes of the tree are on level 0, its switches on levels 1 (leaf switches) to h (the top, without links up).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     /// A k-ary n-tree: each switch has `arity` links down and, except at the top, as many up
     /// (section 2.2 of the QsNET paper: 4-ary, of dimension 3). It equals XGFT(n; k, .. k; 1, k, ..
     /// k).
     KAry {
-        /// k: links down and links up of a switch, 2 or more.
+        /// k: number of links down and number of links up of a switch, 2 or more.
         arity: u32,
-        /// n: levels of switches. The tree has k^n nodes.
+        /// n: number of levels of switches. The tree has k^n nodes.
         levels: u32,
     },
     /// An extended generalised fat tree XGFT(h; m; w), or, if `parallel` differs from 1, a parallel
     /// ports generalised fat tree PGFT(h; m; w; p). Each list has one entry for each level of
     /// switches, that of the leaf switches first. The number of nodes is the product of `down`.
     Generalised {
-        /// m: children of a switch of this level.
+        /// m: number of children of a switch on each level.
         down: Vec<u32>,
-        /// w: parents of each child on this level. The first entry is for nodes, the next for leaf
-        /// switches. An entry below the previous entry of `down` tapers the tree.
+        /// w: number of parents of each child on each level. The first entry is for nodes, the next for leaf switches.
+        /// An entry below the previous entry of `down` tapers the tree.
         up: Vec<u32>,
-        /// p: links between a child and each of its parents on this level.
+        /// p: number of parallel links between a child and each of its parents on each level.
         parallel: Vec<u32>,
     },
 }
 
-/// Selection of a link up for packets that have to ascend.
+/// Rule by which a packet that has to ascend selects a link up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ascent {
-    /// The least loaded link, as seen by the switch.
+    /// The packet takes the link up that is least loaded, as seen by the switch.
     Adaptive,
-    /// The link determined by the number of the destination (d-mod-k): all packets to a node meet
-    /// at one switch of each level.
+    /// The number of the destination determines the link (d-mod-k): all packets to a node meet at one switch of each
+    /// level.
     Destination,
-    /// The link determined by the number of the source (s-mod-k): all packets of a node use one
-    /// switch of each level.
+    /// The number of the source determines the link (s-mod-k): all packets of a node use one switch of each level.
     Source,
-    /// Any link, at random for each packet, all with the same probability.
+    /// The packet takes any link up at random, all with the same probability.
     Random,
 }
 
-/// Ports of the switches of one level.
+/// Numbers of ports of the switches of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
-    /// Towards the nodes.
+    /// Number of ports towards the nodes.
     pub down: u32,
-    /// Towards the top; 0 for the top itself.
+    /// Number of ports towards the top; 0 for the top itself.
     pub up: u32,
 }
 
-/// Connection of one level of switches to the level below.
+/// Numbers of links between one level of switches and the level below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Joint {
     pub children: u32,
@@ -89,10 +87,9 @@ impl Shape {
         })
     }
 
-    /// Return the tree with `nodes` nodes of one link each, whose switches have these ports, leaf
-    /// switches first. Switches have one link to each of their parents. Only between the two
-    /// topmost levels there may be several, for example if a top with many ports joins few
-    /// switches.
+    /// Return the shape of a tree of `nodes` nodes with one link each, whose switches have these ports, leaf switches
+    /// first. Switches have one link to each of their parents. Only between the two topmost levels may there be several
+    /// parallel links, for example if a top with many ports joins few switches.
     ///
     /// ```
     /// use isthmus_topology::trees::{Ports, Shape};
@@ -107,8 +104,7 @@ impl Shape {
     /// ```
     ///
     /// # Errors
-    /// Ports are left over or missing for any number of switches, so the tree does not close; and
-    /// those of [`check`](Self::check).
+    /// No number of switches uses exactly all ports, so the tree does not close; and those of [`check`](Self::check).
     pub fn from_ports(nodes: u32, ports: &[Ports]) -> Result<Self, TreesError> {
         let Some((top, lower)) = ports.split_last() else {
             return Err(TreesError::NoLevels);
@@ -147,7 +143,7 @@ impl Shape {
                 });
             }
             let last = ports.len() - 1;
-            // It divides a `u32`, so it fits.
+            // The number divides a `u32`, so it fits into one.
             parallel[last] = spare as u32;
             down[last] /= parallel[last];
             up[last] /= parallel[last];
@@ -167,7 +163,7 @@ impl Shape {
         Ok(nodes)
     }
 
-    /// Check that the tree is possible.
+    /// Check that a tree of this shape is possible.
     ///
     /// # Errors
     /// The lists have different lengths, a number of links is zero, or there are too many nodes,
@@ -215,7 +211,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Return the levels of switches. Only their number is checked.
+    /// Return the numbers of links of each level of switches. The method checks only the number of levels.
     pub(super) fn joints(&self) -> Result<Vec<Joint>, TreesError> {
         match self {
             Self::KAry { levels: 0, .. } => Err(TreesError::NoLevels),
@@ -257,10 +253,12 @@ impl Shape {
 }
 
 impl Joint {
+    /// Return the number of ports down of a switch.
     pub(super) fn down_ports(&self) -> u64 {
         u64::from(self.children) * u64::from(self.parallel)
     }
 
+    /// Return the number of ports up of a child.
     pub(super) fn up_ports(&self) -> u64 {
         u64::from(self.parents) * u64::from(self.parallel)
     }
@@ -282,11 +280,13 @@ impl fmt::Display for Shape {
     }
 }
 
+/// Return the numbers as text, with a separator between them.
 fn list(numbers: &[u32], separator: &str) -> String {
     let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
     numbers.join(separator)
 }
 
+/// Return the product of the factors, or `u64::MAX` if it is larger.
 fn saturating_product(factors: &[u32]) -> u64 {
     let factors = factors.iter().map(|&factor| u64::from(factor));
     factors.fold(1, u64::saturating_mul)

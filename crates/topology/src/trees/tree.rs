@@ -1,4 +1,4 @@
-//! Trees: nodes, switches, ports.
+//! Fat trees: nodes, switches and ports.
 
 use std::ops::Range;
 
@@ -38,36 +38,36 @@ use super::{Shape, TreesError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
     shape: Shape,
-    /// Levels from 0 (nodes) to the top.
+    /// Levels of the tree, from 0 (nodes) to the top.
     pub(super) levels: Vec<Level>,
 }
 
 /// The vertices of one level, and their links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level {
-    /// M_i: nodes below one of its vertices.
+    /// M_i: number of nodes below each vertex of this level.
     pub subtree: u32,
-    /// W_i: vertices over one subtree.
+    /// W_i: number of vertices of this level over one subtree.
     pub lanes: u32,
-    /// Number of vertices.
+    /// Number of vertices on this level.
     pub count: u32,
-    /// Number of its first switch; 0 for nodes.
+    /// Number of the first switch of this level; 0 for nodes.
     pub first_switch: u32,
-    /// Connection to the level below; none for nodes.
+    /// Numbers of links to the level below; [`NO_JOINT`] for nodes.
     pub down: Joint,
-    /// Ports down of each vertex.
+    /// Number of ports down of each vertex.
     pub down_ports: u32,
-    /// Number of its first link down.
+    /// Number of the first link down of this level.
     pub first_down: u32,
-    /// Connection to the level above; none for the top.
+    /// Numbers of links to the level above; [`NO_JOINT`] for the top.
     pub up: Joint,
-    /// Ports up of each vertex.
+    /// Number of ports up of each vertex.
     pub up_ports: u32,
-    /// Number of its first link up.
+    /// Number of the first link up of this level.
     pub first_up: u32,
 }
 
-/// A node or a switch.
+/// A vertex of a fat tree: a node or a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Vertex {
     /// The node with this number.
@@ -76,6 +76,7 @@ pub enum Vertex {
     Switch(u32),
 }
 
+/// Connection of a level that has no further level in one direction.
 const NO_JOINT: Joint = Joint {
     children: 1,
     parents: 1,
@@ -130,12 +131,12 @@ impl Tree {
         })
     }
 
-    /// Return a readable name, such as "4-ary 3-tree".
+    /// Return a readable name of the tree, such as "4-ary 3-tree".
     pub fn name(&self) -> String {
         self.shape.to_string()
     }
 
-    /// Return the shape.
+    /// Return the description of the tree.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -159,7 +160,7 @@ impl Tree {
     /// Return the number of directed links, half of them up and half down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Nodes have no links down, but these would have the last numbers.
+        // Nodes have no links down, but if they had, these links would have the last numbers.
         nodes.first_down
     }
 
@@ -187,11 +188,12 @@ impl Tree {
         self.levels[level as usize].subtree
     }
 
+    /// Return the top level.
     pub(super) fn top(&self) -> &Level {
         self.levels.last().expect("a tree has levels")
     }
 
-    /// Return the level and the position within it.
+    /// Return the level of a vertex and its position within the level.
     pub(super) fn place(&self, vertex: Vertex) -> (usize, u32) {
         match vertex {
             Vertex::Node(node) => {
@@ -210,6 +212,7 @@ impl Tree {
         }
     }
 
+    /// Return the vertex at a position of a level.
     pub(super) fn vertex(&self, level: usize, index: u32) -> Vertex {
         match level {
             0 => Vertex::Node(index),

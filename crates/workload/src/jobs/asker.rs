@@ -1,4 +1,4 @@
-//! One client process: its next message and the time at which it hands that over.
+//! One client process of a job: its next message, and the time at which it hands the message to the network interface.
 
 use crate::Outstanding;
 use crate::jobs::client::{Asked, Asking, Client};
@@ -47,15 +47,15 @@ impl Asks {
         self.outstanding != Outstanding::ONE
     }
 
-    /// Return whether the next step of a client depends on which of several messages completes first.
-    /// It does not in an open loop without a limit, which never waits for completions.
+    /// Return whether the next step of a client depends on which of several messages completes first. The result is
+    /// false for an open loop without a limit on outstanding messages, which never waits for completions.
     #[inline]
     pub(super) fn in_order(&self) -> bool {
         let asks_on = matches!(self.asking, Asking::Open { .. });
         self.several() && !(asks_on && self.outstanding == Outstanding::Unlimited)
     }
 
-    /// Return the number of messages that a closed loop keeps under way.
+    /// Return the limit on the messages that a client of a closed loop has under way, or 1 without a limit.
     fn closed_messages(&self) -> u64 {
         self.outstanding.limit().unwrap_or(1).into()
     }
@@ -80,7 +80,7 @@ pub(super) struct Next {
     pub(super) burst: u64,
 }
 
-/// A burst that is not complete, or that waits for an earlier one to complete.
+/// A burst of messages that is incomplete, or is complete and waits for an earlier burst to complete.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     start: Cycles,
@@ -88,26 +88,26 @@ struct Burst {
     incomplete: u64,
 }
 
-/// One client process.
+/// State of one client process: the messages and bursts that it has under way.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     client: Client,
     to: Destination,
     operation: Stream,
-    /// Number of messages that were handed over and are not complete.
+    /// Number of messages that the client has handed to its network interface and that are not complete.
     under_way: u32,
-    /// Whether the next message is determined and not handed over. Set only below the limit of
+    /// Whether the next message is determined but not yet handed to the network interface. True only below the limit of
     /// outstanding messages.
     next_known: bool,
-    /// Number of bursts that have been reported as complete.
+    /// Number of bursts that the client has reported as complete.
     bursts_reported: u64,
-    /// The bursts that have not been reported, in order.
+    /// The bursts that the client has not yet reported as complete, the oldest first.
     bursts: VecDeque<Burst>,
 }
 
 impl Asker {
-    /// Return the process of `node`. It sends to `partner`, or without one to random `targets`.
-    /// `stream` makes a random stream for each named use, such as "arrival".
+    /// Return the client process on node `node`. It sends all messages to `partner`, or without a partner to random
+    /// `targets`. `stream` returns the random stream for a named use, such as "arrival".
     pub(super) fn new(
         node: u32,
         partner: Option<u32>,
@@ -125,7 +125,7 @@ impl Asker {
         }
     }
 
-    /// Pass the first messages to `give`: all outstanding ones of a closed loop, else one.
+    /// Pass the first messages of the client to `give`: all outstanding ones of a closed loop, else one.
     pub(super) fn begin(&mut self, asks: &Asks, mut give: impl FnMut(Next)) {
         let first = match asks.asking {
             Asking::Closed { .. } => asks.closed_messages(),
@@ -137,8 +137,8 @@ impl Asker {
         self.next_known = true;
     }
 
-    /// Record that a message was handed over at `now`. Return the next message if it can be
-    /// determined already.
+    /// Record that the client handed a message to its network interface at `now`. Return the next message if it is
+    /// already determined.
     #[inline]
     pub(super) fn handed(&mut self, asks: &Asks, now: Cycles) -> Option<Next> {
         self.under_way += 1;
@@ -150,9 +150,9 @@ impl Asker {
         self.next_known.then(|| self.next(asks, now))
     }
 
-    /// Record that a message of burst number `burst`, generated at `asked`, is complete at `now`.
-    /// Call `ended` with number, start and end of each burst that this completes. Return the next
-    /// message if it is determined now.
+    /// Record that a message of burst number `burst`, generated at `asked`, is complete at `now`. Call `ended` with the
+    /// number, start and end of each burst that this message completes. Return the next message if it is already
+    /// determined.
     #[inline]
     pub(super) fn completed(
         &mut self,
@@ -175,7 +175,8 @@ impl Asker {
         follows.then(|| self.next(asks, now))
     }
 
-    /// Record that a message of a burst is complete, and report bursts to `ended` in their order.
+    /// Record that a message of burst number `burst` is complete. Report complete bursts to `ended` in the order of
+    /// their numbers.
     fn record_in_burst(
         &mut self,
         burst: u64,
@@ -193,7 +194,7 @@ impl Asker {
         }
     }
 
-    /// Draw the next message, which starts at `now` or later.
+    /// Draw the next message, which is handed over at `now` or later.
     fn next(&mut self, asks: &Asks, now: Cycles) -> Next {
         let asked = self.client.next(&asks.asking, now, asks.closed_messages());
         let mut last = false;
@@ -225,18 +226,18 @@ impl Asker {
         }
     }
 
-    /// Forward to [`Client::asked_and_next`].
+    /// Forward to [`Client::asked_and_next`]: the number of messages generated by `now`, and the time of the next one.
     #[inline]
     pub(super) fn asked_and_next(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
         self.client.asked_and_next(&asks.asking, now)
     }
 
-    /// Return the age of each incomplete message of a closed loop that was generated by `now`.
+    /// Return the age of each incomplete message of a closed loop that was generated by time `now`.
     pub(super) fn open_messages(&self, now: Cycles) -> impl Iterator<Item = Cycles> {
         self.client.open(now)
     }
 
-    /// Return the number of the first incomplete burst, and the starts of this and all later bursts.
+    /// Return the number of the first incomplete burst, and the start times of this and all later bursts.
     pub(super) fn open_bursts(&self) -> (u64, impl Iterator<Item = Cycles> + '_) {
         let starts = self.bursts.iter().map(|burst| burst.start);
         (
@@ -246,10 +247,11 @@ impl Asker {
     }
 }
 
+/// Receiver of the messages of a client: always the same node, or a random one.
 #[derive(Debug, Clone)]
 enum Destination {
     One(u32),
-    /// Any of the targets except number `own`.
+    /// A random target except the one with index `own`, which is the client itself.
     Any {
         draw: Uniform,
         own: Option<u32>,
@@ -258,6 +260,7 @@ enum Destination {
 }
 
 impl Destination {
+    /// Return the receiver of the messages of the client on `node`: `partner`, or without a partner random `targets`.
     fn new(node: u32, partner: Option<u32>, targets: &[u32], stream: Stream) -> Self {
         if let Some(partner) = partner {
             return Self::One(partner);
@@ -271,6 +274,7 @@ impl Destination {
         }
     }
 
+    /// Return the node that receives the next message.
     #[inline]
     fn next(&mut self, targets: &[u32]) -> u32 {
         match self {

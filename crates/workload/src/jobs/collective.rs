@@ -1,20 +1,23 @@
-//! Steps of collective operations: the messages that each rank sends, and the number it waits for.
+//! Steps of collective operations: the messages that each rank sends, and the number of messages that the rank waits
+//! for.
 
 use crate::jobs::spec::{AllReduce, Listed, ListedTo};
 
-/// The steps of one round, the same for all members of a job.
+/// The steps of one round of a collective operation, the same for all members of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// In step s each rank sends to the rank s + 1 ahead.
+    /// In step s each rank sends to the rank that is s + 1 higher, modulo the number of ranks.
     AllToAll { ranks: u32, bytes: u64 },
-    /// Each rank always sends to the next rank.
+    /// In each step each rank sends to the next rank.
     Ring { ranks: u32, bytes: u64 },
-    /// Ranks below `core`, a power of two, exchange vectors. In an extra first step each higher rank
-    /// sends its vector to rank - core. In an extra last step it receives the result from there.
+    /// In each step ranks below `core`, a power of two, exchange vectors with ranks that differ in one bit. In an extra
+    /// first step each rank of `core` or higher sends its vector to rank - core. In an extra last step it receives the
+    /// result from that rank.
     RecursiveDoubling { ranks: u32, core: u32, bytes: u64 },
-    /// One step: each rank sends to its neighbours.
+    /// A round of one step: each rank sends to its neighbours, which `of` lists by rank.
     Neighbours { of: Vec<Vec<u32>>, bytes: u64 },
-    /// One step: for each rank, the messages that it sends and the number of messages it waits for.
+    /// A round of one step with listed messages: for each rank, the messages that the rank sends and the number of
+    /// messages that it waits for.
     Listed {
         sends: Vec<Vec<Sends>>,
         awaited: Vec<u32>,
@@ -23,7 +26,7 @@ pub(super) enum Plan {
     },
 }
 
-/// Messages to one receiver: its number, their length and their number.
+/// Messages from one rank to one receiver: number of the receiver, length and number of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sends {
     to: u32,
@@ -32,6 +35,7 @@ pub(super) struct Sends {
 }
 
 impl Plan {
+    /// Return the steps of an all-reduce of a vector of `vector` bytes.
     pub(super) fn all_reduce(algorithm: AllReduce, ranks: u32, vector: u64) -> Self {
         match algorithm {
             AllReduce::Ring => Self::Ring {
@@ -46,6 +50,7 @@ impl Plan {
         }
     }
 
+    /// Return the steps of an exchange of `bytes` bytes with each neighbour in a grid.
     pub(super) fn neighbours(grid: &[u32], wrap: bool, bytes: u64) -> Self {
         let ranks: u32 = grid.iter().product();
         Self::Neighbours {
@@ -56,6 +61,7 @@ impl Plan {
         }
     }
 
+    /// Return the steps of a round in which each rank sends its listed messages.
     pub(super) fn listed(messages: &[Listed], ranks: u32) -> Self {
         let mut sends = vec![Vec::new(); ranks as usize];
         let mut awaited = vec![0; ranks as usize];
@@ -84,7 +90,7 @@ impl Plan {
         }
     }
 
-    /// Return whether messages go to servers, so that no rank waits for any.
+    /// Return whether messages go to servers, so that no rank waits for messages.
     pub(super) fn to_servers(&self) -> bool {
         matches!(
             self,
@@ -95,7 +101,7 @@ impl Plan {
         )
     }
 
-    /// Return whether all ranks start a round together, when all of them have ended the one before.
+    /// Return whether all ranks start a round together, when all ranks have ended the previous round.
     pub(super) fn together(&self) -> bool {
         matches!(self, Self::Listed { .. })
     }
@@ -112,8 +118,8 @@ impl Plan {
         }
     }
 
-    /// Return the largest number of messages that a rank can send without waiting for another rank:
-    /// those of all steps of a round if no step needs the data of an earlier one, else of one step.
+    /// Return the largest number of messages that a rank can send without waiting for another rank: the messages of all
+    /// steps of a round if no step needs the data of an earlier step, else those of one step.
     pub(super) fn at_once(&self) -> u64 {
         match self {
             Self::AllToAll { .. } => self.steps(),
@@ -127,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Return the length of each message in bytes, or the mean if they differ.
+    /// Return the length of each message in bytes, or the mean length if the lengths differ.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::AllToAll { bytes, .. }
@@ -145,8 +151,8 @@ impl Plan {
         }
     }
 
-    /// Call `emit` with the receiver and the length of each message that `rank` sends in `step`. Return
-    /// the number of messages that it waits for.
+    /// Call `emit` with the receiver and the length of each message that `rank` sends in `step`. Return the number of
+    /// messages that `rank` waits for in this step.
     pub(super) fn step(&self, rank: u32, step: u64, emit: &mut impl FnMut(u32, u64)) -> u32 {
         if let Self::Listed { sends, awaited, .. } = self {
             for to in &sends[rank as usize] {
@@ -229,6 +235,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
+    /// Return plans of all kinds for several numbers of ranks.
     fn plans() -> Vec<(u32, Plan)> {
         let mut plans = Vec::new();
         for ranks in 2..=17 {

@@ -5,166 +5,166 @@ use crate::jobs::spec::{
 };
 use thiserror::Error;
 
-/// Reason why jobs do not fit on a machine. Jobs are identified by their index in the list.
+/// Reason why the servers and jobs do not fit on a machine. A job is identified by its index in the list of jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// A server node that does not exist.
+    /// The list of servers contains a node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     ServerOutside {
-        /// The server.
+        /// The listed node.
         node: u32,
-        /// Nodes of the machine.
+        /// Number of nodes of the machine.
         nodes: u32,
     },
-    /// A number of servers that is zero or exceeds the number of nodes.
+    /// The number of servers is zero or exceeds the number of nodes.
     #[error("{count} servers on {nodes} nodes")]
     ServerCount {
         /// Requested number of servers.
         count: u32,
-        /// Nodes of the machine.
+        /// Number of nodes of the machine.
         nodes: u32,
     },
-    /// Distributed servers with a stride of zero.
+    /// The servers are distributed over the nodes with a stride of zero.
     #[error("servers at a distance of 0 are one")]
     NoStride,
-    /// A server that is listed twice.
+    /// The list of servers contains a node twice.
     #[error("server {node} is listed twice")]
     ServerTwice {
-        /// The server.
+        /// The repeated node.
         node: u32,
     },
-    /// A node of a job that does not exist.
+    /// A job lists a node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     NodeOutside {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The node.
+        /// The listed node.
         node: u32,
-        /// Nodes of the machine.
+        /// Number of nodes of the machine.
         nodes: u32,
     },
-    /// A node that is listed twice in one job.
+    /// A job lists a node twice.
     #[error("node {node} is listed twice")]
     NodeTwice {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The node.
+        /// The repeated node.
         node: u32,
     },
-    /// A job on a server node, which the mapping reserves.
+    /// A job lists a server node, which the dedicated mapping reserves.
     #[error("node {node} is an I/O server, which a dedicated mapping keeps free of jobs")]
     OnServer {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The server.
+        /// The node of the server.
         node: u32,
     },
-    /// Two jobs on one node, where the mapping allows only one.
+    /// Two jobs list the same node, where the mapping allows only one job per node.
     #[error("node {node} belongs to another job already, which a dedicated mapping forbids")]
     Overlap {
-        /// The job that has the node.
+        /// Index of the first job that lists the node.
         first: usize,
-        /// The other job that lists the node.
+        /// Index of the other job that lists the node.
         job: usize,
-        /// The node.
+        /// The node that both jobs list.
         node: u32,
     },
-    /// A part number that does not exist.
+    /// A job requests a part of the nodes with a number that does not exist.
     #[error("there is no part {part} of {of}")]
     NoPart {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Requested part.
+        /// Requested number of the part, from 1.
         part: u32,
-        /// Number of parts.
+        /// Number of parts into which the nodes are split.
         of: u32,
     },
-    /// A job with too few nodes for its traffic.
+    /// A job has too few nodes for its traffic.
     #[error("{nodes} nodes are too few; it needs {needed}")]
     TooFewNodes {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Number of its nodes that take part.
+        /// Number of nodes of the job that take part in its traffic.
         nodes: usize,
-        /// Smallest valid number.
+        /// Smallest valid number of these nodes.
         needed: usize,
     },
-    /// A job that uses I/O servers on a machine without any.
+    /// A job uses I/O servers on a machine without any server.
     #[error("there are no I/O servers")]
     NoServers {
-        /// The job.
+        /// Index of the job.
         job: usize,
     },
-    /// A hot node that does not exist.
+    /// The hot node of a job does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     HotNodeOutside {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The hot node.
+        /// The requested hot node.
         node: u32,
-        /// Nodes of the machine.
+        /// Number of nodes of the machine.
         nodes: u32,
     },
-    /// A grid whose size differs from the number of nodes of the job.
+    /// The size of a job's grid differs from the job's number of nodes.
     #[error("a grid of {grid} nodes for a job of {nodes}")]
     Grid {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Nodes of the grid.
+        /// Number of nodes of the grid.
         grid: u64,
-        /// Nodes of the job.
+        /// Number of nodes of the job.
         nodes: usize,
     },
-    /// An offset that makes each node its own partner.
+    /// The offset of a shift makes each node its own partner.
     #[error("an offset of {offset} leads each of {nodes} nodes to itself")]
     ToItself {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Offset from a rank to its partner's rank.
+        /// Offset from the rank of a node to the rank of its partner.
         offset: u32,
-        /// Number of its nodes.
+        /// Number of nodes of the job.
         nodes: usize,
     },
-    /// A listed message from or to a rank that does not exist.
+    /// A listed message has a sender or receiver rank that does not exist.
     #[error("there is no rank {rank}; the job has {nodes} nodes")]
     RankOutside {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The rank.
+        /// The rank that does not exist.
         rank: u32,
-        /// Number of its nodes.
+        /// Number of nodes of the job.
         nodes: usize,
     },
-    /// A listed message to a server that does not exist.
+    /// A listed message goes to a server that does not exist.
     #[error("there is no server {server}; there are {servers} I/O servers")]
     NoSuchServer {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Index of the server.
+        /// Requested index of the server.
         server: u32,
         /// Number of I/O servers.
         servers: usize,
     },
-    /// A listed message whose receiver is its sender.
+    /// The receiver of a listed message is its sender.
     #[error("a message of rank {rank} goes to its own node")]
     ToOwnNode {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// The sender.
+        /// Rank of the sender.
         rank: u32,
     },
-    /// An odd number of nodes, so that one has no partner.
+    /// A job of pairs has an odd number of nodes, so that one node has no partner.
     #[error("{nodes} nodes do not make pairs")]
     OddNodes {
-        /// The job.
+        /// Index of the job.
         job: usize,
-        /// Number of its nodes.
+        /// Number of nodes of the job.
         nodes: usize,
     },
 }
 
 impl LayoutError {
-    /// Return the job that does not fit, or `None` if the servers do not fit.
+    /// Return the index of the job that does not fit, or `None` if the servers do not fit.
     pub fn job(&self) -> Option<usize> {
         match *self {
             Self::ServerOutside { .. }
@@ -189,7 +189,7 @@ impl LayoutError {
     }
 }
 
-/// The nodes of all servers and jobs.
+/// The nodes of all I/O servers and of all jobs on a machine.
 ///
 /// ```
 /// use isthmus_workload::Outstanding;
@@ -222,9 +222,10 @@ impl LayoutError {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The I/O servers, ascending or as listed. Servers that are not nodes have the next numbers.
+    /// The nodes of the I/O servers, ascending or in the listed order. Servers that are not nodes have the numbers
+    /// after the last node.
     pub servers: Vec<u32>,
-    /// The nodes of each job in the order of their ranks.
+    /// For each job, its nodes in the order of their ranks.
     pub jobs: Vec<Vec<u32>>,
 }
 
@@ -248,6 +249,7 @@ impl Layout {
     }
 }
 
+/// Return the nodes of the I/O servers, ascending or in the listed order.
 fn servers(servers: &Servers, nodes: u32) -> Result<Vec<u32>, LayoutError> {
     match servers {
         Servers::None => Ok(Vec::new()),
@@ -296,11 +298,12 @@ struct Uses {
     mapping: Mapping,
     is_server: Vec<bool>,
     job: Vec<Option<usize>>,
-    /// For each node, the last job that listed it.
+    /// For each node, the index of the last job that listed the node.
     listed_by: Vec<Option<usize>>,
 }
 
 impl Uses {
+    /// Return the roles of `nodes` nodes before any job is placed.
     fn new(nodes: u32, mapping: Mapping, servers: &[u32]) -> Self {
         let mut is_server = vec![false; nodes as usize];
         for &server in servers {
@@ -316,6 +319,7 @@ impl Uses {
         }
     }
 
+    /// Return the nodes of the job with index `job`, in the order of their ranks.
     fn nodes_of(&mut self, job: usize, wanted: &JobNodes) -> Result<Vec<u32>, LayoutError> {
         let nodes = self.is_server.len() as u32;
         let shared = self.mapping == Mapping::Shared;
@@ -351,6 +355,7 @@ impl Uses {
         }
     }
 
+    /// Assign `nodes` to the job with index `job`, or report the first node that it cannot use.
     fn occupy(&mut self, job: usize, nodes: &[u32]) -> Result<(), LayoutError> {
         for &node in nodes {
             match self.job[node as usize].replace(job) {
@@ -364,7 +369,7 @@ impl Uses {
     }
 }
 
-/// Check whether these nodes suit the traffic of the job.
+/// Check whether the nodes of a job suit its traffic.
 fn check_traffic(
     number: usize,
     job: &Job,
@@ -474,7 +479,7 @@ fn check_listed(
     Ok(())
 }
 
-/// Check that at least one node has a server other than itself.
+/// Check that at least one node of a job has a server other than itself.
 fn check_clients(job: usize, nodes: &[u32], servers: &[u32]) -> Result<(), LayoutError> {
     let clients = match servers {
         [] => return Err(LayoutError::NoServers { job }),

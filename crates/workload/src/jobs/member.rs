@@ -5,22 +5,22 @@ use crate::jobs::collective::Plan;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A message that a rank sends.
+/// A message that a rank of a collective operation sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
-    /// Time at which it was generated.
+    /// Time at which the rank generated the message.
     pub(super) asked: Cycles,
-    /// Time at which it is handed over.
+    /// Time at which the rank hands the message to its network interface.
     pub(super) time: Cycles,
-    /// The receiver's rank.
+    /// Rank of the receiver.
     pub(super) to: u32,
-    /// Its length.
+    /// Length of the message in bytes.
     pub(super) bytes: u64,
-    /// Number of its step, counted over all rounds.
+    /// Number of the step that the message belongs to, counted over all rounds.
     pub(super) step: u64,
 }
 
-/// Limits and times that all steps of a plan share.
+/// Limits and times that all steps of a collective operation share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     /// Pause between two rounds.
@@ -29,14 +29,14 @@ pub(super) struct Pace {
     overhead: Cycles,
     /// Whether all ranks start a round together.
     pub(super) together: bool,
-    /// Largest number of steps of a round that may be under way.
+    /// Largest number of steps of a round that a rank may have under way.
     steps: u32,
-    /// Limit on the messages under way.
+    /// Largest number of messages that a rank may have under way.
     messages: Outstanding,
 }
 
 impl Pace {
-    /// Return the limits and times of `plan`, where a rank may have `outstanding` messages under way.
+    /// Return the limits and times of `plan`, for ranks that may have `outstanding` messages under way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
@@ -49,9 +49,9 @@ impl Pace {
                 outstanding.limit().unwrap_or(u32::MAX),
                 Outstanding::Unlimited,
             ),
-            // One step with several messages.
+            // A round is one step with several messages.
             Plan::Neighbours { .. } | Plan::Listed { .. } => (1, outstanding),
-            // Each step sends data that the previous step received.
+            // Each step sends data that the previous step received, so only one step is under way.
             Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
         };
         Self {
@@ -69,78 +69,79 @@ impl Pace {
     }
 }
 
-/// A round that a rank has ended.
+/// A round of a collective operation that a rank has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     /// Number of the round, from 0.
     pub(super) number: u64,
-    /// Time at which it started.
+    /// Time at which the rank started the round.
     pub(super) start: Cycles,
-    /// Time at which it ended.
+    /// Time at which the rank ended the round.
     pub(super) end: Cycles,
 }
 
-/// A step that has started.
+/// Progress of a rank in a step that it has started.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Number of the rank's own messages that are not complete.
+    /// Number of messages of this rank in the step that are not complete.
     unsent: u32,
-    /// Number of messages from others that have not arrived.
+    /// Number of messages of other ranks in the step that have not arrived at this rank.
     awaited: u32,
 }
 
 impl Step {
+    /// Return whether the rank has sent and received all messages of the step.
     fn is_done(self) -> bool {
         self.unsent == 0 && self.awaited == 0
     }
 }
 
-/// State of one rank.
+/// State of one rank of a collective operation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Member {
-    /// Number of the first step that is not removed as done, counted over all rounds.
+    /// Number of the first entry of `started`, counted over all rounds. Earlier steps are done and removed.
     first: u64,
-    /// Steps that have started, from `first` on.
+    /// The steps that have started, from step number `first`.
     started: VecDeque<Step>,
     /// Number of started steps that are not done.
     unfinished: u32,
-    /// Numbers of messages that arrived early: for the first step that has not started, the next etc.
+    /// Numbers of early messages: for the first step that has not started, for the one after it, and so on.
     early: VecDeque<u32>,
-    /// Messages that are generated and not handed over, in order.
+    /// Messages that are generated but not yet handed to the network interface, in order.
     waiting: VecDeque<Sent>,
-    /// Number of messages that were handed over and are not complete.
+    /// Number of messages that were handed to the network interface and are not complete.
     under_way: u32,
     /// Time of the latest completion or arrival that the rank waited for.
     ready: Cycles,
-    /// Number of messages generated so far.
+    /// Number of messages that the rank has generated so far.
     generated: u64,
-    /// Time and number of messages of the last generation.
+    /// Time of the last step that generated messages, and the number of these messages.
     last: (Cycles, u64),
-    /// Start of the present round.
+    /// Start time of the present round.
     round: Cycles,
-    /// Time from which the processor is free: the last message has been handed over.
+    /// Time from which the processor is free: then the last message has been handed to the network interface.
     free: Cycles,
-    /// Whether the rank has ended a round and waits until all ranks have.
+    /// Whether the rank has ended a round and waits until all ranks have ended it.
     waits_for_all: bool,
 }
 
 impl Member {
-    /// Record that one of the rank's own messages, of step `step`, is complete. Return whether the
-    /// rank may continue.
+    /// Record that one of this rank's own messages, sent in step `step`, is complete. Return whether the rank may
+    /// continue.
     pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
         self.under_way -= 1;
         self.ready = self.ready.max(now);
         self.update_step(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
     }
 
-    /// Record the arrival of a message of step `step`. Return whether the rank may continue.
+    /// Record the arrival of a message that another rank sent in step `step`. Return whether this rank may continue.
     pub(super) fn arrived(&mut self, now: Cycles, step: u64) -> bool {
         self.ready = self.ready.max(now);
         let next = self.first + self.started.len() as u64;
         if step < next {
             return self.update_step(step, |step| step.awaited -= 1);
         }
-        // Senders are at most a round ahead of this rank, since they wait for its messages in turn.
+        // Senders are at most one round ahead of this rank, since they wait for its messages in turn.
         let ahead = (step - next) as usize;
         if self.early.len() <= ahead {
             self.early.resize(ahead + 1, 0);
@@ -149,7 +150,7 @@ impl Member {
         false
     }
 
-    /// Apply `note` to a step that has started. Return whether that completes the step.
+    /// Apply `note` to step number `step`, which has started. Return whether the step is now complete.
     fn update_step(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
         let step = &mut self.started[(step - self.first) as usize];
         note(step);
@@ -158,15 +159,14 @@ impl Member {
         done
     }
 
-    /// Start the next round at `time`, since all ranks have ended the present one.
+    /// Start the next round at `time`, when all ranks have ended the present round.
     pub(super) fn release(&mut self, time: Cycles) {
         self.waits_for_all = false;
         self.ready = time;
         self.round = time;
     }
 
-    /// Start all steps and hand over all messages that the limits allow. Report each round that has
-    /// ended to `end`.
+    /// Start all steps and hand over all messages that the limits allow. Call `end` with each round that has ended.
     pub(super) fn go_on(
         &mut self,
         plan: &Plan,
@@ -228,7 +228,7 @@ impl Member {
         }
     }
 
-    /// Start the next step, number `step`. Return the number of messages that it generates.
+    /// Start step number `step`, the next one. Return the number of messages that it generates.
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;
@@ -252,12 +252,13 @@ impl Member {
         unsent.into()
     }
 
-    /// Return number and start of the present round, or `None` while the rank waits for others.
+    /// Return the number and start time of the present round, or `None` while the rank waits for the other ranks to end
+    /// theirs.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
         (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }
 
-    /// Return the number of messages generated by `now`.
+    /// Return the number of messages that the rank has generated by time `now`.
     pub(super) fn asked_by(&self, now: Cycles) -> u64 {
         match self.last {
             (time, messages) if time > now => self.generated - messages,

@@ -1,8 +1,8 @@
 //! Jobs that run side by side on sets of nodes, and the I/O servers that they share.
 //!
-//! [`spec`] describes the jobs, [`Layout`] finds their nodes, and a [`JobsSource`] returns the next
-//! message of each process. Its caller reports completions and arrivals of messages with their times;
-//! the source has no clock.
+//! [`spec`] describes the jobs, [`Layout`] finds their nodes, and a [`JobsSource`] returns the next message of each
+//! process. The caller of the source reports completions and arrivals of messages with their times, since the source
+//! has no clock.
 
 mod asker;
 mod client;

@@ -6,8 +6,9 @@ use crate::jobs::spec::Destinations;
 /// only server. No client is its own server, and the numbers of clients of two servers differ by at
 /// most one.
 ///
-/// Client number i of n has server i mod S (interleaved) or i S / n (blocked) of S. If that is the
-/// client itself, it swaps servers with the next client such that neither is its own server.
+/// Client number i of n has server i mod S (interleaved) or floor(i S / n) (blocked) of S servers.
+/// If this server is the client itself, the client swaps servers with the next client for which
+/// neither becomes its own server.
 pub(super) fn partners(
     destinations: Destinations,
     clients: &[u32],

@@ -6,16 +6,16 @@ use crate::jobs::spec::{Job, Traffic};
 use isthmus_units::Time;
 use std::sync::Arc;
 
-/// A client and its partners. All partners are equally likely for a message.
+/// A client process and its possible partners. All partners are equally likely for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partners {
     /// The node of the client.
     pub client: u32,
-    /// The nodes of the partners. The client's own node may be listed and must be ignored.
+    /// The nodes of the partners. The client's own node may be in the list and must be ignored.
     pub others: Arc<[u32]>,
 }
 
-/// A client and one of its partners.
+/// A client process and one of its partners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
     /// The node of the client.

@@ -3,27 +3,29 @@
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A phase that all processes of a job have ended. It ends with the last of them.
+/// A phase that all processes of a job have ended. The phase ends when the last process ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
     /// Index of the job in the list of all jobs.
     pub job: u32,
-    /// Time at which the first process started it. A checkpoint starts when it is due.
+    /// Time at which the first process started the phase. A checkpoint starts when it is due.
     pub start: Cycles,
-    /// Time at which the last process ended it.
+    /// Time at which the last process ended the phase.
     pub end: Cycles,
 }
 
-/// The phases of one job that some processes have ended and others have not, the oldest first.
-/// Each process ends its phases in order.
+/// The phases of one job that some processes have ended and other processes have not, the oldest first. Each process
+/// ends its phases in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Phases {
     processes: u32,
     open: VecDeque<Open>,
-    /// Number of phases that have ended.
+    /// Number of phases that all processes have ended.
     ended: u64,
 }
 
+/// A phase that some processes have ended: its earliest start, its latest end, and the number of processes that have
+/// not ended it.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     start: Cycles,
@@ -45,8 +47,8 @@ impl Phases {
         self.processes
     }
 
-    /// Record that a process has ended phase `number`, counted from 0. Return start and end of the
-    /// phase if it was the last process.
+    /// Record that a process has ended phase `number`, counted from 0. Return the start and end of the phase if this
+    /// process is the last one.
     pub(super) fn end(
         &mut self,
         number: u64,
@@ -69,13 +71,13 @@ impl Phases {
         if phase.running > 0 {
             return None;
         }
-        // Every process has also ended all earlier phases.
+        // A process that ends a phase has also ended all earlier phases.
         self.ended += 1;
         self.open.pop_front().map(|phase| (phase.start, phase.end))
     }
 
-    /// Return the start of each phase that has not ended, the oldest first. `started` yields number and
-    /// start of the present phase of each process.
+    /// Return the start of each phase that has not ended, the oldest first. `started` yields the number and start of
+    /// the present phase of each process.
     pub(super) fn open_since(&self, started: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
         let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.start).collect();
         for (number, time) in started {

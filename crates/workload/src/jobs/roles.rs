@@ -7,21 +7,21 @@ use crate::jobs::partners::partners;
 use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
 use isthmus_units::Time;
 
-/// Traffic settings of all clients of a job, and their nodes.
+/// The clients of a job: their traffic settings and their nodes.
 pub(super) struct Clients {
     pub(super) asking: Asking,
     pub(super) sizes: Sizes,
     pub(super) read_ratio: f64,
     /// Length of the last message of a burst, in bytes.
     pub(super) tail: u64,
-    /// Receivers of messages of clients without a fixed partner.
+    /// Nodes that receive the messages of clients without a fixed partner.
     pub(super) targets: Vec<u32>,
-    /// Nodes of the processes, each with its fixed partner, if any.
+    /// Node of each client process, with its fixed partner if it has one.
     pub(super) nodes: Vec<(u32, Option<u32>)>,
 }
 
 /// Return the steps of a collective operation and the pause between its rounds, or `None` for
-/// other traffic.
+/// traffic of another kind.
 pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     match traffic {
         Traffic::AllToAll { message, pause } => {
@@ -148,6 +148,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
 }
 
 impl Clients {
+    /// Assign fixed or random servers to the clients, and remove the clients without a server other than themselves.
     fn with_servers(mut self, destinations: Destinations, servers: &[u32]) -> Self {
         let nodes: Vec<u32> = self.nodes.iter().map(|&(node, _)| node).collect();
         let partners = partners(destinations, &nodes, servers);

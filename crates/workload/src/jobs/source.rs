@@ -1,4 +1,4 @@
-//! Source of the messages of each process of each job.
+//! Source of the messages of all processes of all jobs.
 
 use crate::jobs::asker::{Asker, Asks, Next};
 use crate::jobs::client::ticks;
@@ -11,26 +11,26 @@ use crate::jobs::spec::{Job, JobsTraffic};
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
 
-/// Direction in which the data of a message moves.
+/// Direction of the data of a message: a write sends data to another node, a read fetches data from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// From the process to the other node.
+    /// The data go from the process to the other node.
     Write,
-    /// From the other node to the process, which must send a request first.
+    /// The data go from the other node to the process, which must send a request first.
     Read,
 }
 
-/// A message that a process wants to move.
+/// A message that a process hands to the network: a write of data to another node, or a read from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// Time at which the process hands the message to its network interface, now or later.
     pub time: Cycles,
-    /// Time at which the message was generated. Earlier than `time` if it waits for another message
-    /// of its process.
+    /// Time at which the process generated the message. It is before `time` if the message waits for another message of
+    /// the process.
     pub asked: Cycles,
-    /// The process.
+    /// Number of the process.
     pub process: u32,
-    /// Index of its job in the list of all jobs.
+    /// Index of the job of the process in the list of all jobs.
     pub job: u32,
     /// The node of the process.
     pub from: u32,
@@ -40,21 +40,22 @@ pub struct Demand {
     pub bytes: u64,
     /// Direction of the data.
     pub operation: Operation,
-    /// Number of the message's step of a collective operation, counted over all rounds, or of its
-    /// checkpoint. For other traffic 0.
+    /// Number of the step of a collective operation that the message belongs to, counted over all rounds, or number of
+    /// its checkpoint. For other traffic 0.
     pub step: u64,
 }
 
-/// One process of a job.
+/// One process of a job: the index of the job and the node of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
     /// Index of the job in the list of all jobs.
     pub job: u32,
-    /// The node that it runs on.
+    /// The node that the process runs on.
     pub node: u32,
 }
 
-/// The messages of all active jobs, process by process.
+/// The messages of all active jobs: returns the next messages of each process when the caller reports completions and
+/// arrivals.
 ///
 /// Each job has one process on each of its nodes that sends. Hot nodes, the second nodes of pings
 /// in one direction and servers without another server do not send.
@@ -68,7 +69,7 @@ pub struct Process {
 /// - For a process that may have [`several`](Self::several) demands under way, call
 ///   [`handed`](Self::handed) for each demand that is handed over.
 ///
-/// Each call may add demands, with times not before its own.
+/// Each call may add demands, whose times are not before the time of the call.
 ///
 /// Every process draws from its own random streams, named after its job and numbered by its node.
 /// So the messages of a job do not depend on the presence of other jobs.
@@ -121,29 +122,30 @@ pub struct JobsSource {
     jobs: Vec<ActiveJob>,
     processes: Vec<Process>,
     states: Vec<State>,
-    /// Phases that have ended and were not returned by `ended_phases`.
+    /// Phases that have ended since the last call of [`Self::ended_phases`].
     ended: Vec<Phase>,
 }
 
-/// An active job. Its processes have consecutive numbers; those of a collective are in rank order.
+/// State of an active job. Its processes have consecutive numbers; those of a collective operation are in rank order.
 #[derive(Debug, Clone)]
 struct ActiveJob {
     behaviour: Behaviour,
-    /// Number of its first process.
+    /// Number of the first process of the job.
     first: u32,
-    /// Process on each node, for jobs that wait for messages.
+    /// For jobs whose processes wait for messages, the process on each node.
     process_on: Vec<u32>,
     /// Progress of the phases of the job, if it has any.
     phases: Phases,
 }
 
+/// Settings of the processes of a job: independent clients, or members of a collective operation.
 #[derive(Debug, Clone)]
 enum Behaviour {
     Ask(Asks),
     Collect {
         plan: Plan,
         pace: Pace,
-        /// Nodes of its ranks, followed by the servers.
+        /// Nodes of the ranks of the job, followed by the servers.
         nodes: Vec<u32>,
     },
 }
@@ -155,13 +157,15 @@ impl Behaviour {
     }
 }
 
+/// State of one process.
 #[derive(Debug, Clone)]
 struct State {
-    /// Index of its job among the active jobs.
+    /// Index of the job of the process among the active jobs.
     active: u32,
     kind: Kind,
 }
 
+/// State of a process by its role: independent client, or member of a collective operation.
 #[derive(Debug, Clone)]
 enum Kind {
     Client(Box<Asker>),
@@ -195,6 +199,7 @@ impl JobsSource {
         source
     }
 
+    /// Add the processes of an active job.
     fn add(
         &mut self,
         number: u32,
@@ -267,8 +272,8 @@ impl JobsSource {
         }
     }
 
-    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since it
-    /// may have several under way.
+    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since the process may have
+    /// several demands under way.
     #[inline]
     pub fn several(&self, process: u32) -> bool {
         match self.behaviour(process) {
@@ -277,8 +282,8 @@ impl JobsSource {
         }
     }
 
-    /// Return whether [`completed`](Self::completed) must be called in the order of time for the demands
-    /// of `process`, since its next step depends on which of several completes first.
+    /// Return whether [`completed`](Self::completed) must be called in the order of time for the demands of `process`,
+    /// since the next step of the process depends on which of several demands completes first.
     #[inline]
     pub fn in_order(&self, process: u32) -> bool {
         match self.behaviour(process) {
@@ -287,12 +292,13 @@ impl JobsSource {
         }
     }
 
+    /// Return the settings of a process: those of its job.
     #[inline]
     fn behaviour(&self, process: u32) -> &Behaviour {
         &self.jobs[self.states[process as usize].active as usize].behaviour
     }
 
-    /// Record that a process has handed over a demand, at the time of the demand.
+    /// Record that a process has handed a demand to its network interface, at the time of the demand.
     #[inline]
     pub fn handed(&mut self, now: Cycles, handed: &Demand, demands: &mut Vec<Demand>) {
         let process = handed.process;
@@ -309,7 +315,7 @@ impl JobsSource {
     /// Record that a demand is complete: its write is acknowledged, or its read data has arrived.
     ///
     /// # Panics
-    /// If the process has nothing under way.
+    /// If the process has no demand under way.
     #[inline]
     pub fn completed(&mut self, now: Cycles, complete: &Demand, demands: &mut Vec<Demand>) {
         let process = complete.process;
@@ -341,12 +347,12 @@ impl JobsSource {
         }
     }
 
-    /// Record that the last byte of a write has arrived at its destination. Only collective operations
-    /// wait for that.
+    /// Record that the last byte of a write has arrived at its destination. Only members of collective operations wait
+    /// for arrivals.
     #[inline]
     pub fn arrived(&mut self, now: Cycles, demand: &Demand, demands: &mut Vec<Demand>) {
         let active = &self.jobs[self.states[demand.process as usize].active as usize];
-        // No rank waits for messages to servers, even if a server is a node of the job.
+        // No rank waits for messages to servers, even if a server runs on a node of the job.
         if active.behaviour.to_servers() {
             return;
         }
@@ -366,8 +372,8 @@ impl JobsSource {
         self.asked_and_next(process, now).0
     }
 
-    /// Return [`asked_by`](Self::asked_by) and the time at which the process generates its next message,
-    /// or `None` if that depends on completions.
+    /// Return [`asked_by`](Self::asked_by) and the time at which the process generates its next message, or `None` if
+    /// that time depends on completions.
     #[inline]
     pub fn asked_and_next(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
         let state = &mut self.states[process as usize];
@@ -378,8 +384,8 @@ impl JobsSource {
         }
     }
 
-    /// Return the phases that have started by `now` and not ended, with `now` as their end. Before this
-    /// call, [`asked_by`](Self::asked_by) must be called for all processes with the same time.
+    /// Return the phases that have started by `now` and have not ended, with `now` as their end. Before this call,
+    /// [`asked_by`](Self::asked_by) must be called for all processes with the same time.
     pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
         let mut found = Vec::new();
         for active in &self.jobs {
@@ -421,8 +427,7 @@ impl JobsSource {
         found
     }
 
-    /// Return the job and the age of each incomplete message of a closed loop that was generated by
-    /// `now`.
+    /// Return the index of the job and the age of each incomplete message of a closed loop that was generated by `now`.
     pub fn open_messages(&self, now: Cycles) -> Vec<(u32, Cycles)> {
         let each = self.states.iter().zip(&self.processes);
         let ages = each.flat_map(|(state, process)| match &state.kind {
@@ -435,8 +440,8 @@ impl JobsSource {
         ages.collect()
     }
 
-    /// Return the phases that have ended since the last call. Their ends may lie in the future, as
-    /// completions may be reported early.
+    /// Return the phases that have ended since the last call. Their end times may lie in the future, since the caller
+    /// may report completions early.
     pub fn ended_phases(&mut self) -> std::vec::Drain<'_, Phase> {
         self.ended.drain(..)
     }
@@ -488,7 +493,7 @@ impl JobsSource {
     }
 }
 
-/// Return the demand for the next message of a client.
+/// Return the demand for the message `next` of a client process.
 fn demand(process: u32, Process { job, node }: Process, next: Next) -> Demand {
     Demand {
         time: next.asked.time,

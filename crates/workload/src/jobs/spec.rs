@@ -8,26 +8,26 @@ use strum::{EnumString, VariantNames};
 /// Choice of the nodes that are I/O servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Servers {
-    /// No I/O servers.
+    /// The machine has no I/O servers.
     None,
-    /// The nodes with the highest numbers (section 3.4 of the QsNET paper).
+    /// The servers are the nodes with the highest numbers (section 3.4 of the QsNET paper).
     Clustered {
         /// Number of servers.
         count: u32,
     },
-    /// Nodes at equal distances: `offset`, `offset + stride` and so on.
+    /// The servers are nodes at equal distances: `offset`, `offset + stride` and so on.
     Distributed {
         /// Number of servers.
         count: u32,
-        /// Distance from one server to the next; `None`: as far apart as the machine allows.
+        /// Distance from one server to the next. `None` selects the largest distance that the machine allows.
         stride: Option<u32>,
-        /// Number of the first server.
+        /// Number of the node that is the first server.
         offset: u32,
     },
-    /// These nodes.
+    /// The servers are the listed nodes.
     Listed(Vec<u32>),
-    /// Separate servers that jobs cannot run on, as the I/O nodes of a hypercube. Their numbers follow
-    /// those of the nodes.
+    /// The servers are separate from the nodes and cannot run jobs, like the I/O nodes of a hypercube. Their numbers
+    /// follow those of the nodes.
     Apart {
         /// Number of servers.
         count: u32,
@@ -38,13 +38,14 @@ pub enum Servers {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Serve {
-    /// All requests that have arrived.
+    /// The server handles all requests that have arrived.
     All,
-    /// One request, from its first to its last byte. Others wait in the order in which they were made.
+    /// The server handles one request, from its first to its last byte. Other requests wait in the order in which they
+    /// were made.
     One,
 }
 
-/// Whether a node may have several roles.
+/// Rule whether a node may run several jobs, or a job and an I/O server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mapping {
@@ -54,10 +55,10 @@ pub enum Mapping {
     Shared,
 }
 
-/// The nodes of one job. A node is available if it is not an I/O server or the mapping is shared.
+/// The choice of the nodes of one job. A node is available if it is not an I/O server or if the mapping is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNodes {
-    /// All nodes that are available.
+    /// All available nodes.
     All,
     /// Part number `part` of the available nodes, split into `of` consecutive equal parts.
     Part {
@@ -66,7 +67,7 @@ pub enum JobNodes {
         /// Number of parts.
         of: u32,
     },
-    /// These nodes, in the order of their ranks.
+    /// The listed nodes, in the order of their ranks.
     Listed(Vec<u32>),
 }
 
@@ -74,7 +75,7 @@ pub enum JobNodes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Spread {
-    /// Always the mean.
+    /// The quantity always equals the mean.
     Fixed,
     /// Exponential distribution.
     Exponential,
@@ -82,10 +83,10 @@ pub enum Spread {
     Uniform,
 }
 
-/// Sizes of messages.
+/// Distribution of the sizes of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// The mean.
+    /// Mean size of a message.
     pub mean: Bytes,
     /// Distribution of the sizes. Each size is at least one byte.
     pub spread: Spread,
@@ -101,7 +102,7 @@ impl Sizes {
     }
 }
 
-/// Choice among several I/O servers for a message.
+/// Choice of the I/O server of a message if there are several servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Destinations {
@@ -113,12 +114,12 @@ pub enum Destinations {
     Blocked,
 }
 
-/// Targets of the messages of an I/O job.
+/// Receivers of the messages of an I/O job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// The I/O servers.
+    /// The messages go to the I/O servers.
     Servers(Destinations),
-    /// One node, which sends nothing itself (section 4.3 of the QsNET paper).
+    /// All messages go to this node, which sends none itself (section 4.3 of the QsNET paper).
     HotNode(u32),
 }
 
@@ -132,11 +133,11 @@ pub enum Arrivals {
         /// Distribution of gaps around the mean that follows from the load.
         gaps: Spread,
     },
-    /// Closed loop: a pause follows each completion.
+    /// Closed loop: the node pauses after each completion, then generates the next message.
     Closed {
-        /// The mean pause.
+        /// Mean of the pause.
         think: Time,
-        /// Distribution of pauses around it.
+        /// Distribution of the pauses around their mean.
         spread: Spread,
     },
 }
@@ -151,7 +152,7 @@ impl Arrivals {
     }
 }
 
-/// Traffic of an I/O job.
+/// Traffic of an I/O job: nodes read data from targets and write data to them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Io {
     /// Targets of messages.
@@ -168,19 +169,19 @@ pub struct Io {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AllReduce {
-    /// Reduce-scatter, then all-gather along a ring: 2 (n - 1) steps with an n-th of the vector.
+    /// Reduce-scatter, then all-gather along a ring of n nodes: 2 (n - 1) steps, each with an n-th of the vector.
     Ring,
-    /// The whole vector between nodes whose ranks differ in one bit: log2 n steps, and one before
-    /// and after for ranks beyond the largest power of two.
+    /// Nodes whose ranks differ in one bit exchange the whole vector: log2 n steps, and one step before and one after
+    /// for ranks beyond the largest power of two.
     RecursiveDoubling,
 }
 
 /// Receiver of a listed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedTo {
-    /// Another node of the job, by its rank.
+    /// The receiver is another node of the job, with this rank.
     Rank(u32),
-    /// An I/O server, by its index.
+    /// The receiver is the I/O server with this index.
     Server(u32),
 }
 
@@ -197,39 +198,39 @@ pub struct Listed {
     pub times: u32,
 }
 
-/// Traffic of one job.
+/// Kind of traffic of one job, with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Traffic {
-    /// Messages to any other node of the job (section 3.5 of the QsNET paper: one blocking message
-    /// after another).
+    /// Each message goes to any other node of the job, all equally likely (section 3.5 of the QsNET paper: one blocking
+    /// message after another).
     Uniform {
         /// Sizes of messages.
         sizes: Sizes,
         /// Arrival process of each node.
         arrivals: Arrivals,
     },
-    /// Messages of each node to the node whose rank is higher by `offset`, modulo the number of nodes.
+    /// Each node sends its messages to the node whose rank is higher by `offset`, modulo the number of nodes.
     Shift {
-        /// Difference of the ranks; must not be a multiple of the number of nodes.
+        /// Difference between the ranks of receiver and sender; must not be a multiple of the number of nodes.
         offset: u32,
         /// Sizes of messages.
         sizes: Sizes,
         /// Arrival process of each node.
         arrivals: Arrivals,
     },
-    /// Rounds in which each node sends to each other one: first to the next rank, then to the one
-    /// after it. Each step ends when the node has sent and received.
+    /// Rounds in which each node sends a message to each other node: first to the next rank, then to the rank after
+    /// that. A step ends for a node when it has sent and received a message.
     AllToAll {
-        /// Data for each other node.
+        /// Length of the message to each other node.
         message: Bytes,
         /// Pause between two rounds.
         pause: Time,
     },
-    /// Rounds in which all nodes combine a vector.
+    /// Rounds in which all nodes combine a vector (all-reduce).
     AllReduce {
         /// Length of the vector.
         vector: Bytes,
-        /// Algorithm.
+        /// Algorithm of the all-reduce.
         algorithm: AllReduce,
         /// Pause between two rounds.
         pause: Time,
@@ -241,7 +242,7 @@ pub enum Traffic {
         grid: Vec<u32>,
         /// Whether the last node of a line is a neighbour of the first.
         wrap: bool,
-        /// Data for each neighbour.
+        /// Length of the message to each neighbour.
         message: Bytes,
         /// Pause between two rounds.
         pause: Time,
@@ -255,7 +256,7 @@ pub enum Traffic {
         volume: Bytes,
         /// Length of a message; the last one of a checkpoint may be shorter.
         message: Bytes,
-        /// Choice of the I/O server.
+        /// Choice of the I/O server for each message.
         destinations: Destinations,
     },
     /// Rounds in which each node sends the messages that are listed for it, in their order. All nodes
@@ -268,7 +269,7 @@ pub enum Traffic {
         /// Pause between two rounds.
         pause: Time,
     },
-    /// Reads and writes.
+    /// Reads from and writes to I/O servers or one hot node.
     Io(Io),
     /// The first node of the list sends to the second one, the third to the fourth and so on
     /// (sections 4.1 and 4.2 of the QsNET paper: one blocking message after another).
@@ -283,7 +284,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// Return whether this traffic uses the storage devices of these servers.
+    /// Return whether this traffic uses the storage devices of the I/O servers `servers`.
     pub fn stores_on(&self, servers: &[u32]) -> bool {
         match self {
             Self::Io(io) => match &io.targets {
@@ -299,10 +300,10 @@ impl Traffic {
     }
 }
 
-/// A job.
+/// A job: its name, its nodes and their traffic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
-    /// Its name, which also names its random streams.
+    /// Name of the job, which also names its random streams.
     pub name: String,
     /// Nodes of the job.
     pub nodes: JobNodes,
@@ -318,10 +319,10 @@ pub struct Job {
     pub active: bool,
 }
 
-/// All jobs and the I/O servers.
+/// All jobs of a machine, and the I/O servers that they share.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsTraffic {
-    /// The I/O servers.
+    /// Choice of the nodes that are I/O servers.
     pub servers: Servers,
     /// Number of requests that each server handles at a time.
     pub serve: Serve,
@@ -329,6 +330,6 @@ pub struct JobsTraffic {
     pub storage: StorageSpec,
     /// Whether jobs may run on I/O servers and share nodes.
     pub mapping: Mapping,
-    /// The jobs.
+    /// The jobs, active and inactive.
     pub jobs: Vec<Job>,
 }

@@ -6,12 +6,12 @@ use crate::jobs::roles::{clients, plan};
 use crate::jobs::spec::{Job, Sizes};
 use isthmus_units::{Bytes, Time};
 
-/// The initial messages of a job.
+/// The initial messages of a job: an upper bound on their number, and their sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// Upper bound on their number. For a closed loop, a checkpoint or a collective operation, these
-    /// messages are handed over at once. For an open loop it is the first message of each process,
-    /// which is determined before it is due.
+    /// Upper bound on the number of initial messages. In a closed loop, a checkpoint or a collective operation, these
+    /// messages are handed over at once. In an open loop they are the first message of each process, which is
+    /// determined before it is due.
     pub messages: u64,
     /// Lengths of the messages.
     pub sizes: Sizes,

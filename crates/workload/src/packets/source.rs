@@ -6,16 +6,16 @@ use crate::packets::spec::{PacketTraffic, Spacing};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams};
 use isthmus_units::Clock;
 
-/// A transaction that a node starts.
+/// A transaction that a node starts: its time and its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The cycle in which it is generated.
+    /// The cycle in which the node generates the transaction.
     pub time: Cycles,
-    /// The node that it goes to, never the sender.
+    /// The node that the transaction goes to, never the sender.
     pub destination: u32,
 }
 
-/// The packets that each node generates; responses are not included.
+/// Source of the packets that each node generates. Responses are not included.
 ///
 /// Gaps are exact to a fraction of a cycle. A packet is generated in the cycle that contains its
 /// exact time, so rounding errors do not accumulate and the long-run mean is correct.
@@ -56,19 +56,20 @@ pub struct PacketSource {
     /// Mean gap between two packets of a node, in cycles.
     mean: f64,
     hot: Option<(Chance, u32)>,
-    /// The nodes in service, ascending.
+    /// The nodes in service (working and connected), ascending.
     live: Vec<u32>,
-    /// Choice of an index in `live` other than the sender's own.
+    /// Choice of an index in `live` other than the index of the sender.
     others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
-    /// Index in `nodes` for each node number.
+    /// Index of each node in `nodes`, by its number.
     node_index: Vec<u32>,
 }
 
+/// State of one sending node: its index among the live nodes, and its random streams.
 #[derive(Debug, Clone)]
 struct Node {
-    /// Its index in `live`.
+    /// Index of the node in `live`.
     own: u32,
     has_sent: bool,
     time: Cycles,
@@ -80,10 +81,9 @@ struct Node {
 impl PacketSource {
     /// Return the packets of `traffic` on a fabric whose nodes `live`, ascending, are in service.
     ///
-    /// Senders that are out of service do not send; the others share the whole load. Each packet
-    /// carries one payload, so the mean gap of a node is payload * senders / load (Table 1 of the
-    /// SCI paper: 64/(total offered load/N)). A hot node that is out of service is ignored.
-    /// With fewer than two nodes in service no node sends.
+    /// A sender that is out of service does not send; the other senders share the whole load. Each packet carries one
+    /// payload, so the mean gap of a node is payload * senders / load (Table 1 of the SCI paper: 64/(total offered
+    /// load/N)). A hot node that is out of service is ignored. With fewer than two nodes in service no node sends.
     ///
     /// # Panics
     /// If the load is zero or `live` is not ascending.
@@ -146,8 +146,8 @@ impl PacketSource {
         self.mean
     }
 
-    /// Draw the next packet of `node`, in the cycle of its last one or later. The first packet follows
-    /// cycle 0 after a gap (deterministic spacing: after a phase, uniform over `phases` gaps).
+    /// Draw the next packet of `node`, in the cycle of its previous packet or later. The first packet follows cycle 0
+    /// after a gap (with deterministic spacing: after a phase, uniform over `phases` gaps).
     ///
     /// # Panics
     /// If `node` is not one of the [`senders`](Self::senders).

@@ -7,11 +7,11 @@ use strum::{EnumString, VariantNames};
 /// Transaction that a generated packet starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transaction {
-    /// A request with data and no response.
+    /// A request with data. It has no response.
     Move,
-    /// A request without data; the response carries it.
+    /// A request without data. The response carries the data.
     Read,
-    /// A request with data; the response carries none.
+    /// A request with data. The response carries no data.
     Write,
 }
 
@@ -28,9 +28,9 @@ pub enum Spacing {
 /// A node that receives more traffic than others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotNode {
-    /// Its number.
+    /// Number of the hot node.
     pub node: u32,
-    /// Probability that a packet of another node goes to it, 0 to 1.
+    /// Probability that a packet of another node goes to the hot node, 0 to 1.
     pub probability: f64,
 }
 
@@ -39,7 +39,7 @@ pub struct HotNode {
 pub struct PacketTraffic {
     /// Offered load: payload of all nodes together. Each sending node offers an equal share.
     pub load: Bandwidth,
-    /// Gaps between the packets of one node.
+    /// Distribution of the gaps between the packets of one node.
     pub spacing: Spacing,
     /// For equal gaps: fraction of a gap over which the phases of the nodes are spread, from 0 (all
     /// nodes send at the same time) to 1.
@@ -50,7 +50,8 @@ pub struct PacketTraffic {
     pub payload: Bytes,
     /// Nodes that send; empty means all.
     pub senders: Vec<u32>,
-    /// A hot destination. Other packets go to any node except their sender, all equally likely.
+    /// A node that receives more packets than others. All other packets go to any node except their sender, all equally
+    /// likely.
     pub hot_node: Option<HotNode>,
     /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,

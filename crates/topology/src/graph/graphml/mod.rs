@@ -8,6 +8,7 @@ pub(super) use read::read;
 mod tests {
     use crate::graph::Graph;
 
+    /// A small GraphML file with keys, defaults, nodes and edges.
     const SMALL: &str = r#"<?xml version="1.0"?>
 <!DOCTYPE graphml>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">

@@ -1,4 +1,4 @@
-//! Reading GraphML.
+//! Reader of GraphML files.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,7 +51,7 @@ pub(in crate::graph) fn read(text: &str) -> Result<Graph, GraphError> {
     parser.finish()
 }
 
-/// Line numbers of ascending byte offsets.
+/// Converter from byte offsets of a text, which must ascend, to line numbers.
 struct Lines<'a> {
     text: &'a [u8],
     offset: usize,
@@ -59,6 +59,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
+    /// Return a converter at the start of `text`.
     fn new(text: &'a str) -> Self {
         Self {
             text: text.as_bytes(),
@@ -67,6 +68,7 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Return the line number of a byte offset.
     fn at(&mut self, offset: u64) -> usize {
         let end = (offset as usize).min(self.text.len());
         if end > self.offset {
@@ -78,27 +80,30 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// A declared key: the name, owner and default value of an attribute.
 struct Key {
     name: String,
-    /// "node", "edge", "graph" or "all".
+    /// The kind of element that the attribute belongs to: "node", "edge", "graph" or "all".
     domain: String,
     default: Option<String>,
 }
 
+/// An edge that the parser has found, with the names of its ends.
 struct ReadEdge {
     ends: [String; 2],
     edge: Edge,
     line: usize,
 }
 
+/// A `data` element: the value of an attribute.
 struct Data {
     name: String,
     value: String,
-    /// Whether the data contain elements, as those of drawing programs do.
+    /// Whether the data element contains other elements, as those of drawing programs do.
     nested: bool,
 }
 
-/// An open element, as the parser sees it.
+/// An XML element whose end tag the parser has not yet reached.
 enum Open {
     Root,
     Key(String),
@@ -106,13 +111,14 @@ enum Open {
     Graph,
     Node(String, Attributes),
     Edge(ReadEdge),
-    /// A port of a node or an edge, to which its data belong.
+    /// A port of a node or an edge. Its data belong to that node or edge.
     Port,
     Data(Data),
-    /// An element without relevant content: descriptions, elements of other vocabularies.
+    /// An element without relevant content, such as a description or an element of another vocabulary.
     Other,
 }
 
+/// State of the parser: open elements, declared keys, and the nodes and edges found so far.
 #[derive(Default)]
 struct Parser {
     line: usize,
@@ -125,6 +131,7 @@ struct Parser {
 }
 
 impl Parser {
+    /// Handle the start tag of an element.
     fn start(&mut self, start: &BytesStart) -> Result<(), GraphProblem> {
         let element = start.local_name().as_ref().to_owned();
         if let Some((_, Open::Data(data))) = self.open.last_mut() {
@@ -143,7 +150,7 @@ impl Parser {
             (Some(Open::Root), "key") => {
                 let mut attributes = attributes(start)?;
                 let id = take_attribute(&mut attributes, "key", "id")?;
-                // Private keys of drawing programs have a type instead of a name.
+                // The keys of drawing programs for their own use have a type instead of a name.
                 let name = attributes.remove("attr.name");
                 let key = Key {
                     name: name
@@ -212,6 +219,7 @@ impl Parser {
         Ok(())
     }
 
+    /// Return the edge that a start tag describes.
     fn edge(&self, start: &BytesStart) -> Result<ReadEdge, GraphProblem> {
         let mut attributes = attributes(start)?;
         let ends = [
@@ -244,8 +252,8 @@ impl Parser {
         })
     }
 
-    /// Return the defaults and the remaining XML attributes of an element. Attributes with a dot (`yfiles.foldertype`,
-    /// `parse.indegree`) are internal to other programs and ignored.
+    /// Return the default values of keys and the remaining XML attributes of an element. XML attributes with a dot
+    /// (`yfiles.foldertype`, `parse.indegree`) are internal to other programs and ignored.
     fn with_defaults(&self, domain: &str, written: HashMap<String, String>) -> Attributes {
         let defaults = self
             .keys
@@ -256,6 +264,7 @@ impl Parser {
         defaults.chain(written).collect()
     }
 
+    /// Handle the end tag of the innermost open element.
     fn end(&mut self) -> Result<(), GraphProblem> {
         let Some((_, open)) = self.open.pop() else {
             return Ok(());
@@ -294,8 +303,9 @@ impl Parser {
         Ok(())
     }
 
+    /// Handle text inside an element.
     fn text(&mut self, text: &str) {
-        // Text of elements inside data (labels of drawing programs) belongs to the data.
+        // Text inside elements of a data element (labels of drawing programs) belongs to the data element.
         for (_, open) in self.open.iter_mut().rev() {
             match open {
                 Open::Data(data) => return data.value.push_str(text),
@@ -306,6 +316,7 @@ impl Parser {
         }
     }
 
+    /// Handle a reference to an entity, such as `&amp;`.
     fn entity(&mut self, name: &str) -> Result<(), GraphProblem> {
         let text = resolve_predefined_entity(name).ok_or_else(|| GraphProblem::Xml {
             what: format!("unknown entity \"&{name};\""),
@@ -314,6 +325,7 @@ impl Parser {
         Ok(())
     }
 
+    /// Return the graph after the end of the file.
     fn finish(mut self) -> Result<Graph, GraphError> {
         if let Some((element, _)) = self.open.pop() {
             return Err(GraphProblem::Truncated { element }.at(self.line));
@@ -323,7 +335,7 @@ impl Parser {
         }
         let mut edges = Vec::with_capacity(self.edges.len());
         for ReadEdge { ends, edge, line } in self.edges {
-            // Edges may precede their nodes.
+            // Edges may precede their nodes in the file, so names are resolved at the end.
             let find = |name: &String| {
                 self.graph.find(name).ok_or_else(|| {
                     let name = name.clone();
@@ -337,6 +349,7 @@ impl Parser {
     }
 }
 
+/// Return the XML attributes of a start tag by name.
 fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProblem> {
     let malformed = |what: String| GraphProblem::Xml { what };
     let mut attributes = HashMap::new();
@@ -355,6 +368,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     Ok(attributes)
 }
 
+/// Remove an attribute that an element must have, and return its value.
 fn take_attribute(
     attributes: &mut HashMap<String, String>,
     element: &'static str,

@@ -2,14 +2,15 @@
 
 use super::Neighborhoods;
 
-/// Return the best of two bounds, both from the dual of covering. Give every node a share such that
-/// no closed neighbourhood contains more than 1; then no dominating set is smaller than the sum.
+/// Return the larger of two lower bounds, both from the dual of the covering problem. Give every
+/// node a share such that no closed neighbourhood contains more than 1 in total. Then no dominating
+/// set is smaller than the sum of the shares.
 pub(super) fn lower(neighborhoods: &Neighborhoods) -> u32 {
     packing_bound(neighborhoods).max(fractional_bound(neighborhoods))
 }
 
-/// Return the bound from shares of 1 for nodes more than two hops apart, small neighbourhoods
-/// first.
+/// Return the bound from shares of 1 for nodes that are more than two hops apart. Nodes with small
+/// neighbourhoods are chosen first.
 fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     let mut nodes: Vec<u32> = (0..neighborhoods.node_count()).collect();
     nodes.sort_by_key(|&node| (neighborhoods.closed(node).len(), node));
@@ -49,7 +50,8 @@ fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
         .skip(1)
         .map(|(size, &nodes)| nodes as f64 / size as f64)
         .sum();
-    // The result is lower than the sum by more than its rounding error, never higher.
+    // Rounding down by more than the rounding error of the sum ensures that the bound is never too
+    // high.
     (sum * (1.0 - 1e-9)).ceil() as u32
 }
 

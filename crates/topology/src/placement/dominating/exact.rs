@@ -1,13 +1,14 @@
-//! The exact minimum by a 0-1 program for the solver library.
+//! Exact minimum of a dominating set, by a 0-1 program for the solver library.
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOptions, SolveOutcome, Variable};
 
 use super::Neighborhoods;
 
+/// Result of the solver.
 pub(super) struct Solved {
-    /// Best set of the solver, if any. The caller must check it.
+    /// Best dominating set that the solver found, if any. The caller must check the set.
     pub pes: Option<Vec<u32>>,
-    /// Proven lower bound, 0 if nothing was proven.
+    /// Lower bound that the solver proved, 0 if it proved none.
     pub lower_bound: u32,
 }
 

@@ -1,7 +1,7 @@
 //! Minimum dominating sets: the smallest number of I/O nodes with every PE within one hop of one.
 //!
-//! This is NP-complete (section 3.2 of the hypercube paper), so the work has a limit. Small
-//! networks are solved exactly; for larger ones the result is a good set and a lower bound.
+//! The problem is NP-complete (section 3.2 of the hypercube paper), so the work has a limit. Small
+//! networks are solved exactly; for larger ones the result is a small set and a lower bound.
 
 mod bound;
 mod exact;
@@ -9,20 +9,20 @@ mod search;
 
 use crate::Adjacency;
 
-/// Limits of the work for a dominating set. They count steps, not time, so the result is the same
-/// on every machine.
+/// Limits of the work in the search for a dominating set. They count steps, not time, so the result
+/// is the same on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Largest number of PEs for the exact solver; 0 for no solver.
+    /// Largest number of PEs for which the exact solver is used; 0 disables the solver.
     pub solver_pes_max: u32,
-    /// Branch-and-bound nodes that the solver may open.
+    /// Maximum number of branch-and-bound nodes that the solver may open.
     pub solver_nodes_max: u64,
-    /// Maximum steps of the local search.
+    /// Maximum number of steps of the local search.
     pub search_steps_max: u64,
 }
 
 impl Default for Budget {
-    /// Limits for a few seconds at most.
+    /// Return limits for a search of a few seconds at most.
     fn default() -> Self {
         Self {
             solver_pes_max: 128,
@@ -32,7 +32,7 @@ impl Default for Budget {
     }
 }
 
-/// A dominating set and a lower bound of the minimum.
+/// A dominating set of PEs, and a lower bound on the size of any such set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DominatingSet {
     pes: Vec<u32>,
@@ -40,11 +40,11 @@ pub struct DominatingSet {
 }
 
 impl DominatingSet {
-    /// Search a smallest dominating set of `network`: greedy, then local search, then, if the
-    /// budget permits, an exact solver that starts from the best set.
+    /// Search for a smallest dominating set of `network`: by greedy choice, then by local search,
+    /// then, if the budget permits, by an exact solver that starts from the best set found.
     ///
-    /// `start` may provide an initial set. It is used if it dominates and is smaller than the
-    /// greedy set.
+    /// `start` may provide an initial set. The search uses it if it dominates the network and is
+    /// smaller than the greedy set.
     pub fn find(network: &impl Adjacency, start: Option<&[u32]>, budget: Budget) -> Self {
         let neighborhoods = Neighborhoods::new(network);
         let mut lower_bound = bound::lower(&neighborhoods);
@@ -96,11 +96,12 @@ impl DominatingSet {
 /// The closed neighbourhood of every node (the node and its neighbours), in one block of memory.
 struct Neighborhoods {
     members: Vec<u32>,
-    /// Index of each node's first member, and the length of `members` at the end.
+    /// Index of each node's first entry in `members`, and the length of `members` at the end.
     start: Vec<usize>,
 }
 
 impl Neighborhoods {
+    /// Return the closed neighbourhoods of all nodes of a network.
     fn new(network: &impl Adjacency) -> Self {
         let mut members = Vec::new();
         let mut start = vec![0];
@@ -112,15 +113,17 @@ impl Neighborhoods {
         Self { members, start }
     }
 
+    /// Return the number of nodes of the network.
     fn node_count(&self) -> u32 {
         self.start.len() as u32 - 1
     }
 
-    /// Return `node` and its neighbours.
+    /// Return the closed neighbourhood of `node`: the node and its neighbours.
     fn closed(&self, node: u32) -> &[u32] {
         &self.members[self.start[node as usize]..self.start[node as usize + 1]]
     }
 
+    /// Return whether each closed neighbourhood contains one of `pes`.
     fn are_dominated_by(&self, pes: &[u32]) -> bool {
         let mut covered = vec![false; self.node_count() as usize];
         for &pe in pes {
@@ -141,6 +144,7 @@ mod tests {
     use crate::{Graph, Hypercube, IncompleteHypercube, Placement};
     use proptest::prelude::*;
 
+    /// Return the dominating set found with the default budget.
     fn find(network: &impl Adjacency) -> DominatingSet {
         DominatingSet::find(network, None, Budget::default())
     }
@@ -162,8 +166,8 @@ mod tests {
             .unwrap()
     }
 
-    /// The smallest covering codes of radius 1, K(n, 1), known from the literature (Cohen et al.,
-    /// "Covering Codes", table 6.1): 1, 2, 2, 4, 7, 12, 16.
+    /// Checks the sizes of the smallest covering codes of radius 1, K(n, 1), from the literature
+    /// (Cohen et al., "Covering Codes", table 6.1): 1, 2, 2, 4, 7, 12, 16.
     #[test]
     fn hypercubes_up_to_5_dimensions_are_solved() {
         for (dimension, size) in [(1, 1), (2, 2), (3, 2), (4, 4), (5, 7)] {
@@ -191,7 +195,7 @@ mod tests {
         let star = Graph::from_edge_list("hub a\nhub b\nhub c\nhub d").unwrap();
         let set = find(&star);
         assert_eq!((set.pes(), set.is_optimal()), (&[0][..], true));
-        // A ring of n needs ceil(n / 3).
+        // The smallest dominating set of a ring of n nodes has ceil(n / 3) nodes.
         for count in 3..20 {
             let text: String = (0..count)
                 .map(|node| format!("{node} {}\n", (node + 1) % count))

@@ -10,8 +10,8 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     let mut gain: Vec<u32> = (0..count as u32)
         .map(|node| neighborhoods.closed(node).len() as u32)
         .collect();
-    // Nodes by their gain at the time of insertion. Gains only decrease, so a level stays unchanged
-    // once it is reached.
+    // Each level lists the nodes by their gain at the time of insertion. Gains only decrease, so no
+    // node is added to a level once the loop has reached it.
     let mut by_gain: Vec<Vec<u32>> = Vec::new();
     for (node, &gain) in gain.iter().enumerate() {
         if by_gain.len() <= gain as usize {
@@ -54,10 +54,10 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     kept
 }
 
-/// Search smaller sets by local search with weights on uncovered nodes. Drop a node from a
-/// dominating set, then exchange nodes until all are covered again. The weights of uncovered nodes
-/// increase until an exchange helps. Stop at `size_min` nodes or after `steps_max` elementary steps
-/// (weight changes and comparisons).
+/// Search for smaller dominating sets by local search with weights on uncovered nodes. Drop a node
+/// from a dominating set, then exchange nodes until all are covered again. The weights of uncovered
+/// nodes increase until an exchange helps. Stop at `size_min` nodes or after `steps_max` elementary
+/// steps (weight changes and comparisons).
 pub(super) fn improve(
     neighborhoods: &Neighborhoods,
     pes: Vec<u32>,
@@ -82,21 +82,23 @@ pub(super) fn improve(
     best
 }
 
+/// State of the local search: the chosen nodes, the uncovered nodes, and weights and scores of all
+/// nodes.
 struct Search<'a> {
     neighborhoods: &'a Neighborhoods,
     chosen: Vec<u32>,
-    /// Index in `chosen`, or `u32::MAX`.
+    /// Index of each node in `chosen`, or `u32::MAX` if it is not chosen.
     place: Vec<u32>,
-    /// Number of chosen nodes that cover each node.
+    /// For each node the number of chosen nodes that cover it.
     covers: Vec<u32>,
     weight: Vec<u64>,
-    /// For a chosen node the weight that only it covers; for other nodes the weight that they would
-    /// newly cover.
+    /// For a chosen node, the weight of the nodes that only this node covers; for other nodes, the
+    /// weight of the uncovered nodes that they would cover.
     score: Vec<u64>,
-    /// Move in which the node was last added or dropped.
+    /// For each node the number of the move in which it was last added or dropped.
     last_move: Vec<u64>,
-    /// Whether anything around a node has changed since it was dropped; otherwise adding it would
-    /// undo a step.
+    /// For each node, whether anything near it has changed since it was dropped. Otherwise adding
+    /// it would undo a step.
     may_return: Vec<bool>,
     uncovered: Vec<u32>,
     uncovered_place: Vec<u32>,
@@ -104,9 +106,11 @@ struct Search<'a> {
     steps: u64,
 }
 
+/// Index that stands for "not chosen".
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
+    /// Return the state in which exactly `pes` are chosen.
     fn new(neighborhoods: &'a Neighborhoods, pes: &[u32]) -> Self {
         let count = neighborhoods.node_count() as usize;
         let mut search = Self {
@@ -131,11 +135,12 @@ impl<'a> Search<'a> {
         search
     }
 
+    /// Add node `pe` to the chosen nodes.
     fn add(&mut self, pe: u32) {
         self.place[pe as usize] = self.chosen.len() as u32;
         self.chosen.push(pe);
-        // The weight that it would newly cover is the weight that only it covers, so its score
-        // stays.
+        // The weight that the node would newly cover becomes the weight that only this node covers,
+        // so its score does not change.
         for &node in self.neighborhoods.closed(pe) {
             let weight = self.weight[node as usize];
             let covers = &mut self.covers[node as usize];
@@ -155,6 +160,7 @@ impl<'a> Search<'a> {
         self.touch(pe);
     }
 
+    /// Drop node `pe` from the chosen nodes.
     fn drop(&mut self, pe: u32) {
         remove(&mut self.chosen, &mut self.place, pe);
         for &node in self.neighborhoods.closed(pe) {
@@ -189,7 +195,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Return the chosen node that covers `node`, other than `except`; there is exactly one.
+    /// Return the only chosen node other than `except` that covers `node`.
     fn chosen_neighbor(&mut self, node: u32, except: u32) -> u32 {
         let around = self.neighborhoods.closed(node);
         self.steps += around.len() as u64;
@@ -200,6 +206,7 @@ impl<'a> Search<'a> {
             .expect("the count of covering nodes says that there is one")
     }
 
+    /// Record a move of `pe`, after which nodes up to two hops away may be added again.
     fn touch(&mut self, pe: u32) {
         self.moves += 1;
         self.last_move[pe as usize] = self.moves;
@@ -212,9 +219,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Add the best node that covers some uncovered node, and return it.
+    /// Add the best node that covers some uncovered node, and return the added node.
     fn cover_one(&mut self) -> u32 {
-        // Uncovered nodes are selected pseudo-randomly from the number of moves.
+        // The uncovered node is selected pseudo-randomly from the number of moves.
         let turn = splitmix(self.moves) % self.uncovered.len() as u64;
         let node = self.uncovered[turn as usize];
         let around = self.neighborhoods.closed(node);
@@ -234,8 +241,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Drop the chosen node, other than `except`, that leaves the least weight uncovered. Of equal
-    /// nodes it is the one untouched for longest.
+    /// Drop the chosen node, other than `except`, whose removal leaves the least weight uncovered.
+    /// Of equal nodes, drop the one that has not moved for the longest time.
     fn drop_lightest(&mut self, except: Option<u32>) {
         self.steps += self.chosen.len() as u64;
         let lightest = self
@@ -249,6 +256,7 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Increase the weights of all uncovered nodes.
     fn grow_weights(&mut self) {
         for index in 0..self.uncovered.len() {
             let node = self.uncovered[index];

@@ -4,118 +4,119 @@ use super::route::LAYERS_MAX;
 use crate::graph::GraphProblem;
 use thiserror::Error;
 
-/// Maximum number of switches in an error.
+/// Maximum number of switches that an error message names.
 pub(super) const NAMED_MAX: usize = 12;
 
 /// A reason why a list describes no valid routes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RouteError {
-    /// A line that cannot be read.
+    /// A line cannot be read.
     #[error("{problem}")]
     Line {
-        /// The line, from 1.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The problem.
+        /// The problem in the line.
         problem: GraphProblem,
     },
-    /// A line with a wrong number of words.
+    /// A line has a wrong number of words.
     #[error("{found} words; a route has three and perhaps a layer")]
     Words {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// Number of words.
+        /// Number of words on the line.
         found: usize,
     },
-    /// An unknown switch.
+    /// A line names a switch that does not exist.
     #[error("no switch is called {name:?}")]
     Unknown {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The text in the list.
+        /// The name as written in the list.
         name: String,
-        /// A switch of the network, as an example.
+        /// Name of a switch of the network, as an example.
         first: String,
     },
-    /// A range of destinations whose last number is below its first.
+    /// The last number of a range of destinations is below the first.
     #[error("\"{first}-{last}\" runs backwards")]
     Backwards {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The first.
+        /// First number of the range.
         first: u32,
-        /// The last.
+        /// Last number of the range.
         last: u32,
     },
-    /// An invalid layer.
+    /// A route has an invalid layer.
     #[error("a layer of {word:?}")]
     Layer {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The text in the list.
+        /// The layer as written in the list.
         word: String,
     },
-    /// A route to its own switch.
+    /// The destination of a route is the switch where the route starts.
     #[error("a route from {name:?} to itself")]
     Itself {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The switch.
+        /// Name of the switch.
         name: String,
     },
-    /// Two switches that are no neighbours.
+    /// A route leads to a next switch that is no neighbour.
     #[error("no cable leads from {from:?} to {next:?}")]
     NoCable {
-        /// The line.
+        /// Line number in the list, from 1.
         line: usize,
-        /// The first switch.
+        /// Name of the switch where the route starts.
         from: String,
-        /// The second switch.
+        /// Name of the next switch in the list.
         next: String,
-        /// The neighbours of the first switch.
+        /// Names of the neighbours of the first switch.
         beside: Vec<String>,
     },
-    /// A second route from a switch to a destination.
+    /// A switch has two routes to one destination.
     #[error("the route from {from:?} to {to:?} is given twice")]
     Twice {
-        /// The line of the second route.
+        /// Line number of the second route.
         line: usize,
-        /// The switch.
+        /// Name of the switch.
         from: String,
-        /// The destination.
+        /// Name of the destination.
         to: String,
     },
-    /// A switch without a route to a destination.
+    /// A switch that packets reach has no route to their destination.
     #[error("switch {at:?} has no route to {to:?}: nobody reaches that from {from:?}")]
     Missing {
-        /// The line of the route that leads there, if there is one.
+        /// Line number of the route that leads to the switch, or `None` if packets start there.
         line: Option<usize>,
-        /// The switch.
+        /// Name of the switch.
         at: String,
-        /// The destination.
+        /// Name of the destination.
         to: String,
-        /// A switch with nodes whose packets arrive there.
+        /// Name of a switch with nodes whose packets reach the switch without a route.
         from: String,
     },
-    /// Routes that never arrive.
+    /// Routes form a cycle, so that packets never arrive.
     #[error("the routes to {to:?} lead around in a circle, at switches {}", named(.circle))]
     Loop {
-        /// The line of one of them.
+        /// Line number of one of the routes.
         line: usize,
-        /// The destination.
+        /// Name of the destination.
         to: String,
-        /// The switches, in the order of the routes.
+        /// Names of the switches in the cycle, in the order of the routes.
         circle: Vec<String>,
     },
-    /// A possible deadlock of packets that hold channels.
+    /// Packets that hold channels may wait for one another in a cycle.
     #[error("packets could wait for one another in a circle, at switches {}", named(.circle))]
     Deadlock {
-        /// The line of one of the routes.
+        /// Line number of one of the routes.
         line: usize,
-        /// The switches, in the order of the cycle.
+        /// Names of the switches in the cycle, in order.
         circle: Vec<String>,
     },
 }
 
+/// Return the names of switches as text, shortened if there are many.
 fn named(switches: &[String]) -> String {
     let some = switches[..switches.len().min(NAMED_MAX)].join(", ");
     match switches.len() {
@@ -125,7 +126,7 @@ fn named(switches: &[String]) -> String {
 }
 
 impl RouteError {
-    /// Return the line of the list, from 1, if the error belongs to one.
+    /// Return the line number in the list, from 1, or `None` if the error belongs to no line.
     pub fn line(&self) -> Option<usize> {
         match self {
             Self::Line { line, .. }
@@ -142,7 +143,7 @@ impl RouteError {
         }
     }
 
-    /// Return a suggestion.
+    /// Return a text that suggests how to fix the list.
     pub fn hint(&self) -> String {
         match self {
             Self::Line { .. } | Self::Words { .. } => {
@@ -170,7 +171,7 @@ impl RouteError {
     }
 }
 
-/// Return a name as written in a list.
+/// Return a switch name as it is written in a list, in quotes if necessary.
 fn written(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_.:/".contains(c);
     match name.chars().all(plain) {

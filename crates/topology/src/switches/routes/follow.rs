@@ -1,4 +1,4 @@
-//! The routes of packets according to a list.
+//! The routes that packets follow according to a list of routes.
 
 use super::error::RouteError;
 use super::route::{Listing, Route};
@@ -7,15 +7,16 @@ use crate::deadlock;
 use crate::switches::Form;
 use crate::switches::neighbors::Neighbors;
 
-/// A reason why packets do not arrive.
+/// A reason why packets do not arrive at their destination.
 pub(super) enum Undelivered {
-    /// From the first switch they come to the second, which has no route, from the third.
+    /// The second switch has no route. Packets from the first switch reach it from the third.
     Missing(u32, u32, Option<u32>),
-    /// They pass these switches again and again.
+    /// Packets pass these switches again and again.
     Circle(Vec<u32>),
 }
 
 impl Undelivered {
+    /// Return the error for packets to switch `to`.
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {
@@ -34,21 +35,23 @@ impl Undelivered {
     }
 }
 
-/// Used channels, one for each layer of a link, numbered in the order of their use.
+/// The channels that packets use, one for each layer of a link, numbered in the order of their
+/// first use.
 pub(super) struct UsedChannels {
     beside: Neighbors,
-    /// For each link the used layers, each with the number of its channel.
+    /// For each link its used layers, each with the number of the channel.
     numbers: Vec<Vec<(u16, u32)>>,
-    /// For each channel the switch that it leaves.
+    /// For each channel the switch that the channel leaves.
     from: Vec<u32>,
-    /// For each channel the channels that packets request while they hold it.
+    /// For each channel the channels that packets request while they hold the channel.
     requested: Vec<Vec<u32>>,
-    /// For each switch the last destination whose routes cross it.
+    /// For each switch the last destination whose routes cross the switch.
     crossed: Vec<u32>,
     way: Vec<u32>,
 }
 
 impl UsedChannels {
+    /// Return no used channels for the links of a network.
     pub fn new(wiring: &Wiring) -> Self {
         let beside = Neighbors::new(wiring).sorted();
         Self {
@@ -61,7 +64,7 @@ impl UsedChannels {
         }
     }
 
-    /// Return the channel of a route from its switch.
+    /// Return the number of the channel by which a route leaves its switch.
     fn channel(&mut self, route: &Route) -> u32 {
         let link = self.beside.link(route.at, route.next).unwrap_or(0);
         let numbers = &mut self.numbers[link as usize];
@@ -76,7 +79,8 @@ impl UsedChannels {
         number
     }
 
-    /// Follow the routes from the switches `ends` to `to`; return the number of layers in use.
+    /// Follow the routes from the switches `ends` to switch `to`; return the number of layers in
+    /// use.
     pub fn follow(
         &mut self,
         ways: &Listing<'_>,
@@ -113,7 +117,8 @@ impl UsedChannels {
         Ok(layers)
     }
 
-    /// Check for deadlock. The error is the line of a route and the switches of a cycle.
+    /// Check whether packets can deadlock. The error contains the line number of a route and the
+    /// switches of a cycle.
     pub fn check(&mut self, ways: &Listing<'_>, ends: &[u32]) -> Result<(), (usize, Vec<u32>)> {
         let after = |held: usize| {
             self.requested[held]

@@ -1,4 +1,4 @@
-//! Routes listed as text.
+//! Routes through a network of switches, listed as text.
 
 mod error;
 mod follow;
@@ -14,8 +14,8 @@ use follow::UsedChannels;
 use read::Reader;
 use route::Route;
 
-/// A list of routes. An entry has a switch, destinations, the next switch, and the layer of virtual channels on the
-/// link to it. Packets wait for all links between the two switches together.
+/// A list of routes. An entry consists of a switch, its destinations, the next switch, and the layer of virtual
+/// channels on the link to the next switch. Packets wait for all parallel links between two switches together.
 ///
 /// ```
 /// use isthmus_topology::switches::{Form, Routes};
@@ -31,7 +31,8 @@ use route::Route;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Routes {
-    /// Ordered by switch and first destination; the route for all other destinations is the last.
+    /// All routes, ordered by switch and first destination; the route of a switch for all other destinations is its
+    /// last.
     routes: Vec<Route>,
 }
 
@@ -42,7 +43,7 @@ impl Routes {
     /// that are names (`3-7`, without the switch itself), or `*` for all destinations without another route.
     ///
     /// # Errors
-    /// The first invalid line.
+    /// The first invalid line of the list.
     ///
     /// # Panics
     /// If the form has a cable from a switch to itself.
@@ -53,17 +54,17 @@ impl Routes {
             reader.read_line(line, text)?;
         }
         let mut routes = reader.routes;
-        // By first destination; the route for all other destinations is the last.
+        // Sort by switch, then by first destination; the route for all other destinations is the last.
         routes.sort_by_key(|route| (route.at, route.to.is_none(), route.to));
         Ok(Self { routes })
     }
 
-    /// Follow the routes from every switch with nodes to every other one, through `wiring`, which must belong to the
-    /// form they were read for.
+    /// Follow the routes from every switch with nodes to every other one through `wiring`. It must belong to the form
+    /// for which the routes were read.
     ///
     /// # Errors
-    /// The first switch without a next one, a cycle of routes, or packets that could deadlock (the first theorem of
-    /// Dally and Seitz, over the layers of all links).
+    /// The first switch without a route to a destination, a cycle of routes, or packets that could deadlock (the first
+    /// theorem of Dally and Seitz, applied to the layers of all links).
     pub fn ways(&self, form: &Form, wiring: &Wiring) -> Result<Listing<'_>, RouteError> {
         let switches = wiring.switch_count();
         let mut ways = Listing {

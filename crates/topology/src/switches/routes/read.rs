@@ -1,4 +1,4 @@
-//! Lists of routes, line by line.
+//! Reader of lists of routes, line by line.
 
 use super::error::{NAMED_MAX, RouteError};
 use super::route::{LAYERS_MAX, Route};
@@ -7,18 +7,19 @@ use crate::switches::Form;
 use crate::switches::neighbors::Neighbors;
 use std::collections::HashMap;
 
-/// Maximum characters of a word in an error.
+/// Maximum number of characters of a word in an error message.
 const WORD_MAX: usize = 60;
 
-/// The switches of a form by name.
+/// The switches of a network, found by name.
 struct Names<'f> {
     form: &'f Form,
     switches: u32,
-    /// `None` if the name of each switch is its number.
+    /// The number of each switch by name; `None` if the name of each switch is its number.
     numbers: Option<HashMap<String, u32>>,
 }
 
 impl<'f> Names<'f> {
+    /// Return the names of the switches of a form.
     fn new(form: &'f Form) -> Self {
         let switches = form.switch_count();
         let own = (0..switches).all(|switch| form.name(switch) == switch.to_string());
@@ -30,6 +31,7 @@ impl<'f> Names<'f> {
         }
     }
 
+    /// Return the number of the switch with this name.
     fn of(&self, name: &str) -> Option<u32> {
         match &self.numbers {
             Some(numbers) => numbers.get(name).copied(),
@@ -41,6 +43,7 @@ impl<'f> Names<'f> {
         }
     }
 
+    /// Return the number of the switch with this name, or an error for line `line`.
     fn find_switch(&self, name: &str, line: usize) -> Result<u32, RouteError> {
         self.of(name).ok_or_else(|| RouteError::Unknown {
             line,
@@ -49,6 +52,7 @@ impl<'f> Names<'f> {
         })
     }
 
+    /// Return a number if a switch has it, or an error for line `line`.
     fn check_number(&self, number: u32, line: usize) -> Result<u32, RouteError> {
         match self.numbers {
             None if number < self.switches => Ok(number),
@@ -56,7 +60,7 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// Return the first and last number of a word that is a range and not a name.
+    /// Return the first and last number if a word is a range of numbers and not a name.
     fn range(&self, word: &Word) -> Option<(u32, u32)> {
         let (first, last) = word.text.split_once('-').filter(|_| !word.quoted)?;
         let ends = first.parse().ok().zip(last.parse().ok())?;
@@ -64,17 +68,18 @@ impl<'f> Names<'f> {
     }
 }
 
-/// Reader of a list.
+/// Reader of a list of routes, with the routes read so far.
 pub(super) struct Reader<'f> {
     names: Names<'f>,
     beside: Neighbors,
     pub routes: Vec<Route>,
-    /// Whether a route exists, by switch and destination. At equal numbers: the route for all
-    /// others.
+    /// Whether a route exists, by switch and destination. The entry whose switch and destination
+    /// are equal stands for the route to all other destinations.
     has_route: Vec<bool>,
 }
 
 impl<'f> Reader<'f> {
+    /// Return a reader that has read no routes.
     pub fn new(form: &'f Form) -> Self {
         let names = Names::new(form);
         Self {
@@ -85,6 +90,7 @@ impl<'f> Reader<'f> {
         }
     }
 
+    /// Read one line of the list.
     pub fn read_line(&mut self, line: usize, text: &str) -> Result<(), RouteError> {
         let (words, rest) = words(text).map_err(|problem| RouteError::Line { line, problem })?;
         let found = words.len() + usize::from(rest.is_some());
@@ -180,7 +186,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// Return a layer, written as a number or as `layer=1`.
+/// Return the layer in a word, which is a number or the text `layer=` and a number.
 fn layer_of(word: &Word, line: usize) -> Result<u16, RouteError> {
     let number = word.text.strip_prefix("layer=").unwrap_or(&word.text);
     let layer = number.parse().ok().filter(|&layer| layer < LAYERS_MAX);

@@ -1,22 +1,22 @@
-//! A route, and the routes from every switch to every other.
+//! One route of a list, and the routes from every switch to every other.
 
 use std::fmt;
 
-/// Maximum number of layers of virtual channels in a list: that of channels per link.
+/// Maximum number of layers of virtual channels in a list, which is the maximum number of channels per link.
 pub(super) const LAYERS_MAX: u16 = 16;
 
-/// The next switch for a range of destinations.
+/// A route: at one switch, the next switch for a range of destinations.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub at: u32,
-    /// `None` for all destinations without another route from the switch.
+    /// First and last destination; `None` stands for all destinations without another route from the switch.
     pub to: Option<(u32, u32)>,
     pub next: u32,
     pub layer: u16,
     pub line: u32,
 }
 
-/// A short form, for lists of millions of routes.
+/// Write a short form, for lists of millions of routes.
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = self.to.unwrap_or((u32::MAX, 0));
@@ -24,29 +24,33 @@ impl fmt::Debug for Route {
     }
 }
 
-/// The routes from every switch to every other. Those that packets use arrive and cannot deadlock.
+/// The routes from every switch to every other. The routes that packets use lead to their destinations and cannot
+/// deadlock.
 #[derive(Debug)]
 pub struct Listing<'r> {
     pub(super) routes: &'r [Route],
     pub(super) switches: u32,
-    /// Index of the route, by destination switch and current switch; `u32::MAX` if there is none.
+    /// Index of the route in the list, by destination switch and current switch; `u32::MAX` if no route exists.
     pub(super) of: Vec<u32>,
     pub(super) layers: u16,
 }
 
 impl Listing<'_> {
+    /// Return the route at switch `at` to switch `to`.
     pub(super) fn route(&self, at: u32, to: u32) -> Option<&Route> {
         let place = self.of[(to * self.switches + at) as usize];
         self.routes.get(place as usize).filter(|_| at != to)
     }
 
-    /// Return the routes at a switch and at the next switch, for a destination that is neither.
+    /// Return the route at switch `at` and the route at the switch after it, for a destination that is neither of the
+    /// two.
     pub(super) fn consecutive_routes(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
         let first = self.route(at, to)?;
         Some((first, self.route(first.next, to)?))
     }
 
-    /// Return the next switch after `at` for destination `to`, and the layer of the link; `None` at the destination.
+    /// Return the next switch after `at` for destination `to`, and the layer of the link to it; `None` at the
+    /// destination.
     pub fn next(&self, at: u32, to: u32) -> Option<(u32, u16)> {
         self.route(at, to).map(|route| (route.next, route.layer))
     }
