@@ -97,8 +97,8 @@ QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
 
 NOT_QUICK = {
     "hypercube-io": {
-        "figure-6-7",
-        *(f"figure-{n}" for n in range(9, 14)),
+        *("figure-6-7", "figure-8"),
+        *(f"figure-{n}" for n in range(9, 15)),
         "sizes-saturation",
     },
     "qsnet-io": {

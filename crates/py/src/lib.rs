@@ -16,6 +16,7 @@ mod io_distribution;
 mod live;
 mod memory;
 mod model;
+mod module;
 #[cfg(target_os = "linux")]
 mod nic;
 mod peak;
@@ -109,46 +110,4 @@ fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
 /// Return `value` as JSON text.
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
-}
-
-/// The module `isthmus._core`.
-#[pymodule]
-mod _core {
-    #[pymodule_export]
-    use crate::{
-        CoreError, ResumeError, ScenarioError,
-        arrays::{PyLayout, PyPlan, stretch_of},
-        balance::balance,
-        columns::{PyBinColumns, PyChannelColumns},
-        comparison::{compare, differences},
-        experiment::{
-            PyExperiment, analyze, check, claims_on, is_worker, journal_flaws, memory_amount,
-            worker_beat_s,
-        },
-        fields,
-        graph::graph_account,
-        io_distribution::PyIoDistribution,
-        json_schema,
-        memory::{address, crc32c, fence},
-        memory_bound,
-        model::model,
-        peak::peak,
-        place::place,
-        placed, processors,
-        rings::rings,
-        settings::{quantities, settings},
-        share::PyShare,
-        study::study,
-        topology::topology,
-        version,
-    };
-    #[cfg(target_os = "linux")]
-    #[pymodule_export]
-    use crate::{
-        apps::{PyVcr, mri, optimise},
-        live::{live_points, live_run},
-        nic::PyDaemon,
-        sink::{PySink, PyTaking},
-        streams::{NicError, PyPending, PySession, PyStream},
-    };
 }

@@ -1,12 +1,7 @@
 //! Messages from their offer to their delivery.
 
 use crate::traffic::{Kind, Message};
-use isthmus_kernel::{Cycles, id};
-
-id! {
-    /// The slot of a message.
-    pub(super) struct MessageId;
-}
+use isthmus_kernel::Cycles;
 
 /// State of a message.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 use super::core::{Core, Holding, NEVER, ROUTE_CHOICE, network_choice};
 use super::event::{Event, Kind};
 use super::lanes::LaneId;
-use super::messages::{MessageId, MessageState};
-use super::packets::Packet;
+use super::messages::MessageState;
+use super::packets::{MessageId, Packet};
 use crate::routes::{Header, Routes, Run};
 use crate::rules::tie;
 use crate::traffic::Message;

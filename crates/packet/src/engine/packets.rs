@@ -1,10 +1,14 @@
 //! Packets in the network.
 
 use super::lanes::LaneId;
-use super::messages::MessageId;
 use crate::routes::{Header, Run};
 use crate::rules::tie;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
+
+id! {
+    /// The slot of a message.
+    pub(super) struct MessageId;
+}
 
 id! {
     /// The slot of a packet.

@@ -13,8 +13,9 @@ mod waits;
 pub use attributes::Found;
 pub use layers::{Change, Layers, no_circle};
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
+pub use neighbors::Apart;
 pub use routes::{Listing, RouteError, Routes};
-pub use shortest::{Apart, Shortest};
+pub use shortest::Shortest;
 pub use summary::ListSummary;
 pub use up_down::UpDown;
 

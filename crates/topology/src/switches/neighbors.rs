@@ -1,7 +1,16 @@
 //! Neighbours of the switches of a network.
 
-use super::Apart;
 use crate::{Adjacency, Wiring, distance};
+
+/// Two switches that no path joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no way leads from switch {from} to switch {to}")]
+pub struct Apart {
+    /// Number of the first switch.
+    pub from: u32,
+    /// Number of the second switch.
+    pub to: u32,
+}
 
 /// The neighbours of each switch, and the links to them. Links are numbered in the order of the switches that they
 /// leave. Parallel cables count as one link.

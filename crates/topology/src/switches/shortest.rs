@@ -1,19 +1,9 @@
 //! Shortest routes: one of the shortest routes from every switch to every other.
 
 use super::layers::{DATELINE_LAYERS, Trees};
-use super::neighbors::Neighbors;
+use super::neighbors::{Apart, Neighbors};
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
-
-/// Two switches that no path joins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no way leads from switch {from} to switch {to}")]
-pub struct Apart {
-    /// Number of the first switch.
-    pub from: u32,
-    /// Number of the second switch.
-    pub to: u32,
-}
 
 /// For every pair of switches, the next switch of one of the shortest routes. All routes to a switch form a tree.
 ///
