@@ -81,7 +81,7 @@ pub struct Engine<T> {
     now: Cycles,
     /// Number of offers and timers so far, for the order of events.
     sequence: u64,
-    /// Number of transfers that have begun.
+    /// Number of transfers that have started.
     started: u64,
     under_way: u64,
 }

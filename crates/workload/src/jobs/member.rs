@@ -253,7 +253,7 @@ impl Member {
     }
 
     /// Return the number and start time of the present round, or `None` while the rank waits for the other ranks to end
-    /// theirs.
+    /// those of the other members.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
         (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }
