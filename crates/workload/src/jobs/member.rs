@@ -252,8 +252,8 @@ impl Member {
         unsent.into()
     }
 
-    /// Return the number and start time of the present round, or `None` while the rank waits for the other ranks to end
-    /// those of the other members.
+    /// Return the number and start time of the present round, or `None` while the rank has ended
+    /// its round and waits for the other ranks.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
         (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }
