@@ -1,7 +1,8 @@
 """Print comments and names at random for readers to judge: ``python tools/sample.py SEED``.
 
 Two readers who do not know the code say which of the 20 comments and 20 names they understand at
-once. Comments are whole blocks. Names are those of definitions, with their documentation.
+once. Comments are whole blocks. Names are those of definitions and of files of Rust, with their
+documentation.
 """
 
 import random
@@ -17,7 +18,7 @@ BLOCK = {
 }
 NAME = {
     ".rs": r"(?:^[ \t]*//.*\n)*(?:^[ \t]*#\[.*\]\n)*^[ \t]*(?:pub(?:\(\w+\))? )?"
-    r"(?:const |async )?(?:fn|struct|enum|trait|mod|type) \w+.*",
+    r"(?:const |async )?(?:fn|struct|enum|trait|type) \w+.*|\A(?://!.*\n)+",
     ".py": r'^[ \t]*(?:async )?(?:def|class) \w+.*(?:\n[ \t]*"""[^"]+"""|)',
 }
 

@@ -18,7 +18,8 @@ const ANSWER: usize = 512;
 /// The value that matches any socket cookie.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// The request for one connection, and the netlink socket on which it is sent.
+/// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer has not
+/// acknowledged.
 #[derive(Debug)]
 pub struct Unacknowledged {
     kernel: netlink_sys::Socket,

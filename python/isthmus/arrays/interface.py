@@ -43,7 +43,7 @@ class IoDistribution:
     dim: int
     """Dimension that is cut into blocks; later dimensions are whole in each block."""
     block: int
-    """Indices of that dimension in a block."""
+    """Number of consecutive indices of the dimension `dim` in one block."""
     _core: _core.IoDistribution = field(repr=False)
 
     def link(self, rank: int) -> int:

@@ -104,9 +104,9 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
 struct Header {
     /// Message rate of the class, per cycle.
     rate: f64,
-    /// Latency from the generation of a message to the arrival of its header.
+    /// Latency from the generation of a message to the arrival of its header at the destination.
     generation: f64,
-    /// Latency from the injection lane to the arrival of the header.
+    /// Latency of the header in the routers, from the injection lane to the destination.
     router: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Possible failures of a machine, which its kind returns for axes over failures and for studies of failures.
+//! The failures that a machine can have. Each kind of machine lists them. A sweep takes them as values of an
+//! axis, and a study of failures adds them one by one.
 
 use crate::file::error::Origin;
 use crate::value::Choice;

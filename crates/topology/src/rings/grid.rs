@@ -317,8 +317,10 @@ mod tests {
         }
     }
 
+    /// Checks that a path along one dimension has the hops, the end and the ring that `offset`, `node_after` and
+    /// `ring` give.
     #[test]
-    fn line_paths_agree_with_offsets_and_rings() {
+    fn paths_along_a_dimension_agree_with_offset_end_and_ring() {
         let shapes: [(Kind, &[u32]); 4] = [
             (Kind::OneWay, &[5]),
             (Kind::OneWay, &[2, 3, 4]),
