@@ -13,8 +13,8 @@ use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
 pub use isthmus_device::{Access, BurstTimes, Disk, Model, Request, Work};
 
-/// Return the model of a described device, for cycles of `cycle_us` microseconds, or `None` without a
-/// device.
+/// Return the simulation model of the storage device that `spec` describes, for cycles of `cycle_us`
+/// microseconds. Return `None` if `spec` describes no device.
 pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
     let cycles = |time: Time| time.us() / cycle_us;
     let per_byte = |rate: Bandwidth| 8e6 / rate.bits_per_s() as f64 / cycle_us;
@@ -65,9 +65,9 @@ pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
 /// Busy time, accesses and service time of all stations of one kind in a device, such as its disks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationCount {
-    /// Busy cycles, summed over the stations.
+    /// Busy cycles, summed over all stations of the kind.
     pub cycles: u64,
-    /// Number of accesses.
+    /// Number of accesses to these stations.
     pub times: u64,
     /// Service time of these accesses in cycles, including the part in the future.
     pub asked: u64,
@@ -77,7 +77,7 @@ pub struct StationCount {
 #[derive(Debug, Clone)]
 pub struct JobStores {
     stores: Stores,
-    /// Whether each job uses the devices.
+    /// Whether each job reads from the devices or writes to them.
     stored: Vec<bool>,
 }
 
@@ -142,9 +142,9 @@ pub fn is_answer(from: u32, demand: &Demand) -> bool {
     demand.operation == Operation::Write && from != demand.from
 }
 
-/// The devices of all servers.
+/// The storage devices of all servers.
 ///
-/// The device of server number s, in the order of the list of servers, draws from its own streams. These do
+/// The device of server number s, in the order of the list of servers, uses its own random streams. These do
 /// not depend on the server's node.
 #[derive(Debug, Clone)]
 struct Stores {

@@ -44,7 +44,7 @@ pub enum MachineError {
     Routed(RoutedError),
 }
 
-/// Largest number of switches of a cycle that an error names.
+/// Maximum number of switches of a dependency cycle that an error message lists.
 const NAMED_MAX: usize = 12;
 
 /// Return the part of an error message that names the switches of a dependency cycle; empty without a cycle.
@@ -57,7 +57,7 @@ fn through(circle: &[String]) -> String {
     }
 }
 
-/// A network of switches with routes of type `W`.
+/// A network of switches, ready for simulations, with routes of type `W`.
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
@@ -284,7 +284,7 @@ impl<W> Machine<W> {
         self.routed.network()
     }
 
-    /// Return the reason why the network's routes are free of deadlock.
+    /// Return a sentence that explains why the routes of the network are free of deadlock.
     pub fn deadlock(&self) -> &str {
         &self.deadlock
     }

@@ -13,7 +13,7 @@ pub enum Shape {
     Switches {
         /// Connections between the switches.
         form: Form,
-        /// Nodes at the switches.
+        /// Assignment of nodes to switches.
         nodes: Nodes,
         /// Routing of packets.
         routing: Routing,
@@ -22,13 +22,13 @@ pub enum Shape {
     },
     /// A dragonfly (Kim, Dally, Scott and Abts, ISCA 2008).
     Dragonfly {
-        /// p: nodes at each router.
+        /// Number of nodes at each router, p in the paper.
         nodes: u32,
-        /// a: routers of each group.
+        /// Number of routers of each group, a in the paper.
         routers: u32,
-        /// g: groups.
+        /// Number of groups of routers, g in the paper.
         groups: u32,
-        /// Links between each two groups.
+        /// Number of links between each two groups.
         links: u32,
         /// Routing of packets.
         routing: DragonflyRouting,
@@ -73,7 +73,7 @@ pub enum Routing {
     Minimal,
     /// One of the shortest routes that lead up a tree, then down.
     UpDown,
-    /// Exactly the routes of this list.
+    /// Only the routes that this table lists.
     Table(Arc<Routes>),
 }
 

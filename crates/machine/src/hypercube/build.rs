@@ -44,7 +44,7 @@ pub enum MachineError {
     Disconnected {
         /// Name of the disconnected network: `PE` or `I/O`.
         network: &'static str,
-        /// The nodes that cannot reach each other.
+        /// Error with the nodes that cannot reach each other.
         error: DisconnectedError,
     },
     /// Fewer than two PEs work, so that none can send.
@@ -60,7 +60,7 @@ const DIMENSION_CHECKED_MAX: u32 = 12;
 /// Largest dimension for which the deadlock check visits all pairs of nodes of a faulty machine.
 const DIMENSION_WALKED_MAX: u32 = 9;
 
-/// Proof that routes cannot deadlock.
+/// Method by which the routes of a machine were shown to be free of deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeadlockProof {
     /// All channels were numbered so that the numbers increase along every route.
@@ -88,14 +88,15 @@ pub struct Machine {
     pub(crate) io_routes: Option<FaultyCube>,
     /// Faults of the I/O network, including failed I/O nodes, which cannot forward a broadcast.
     io_faults: CubeFaults,
-    /// Whether each PE works; empty if all do.
+    /// Whether each PE works; empty if all PEs work.
     alive: Vec<bool>,
     /// I/O node to which each PE sends requests: its server, or the nearest one if the server's PE has
     /// failed. `None` for failed PEs.
     asks: Vec<Option<u32>>,
-    /// I/O node that does the work of each I/O node: itself unless it has failed.
+    /// I/O node that serves the requests to each I/O node: the same one, or a substitute if it has failed.
     attends: Vec<u32>,
-    /// Working PEs that each I/O node serves: its own and those of failed I/O nodes.
+    /// Working PEs that each I/O node serves: the PEs assigned to it, and those of failed I/O nodes that it
+    /// replaces.
     clients: Vec<Vec<u32>>,
 }
 
@@ -155,7 +156,7 @@ impl Machine {
         })
     }
 
-    /// Return the numbers of the channels.
+    /// Return the layout, which numbers all channels of the machine.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -235,13 +236,15 @@ impl Machine {
         self.asks[pe as usize].map(|asked| self.attends(asked))
     }
 
-    /// Return the I/O node that does the work of `io_node`: itself unless it has failed.
+    /// Return the I/O node that serves the requests to `io_node`: `io_node` itself, or its substitute if it has
+    /// failed.
     #[inline]
     pub fn attends(&self, io_node: u32) -> u32 {
         self.attends[io_node as usize]
     }
 
-    /// Return whether the PE of a failed I/O node forwards the requests of any PE.
+    /// Return whether there are requests that reach a failed I/O node and that its PE forwards to another I/O
+    /// node.
     pub fn redirects(&self) -> bool {
         let asked = self.asks.iter().flatten();
         asked.into_iter().any(|&node| self.attends(node) != node)

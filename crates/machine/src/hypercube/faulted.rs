@@ -12,11 +12,11 @@ pub(crate) struct Faulted {
     pub alive: Vec<bool>,
     /// I/O node to which each PE sends requests; `None` for a failed PE.
     pub asks: Vec<Option<u32>>,
-    /// I/O node that does the work of each I/O node.
+    /// I/O node that serves the requests to each I/O node; a substitute for a failed one.
     pub attends: Vec<u32>,
 }
 
-/// Working parts of a faulty machine, without the routes.
+/// The PEs and I/O nodes of a faulty machine that still work.
 pub(crate) struct Left {
     pe_faults: CubeFaults,
     io_link_faults: CubeFaults,

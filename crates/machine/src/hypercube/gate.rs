@@ -16,7 +16,7 @@ struct PeGate {
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     outstanding: Outstanding,
-    /// State of each PE; empty without a limit.
+    /// Waiting demands of each PE and the number under way; empty without a limit.
     pe_gates: Vec<PeGate>,
 }
 

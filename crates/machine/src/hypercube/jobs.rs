@@ -23,19 +23,19 @@ use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler,
 use std::sync::Arc;
 
 id! {
-    /// Index of a message.
+    /// Index of a message in the list of incomplete messages.
     struct MessageId;
 }
 
-/// A message that was generated and is not complete.
+/// A message of a job that was generated and is not complete.
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Number of transfer units that have not started.
+    /// Number of transfer units of the message that have not started.
     unsent: u64,
-    /// Data of the units that have not started, in bytes.
+    /// Data of the transfer units that have not started, in bytes.
     unsent_bytes: u64,
-    /// Number of units that have not ended.
+    /// Number of transfer units that have not ended, including those that have not started.
     open: u64,
 }
 
@@ -69,7 +69,7 @@ struct Errand {
     leg: Leg,
     /// Data of the unit in bytes, even while a request for it travels.
     bytes: u64,
-    /// Start of the first worm that carries its data.
+    /// Cycle in which the first worm with data of the unit started.
     started: Cycles,
 }
 
@@ -81,7 +81,7 @@ pub struct JobsSimulation {
     counted_from: Cycles,
 }
 
-/// State of a replication, without the engine.
+/// State of a replication except that of the engine: the jobs and their messages.
 #[derive(Debug)]
 struct State {
     machine: Arc<Machine>,
@@ -96,8 +96,8 @@ struct State {
 }
 
 impl JobsSimulation {
-    /// Return the machine at cycle 0 under `traffic`, with the random streams of this seed and replication.
-    /// `layout` gives the PEs of the jobs and the I/O nodes that are servers.
+    /// Return a simulation at cycle 0 of the machine under `traffic`, with the random streams of this seed and
+    /// replication. `layout` gives the PEs of the jobs and the I/O nodes that are servers.
     ///
     /// # Panics
     /// If jobs run on failed PEs, servers are PEs, a worm carries no data or more than 2^30 flits, a message
@@ -236,7 +236,7 @@ impl State {
         self.starting = starting;
     }
 
-    /// Return sender and receiver of the first worm for a message.
+    /// Return sender and receiver of the first worm of a transfer unit of a job's message.
     fn first_leg(&self, demand: &Demand) -> Leg {
         let (from, to) = (demand.from, demand.to);
         if to < self.machine.cube().node_count() {
@@ -246,7 +246,7 @@ impl State {
         }
     }
 
-    /// Start the next unit of a message at `time`.
+    /// Start the next transfer unit of a message at `time`.
     fn next_unit(&mut self, engine: &mut Engine<ErrandId>, number: MessageId, time: Cycles) {
         let message = &mut self.messages[number];
         let bytes = message.unsent_bytes.min(self.transfer.unit.get());
@@ -265,7 +265,7 @@ impl State {
         self.wait(engine, started, errand);
     }
 
-    /// Schedule the next worm of an errand, one start-up after `time`.
+    /// Schedule the next worm of a transfer unit, one start-up time after `time`.
     fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
@@ -283,18 +283,18 @@ impl State {
         self.wait(engine, at, next);
     }
 
-    /// Schedule an errand for `time`.
+    /// Schedule the next event of a transfer unit for `time`.
     fn wait(&mut self, engine: &mut Engine<ErrandId>, time: Cycles, errand: Errand) {
         let number = self.errands.insert(errand);
         engine.schedule(time, number.number());
     }
 
-    /// Return the job's message that an errand is a part of.
+    /// Return the job's message to which a transfer unit belongs.
     fn demand(&self, errand: &Errand) -> Demand {
         self.messages[errand.message].demand
     }
 
-    /// Start the worm of an errand now.
+    /// Start the current worm of a transfer unit now.
     fn send(&mut self, engine: &mut Engine<ErrandId>, number: ErrandId) {
         let errand = self.errands[number];
         let demand = self.demand(&errand);
@@ -368,7 +368,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the arrival of a worm's head. The next step starts with the tail.
+    /// Handle the arrival of a worm's head: schedule the arrival of its tail, with which the next step starts.
     fn delivered(&mut self, engine: &mut Engine<ErrandId>, delivered: &Delivered<ErrandId>) {
         let errand = *self.state.errands.remove(delivered.tag);
         let stage = Stage::Arrive;
@@ -383,7 +383,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle the arrival of a worm's tail.
+    /// Handle the arrival of the tail of a transfer unit's worm.
     fn arrived(&mut self, engine: &mut Engine<ErrandId>, errand: Errand) {
         let demand = self.state.demand(&errand);
         let machine = &self.state.machine;
@@ -435,8 +435,8 @@ impl<O: Observer> Driver<'_, O> {
         state.follow(engine, errand, step, engine.now());
     }
 
-    /// Handle a request or a write at `node`, the I/O node that holds or stores the data. It arrived
-    /// through I/O node `asked`.
+    /// Handle a request or a write at `node`, the I/O node that has or stores the data. The request arrived
+    /// through the I/O node `asked`.
     fn at_holder(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32, asked: u32) {
         let now = engine.now();
         let state = &mut *self.state;
@@ -484,7 +484,7 @@ impl<O: Observer> Driver<'_, O> {
         });
     }
 
-    /// Handle the end of a unit.
+    /// Handle the end of a transfer unit: start the next unit of its message, or complete the message.
     fn ended(&mut self, engine: &mut Engine<ErrandId>, errand: &Errand) {
         let now = engine.now();
         let state = &mut *self.state;
@@ -524,7 +524,7 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
-    /// Return the I/O node that holds or stores the data of an errand. If it has failed, its substitute
+    /// Return the I/O node that has or stores the data of a transfer unit. If it has failed, its substitute
     /// serves with its own device.
     fn holder(&self, errand: &Errand) -> u32 {
         let server = self.demand(errand).to - self.machine.cube().node_count();

@@ -1,4 +1,4 @@
-//! Numbers of the channels of the interface of Fig. 2.
+//! Numbering of the channels of a hypercube with I/O nodes (Fig. 2 of the hypercube paper).
 
 use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
@@ -7,23 +7,23 @@ use isthmus_wormhole::ChannelId;
 /// Kinds of channels, with the letter of Fig. 2 of the hypercube paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelKind {
-    /// PE to router (k lanes).
+    /// From a PE to its router (k lanes).
     PeInject,
-    /// Router to PE (k lanes).
+    /// From a router to its PE (k lanes).
     PeEject,
-    /// Router to neighbouring router.
+    /// From a PE router to a neighbouring PE router.
     Link,
-    /// PE router to I/O node (m lanes).
+    /// From a PE router to its I/O node (m lanes).
     IoNodeIn,
-    /// I/O node to PE router (m lanes).
+    /// From an I/O node to its PE router (m lanes).
     IoNodeOut,
-    /// I/O node to I/O router (r lanes).
+    /// From an I/O node to its I/O router (r lanes).
     IoInject,
-    /// I/O router to I/O node (r lanes).
+    /// From an I/O router to its I/O node (r lanes).
     IoEject,
-    /// I/O router to neighbouring I/O router (b lanes).
+    /// From an I/O router to a neighbouring I/O router (b lanes).
     IoLink,
-    /// I/O router to PE router (n lanes).
+    /// From an I/O router to its PE router (n lanes).
     IoToPe,
 }
 
@@ -57,7 +57,7 @@ impl ChannelKind {
     }
 }
 
-/// Name of a channel: its kind, and its ends as numbers of PEs or I/O nodes, depending on the kind.
+/// A channel, identified by its kind and by the PEs or I/O nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelName {
     /// Kind of the channel.
@@ -79,8 +79,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Return the channels of a machine with these networks and widths. With `lanes.io_link` = 0 the
-    /// last four kinds have no channels.
+    /// Return the numbering of the channels of a machine with these networks and numbers of lanes. With
+    /// `lanes.io_link` = 0 the last four kinds have no channels.
     pub fn new(cube: Hypercube, io_cube: IncompleteHypercube, lanes: &Lanes) -> Self {
         let (pes, io_nodes) = (cube.node_count(), io_cube.node_count());
         let networked = u32::from(lanes.io_link > 0);

@@ -18,7 +18,7 @@ mod layout;
 mod observe;
 // I/O demands under way and their messages.
 mod operation;
-// Channels that each kind of message crosses.
+// Paths: the channels that each kind of message crosses.
 mod paths;
 // Protocol of I/O demands.
 mod protocol;

@@ -7,17 +7,17 @@ use isthmus_wormhole::ChannelId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// PE to PE.
+    /// From a PE to a PE.
     PePe,
     /// Request of a PE to the I/O node that serves it.
     Request,
-    /// PE to the I/O node that serves it: request and data in one message.
+    /// From a PE to the I/O node that serves it: a write request and its data in one message.
     Write,
     /// Request or data from an I/O node to the I/O node that has or collects the block.
     Forward,
-    /// Data from the I/O node that serves the requester.
+    /// Data to the requesting PE, from the I/O node that serves it.
     ReplyLocal,
-    /// Data from another I/O node.
+    /// Data to the requesting PE, from an I/O node that does not serve it.
     ReplyRemote,
     /// A request passed on by the PE of a failed I/O node.
     Redirect,
@@ -97,16 +97,16 @@ impl Operation {
 pub enum Flow {
     /// PE-PE messages.
     Messages,
-    /// I/O demands, from request to last data.
+    /// I/O demands, each from its request to the arrival of its last data.
     Io,
 }
 
-/// A message that has reached its receiver. Reported for every head, in the order of arrival.
+/// A message whose head has reached its receiver. Simulations report these in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
     /// Kind of the message.
     pub class: Class,
-    /// Message number.
+    /// Number of the message.
     pub number: u64,
     /// Cycle in which the message first requested a channel: generation plus start-up.
     pub ready: Cycles,
@@ -121,7 +121,7 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Return the header latency from `ready` on in cycles, including the wait for the injection lane.
+    /// Return the cycles from `ready` to the arrival of the header, including the wait for the injection lane.
     #[inline]
     pub fn header_latency(&self) -> Cycles {
         self.header - self.ready
@@ -151,10 +151,10 @@ pub struct Completed {
     pub time: Cycles,
 }
 
-/// A message that starts to request channels. For tests and traces.
+/// A message that starts to request channels, reported for tests and traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started<'a> {
-    /// Message number.
+    /// Number of the message.
     pub number: u64,
     /// Kind of the message.
     pub class: Class,
@@ -168,7 +168,7 @@ pub struct Started<'a> {
     pub cause: Option<u64>,
 }
 
-/// Receiver of simulation events. The methods are called very often.
+/// Receiver of the events of a simulation. The methods are called very often.
 pub trait Observer {
     /// Handle the generation of a demand by a PE.
     fn offered(&mut self, flow: Flow, time: Cycles);

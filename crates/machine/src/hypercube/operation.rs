@@ -12,7 +12,7 @@ id! {
     pub(crate) struct ErrandId;
 }
 
-/// An I/O demand under way.
+/// An I/O demand that has started and is not complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub operation: Operation,
@@ -26,7 +26,7 @@ pub(crate) struct Open {
     pub last: Cycles,
 }
 
-/// Purpose of a message of an I/O demand.
+/// Purpose of a message of an I/O demand, with the sender and the receiver of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Request or write from a PE to the I/O node that serves it.

@@ -1,4 +1,4 @@
-//! Channels that each kind of message crosses. Letters are those of [`ChannelKind`].
+//! Paths of messages: the channels that each kind of message crosses. Letters are those of [`ChannelKind`].
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::layout::ChannelKind;

@@ -74,7 +74,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Continue an errand, because the event for which the errand waited has occurred.
+    /// Continue an errand (a message of an I/O demand), because the event for which it waited has occurred.
     pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         match self.state.errands[index].stage {
             Stage::Send => self.send(engine, index),
@@ -89,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the message of an errand now.
+    /// Start the message of an I/O demand that an errand describes now.
     fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         let state = &mut *self.state;
         let errand = state.errands[index];
@@ -130,7 +130,7 @@ impl<O: Observer> Driver<'_, O> {
         );
     }
 
-    /// Handle the arrival of the head of an errand's message. The next step starts with the tail.
+    /// Handle the arrival of the head of a message of an I/O demand. The next step starts when the tail arrives.
     pub(crate) fn delivered_errand(
         &mut self,
         engine: &mut Engine<Tag>,
@@ -146,7 +146,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Handle the complete arrival of an errand's message at an I/O node, or at the PE of a failed one.
+    /// Handle the complete arrival of a message of an I/O demand at an I/O node, or at the PE of a failed I/O
+    /// node.
     fn arrived(&mut self, engine: &mut Engine<Tag>, errand: Errand) {
         let machine = &self.state.machine;
         match errand.step {
@@ -210,8 +211,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Write the data of an errand to the device of the I/O node `node`. The chain of messages ends when the
-    /// data is stored.
+    /// Write the data of a message to the device of the I/O node `node`. The chain of messages of the I/O demand
+    /// ends when the data is stored.
     fn store(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
         let done = self.serve(node, engine.now(), errand.blocks);
         self.wait(engine, Stage::Store, errand, done);
@@ -285,7 +286,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Send the data of an errand, which is ready at `time`.
+    /// Send the data of an I/O demand, which is ready at `time`, in a message with the purpose `step`.
     fn reply(&mut self, engine: &mut Engine<Tag>, errand: Errand, step: Step, time: Cycles) {
         let at = time + self.state.machine.startup();
         let errand = Errand {
@@ -350,25 +351,26 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Access `blocks` blocks at the I/O node `node`, from `time` on. Return the time of completion.
+    /// Access `blocks` blocks at the device of the I/O node `node`, from `time` on. Return the time of
+    /// completion.
     fn serve(&mut self, node: u32, time: Cycles, blocks: u32) -> Cycles {
         let state = &mut *self.state;
         let bytes = state.lengths.block_bytes * u64::from(blocks);
         state.io_nodes[node as usize].serve(state.machine.times(), time, bytes)
     }
 
-    /// Schedule the next message of an errand's chain at `time`.
+    /// Schedule the next message of a chain of messages of an I/O demand for `time`.
     fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
         self.wait(engine, Stage::Send, errand, time);
     }
 
-    /// Schedule an errand for `time`, at which it reaches `stage`.
+    /// Schedule the event `stage` of an errand (a message of an I/O demand) for `time`.
     fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
         let index = self.state.errands.insert(Errand { stage, ..errand });
         engine.schedule(time, 2 * self.state.pes + index.number());
     }
 
-    /// Handle the end of a chain of an I/O demand at `time`.
+    /// Handle the end of a chain of messages of an I/O demand at `time`.
     fn part_done(&mut self, engine: &mut Engine<Tag>, errand: &Errand, time: Cycles) {
         let state = &mut *self.state;
         let open = &mut state.open[errand.open];

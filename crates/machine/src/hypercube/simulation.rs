@@ -22,7 +22,7 @@ pub(crate) struct Tag {
     pub value: u32,
 }
 
-/// Message lengths in flits, and the length of a block in bytes for the devices.
+/// Lengths of each kind of message in flits, and the length of a block in bytes for the devices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lengths {
     pub message: u32,
@@ -39,7 +39,7 @@ pub struct Simulation {
     engine: Engine<Tag>,
     state: State,
     counted_from: Cycles,
-    /// Counts of each disk at the start of counting; empty before that.
+    /// Counts of each disk when the counting of busy times started; empty before that.
     disks_before: Vec<DiskCount>,
 }
 
@@ -57,9 +57,9 @@ pub struct Held {
 /// Busy time, requests and service time of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskCount {
-    /// Busy cycles.
+    /// Number of cycles in which the disk was busy.
     pub cycles: u64,
-    /// Number of requests that have arrived, including waiting ones.
+    /// Number of requests that have arrived at the disk, including waiting ones.
     pub requests: u64,
     /// Service time of these requests, in cycles.
     pub asked: u64,
@@ -85,7 +85,7 @@ impl DiskCount {
     }
 }
 
-/// State of a replication, without the engine.
+/// State of a replication except that of the engine: the traffic and the I/O demands under way.
 #[derive(Debug, Clone)]
 pub(crate) struct State {
     pub machine: Arc<Machine>,
@@ -95,7 +95,7 @@ pub(crate) struct State {
     pub open: Slab<OpenId, Open>,
     pub errands: Slab<ErrandId, Errand>,
     pub path: Vec<ChannelId>,
-    /// Broadcast trees by root, computed at the first broadcast from the root.
+    /// Broadcast tree of each root, computed at the first broadcast from the root.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
     /// Number of PEs. Timers with lower numbers belong to new demands of PEs, those below twice this number
     /// to ends of demands, and the others to errands.
@@ -105,7 +105,7 @@ pub(crate) struct State {
 }
 
 impl Simulation {
-    /// Return the machine at cycle 0 under `traffic`, with the random streams of this seed and
+    /// Return a simulation at cycle 0 of the machine under `traffic`, with the random streams of this seed and
     /// replication.
     pub fn new(machine: Arc<Machine>, traffic: &TrafficSpec, seed: u64, replication: u64) -> Self {
         let mut engine = Engine::new(Channels::new(machine.layout().all_lanes()));
@@ -154,7 +154,7 @@ impl Simulation {
         }
     }
 
-    /// Return the machine.
+    /// Return the simulated machine.
     pub fn machine(&self) -> &Machine {
         &self.state.machine
     }
@@ -273,7 +273,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle a demand of a PE, generated one start-up ago.
+    /// Handle a demand that a PE generated one start-up time ago.
     #[inline]
     fn demand(&mut self, engine: &mut Engine<Tag>, pe: u32) {
         let now = engine.now();
@@ -299,7 +299,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Hand a demand that arrived in cycle `asked` to the network.
+    /// Start the messages of a demand that the PE generated in cycle `asked`.
     #[inline]
     fn hand_over(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand, asked: Cycles) {
         let Demand::Message { to } = demand else {

@@ -1,4 +1,4 @@
-//! Description of a hypercube, as plain values.
+//! Description of a hypercube, as plain values. Tables and sections are those of the hypercube paper.
 
 pub use isthmus_topology::Lanes;
 use isthmus_units::{Bandwidth, Bytes, Time};
@@ -9,27 +9,27 @@ use strum::{EnumString, VariantNames};
 /// Placement of the I/O nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlacementSpec {
-    /// Code words of the Hamming code; dimensions 2^m - 1 only.
+    /// The I/O nodes are at the code words of the Hamming code; only for dimensions 2^m - 1.
     Hamming,
-    /// Code words of the Hamming code where the code is perfect, else combined 3-cubes (section 3.2).
+    /// The code words of the Hamming code in dimensions with a perfect code, else combined 3-cubes (section 3.2).
     Combined,
-    /// A minimum dominating set. It is exact if the solver ends in time, else the best one found.
+    /// A dominating set of PEs: a minimum one if the solver ends in time, else the smallest set found.
     Dominating,
-    /// PEs 0, s, 2s, ... for `count` I/O nodes.
+    /// I/O nodes at the PEs 0, s, 2s and so on, with the stride s that follows from `count`.
     Stride {
         /// Number of I/O nodes.
         count: u32,
     },
-    /// PEs 0 to count - 1.
+    /// I/O nodes at the PEs 0 to `count` - 1.
     Clustered {
         /// Number of I/O nodes.
         count: u32,
     },
-    /// The PEs of this list.
+    /// I/O nodes at the PEs of this list.
     List(Vec<u32>),
 }
 
-/// Treatment of several requests at the disk of an I/O node.
+/// Whether requests to the disk of an I/O node wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
@@ -55,8 +55,8 @@ pub struct DeviceSpec {
 }
 
 impl Default for DeviceSpec {
-    /// Return the devices of Table 1, with the hit rate of 100% of section 5 and a disk of 20 ms mean
-    /// access.
+    /// Return the devices of Table 1 of the hypercube paper, with the hit rate of 100% of section 5 and a disk
+    /// of 20 ms mean access.
     fn default() -> Self {
         Self {
             startup: Time::from_us(200),
@@ -100,7 +100,7 @@ pub struct HypercubeSpec {
     pub placement: PlacementSpec,
     /// Start-up overhead of messages, and properties of the I/O nodes and their disks.
     pub device: DeviceSpec,
-    /// Failed parts.
+    /// Failed parts of the hypercube.
     pub faults: FaultSpec,
 }
 

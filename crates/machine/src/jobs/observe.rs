@@ -16,7 +16,8 @@ pub struct Packet {
     pub to: u32,
     /// Bytes of data, without padding.
     pub bytes: u64,
-    /// Time from the packet's start on the link of its source to the arrival of its tail, in ticks.
+    /// Time from the packet's start on the link of its source to the arrival of its tail at the destination, in
+    /// ticks.
     pub latency: Cycles,
     /// Whether the packet is a server's answer that its device has stored a write. Other packets carry data.
     pub answer: bool,
@@ -45,7 +46,7 @@ pub struct Completed {
     pub network: Cycles,
 }
 
-/// Receiver of simulation events. The methods are called very often.
+/// Receiver of the events of a simulation. The methods are called very often.
 pub trait Observer {
     /// Handle the generation of a message by a process of `job`.
     fn offered(&mut self, job: u32);

@@ -10,8 +10,8 @@ pub trait Replication {
     /// Return the present cycle.
     fn now(&self) -> Cycles;
 
-    /// Return the number of items that occupy memory: messages that are not complete, including generated
-    /// messages that are due later.
+    /// Return the number of messages that are not complete, including generated messages that start later. All of
+    /// them occupy memory.
     fn under_way(&self) -> u64;
 
     /// Run until the observer has finished, no event is left, or all events before cycle `until` are

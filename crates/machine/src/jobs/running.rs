@@ -8,7 +8,7 @@ use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Proce
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Number of messages of a process that are reported between two checks whether the observer has finished.
+/// Number of messages of a process that are reported to the observer between two checks whether it has finished.
 const REPORTED_AT_ONCE: u64 = 1 << 16;
 
 /// Number of messages of a process that were reported as offered, and its job.
@@ -46,10 +46,10 @@ impl PartialEq for Due {
 
 impl Eq for Due {}
 
-/// Phases and messages that have started and not ended.
+/// The phases and messages of all jobs that have started and not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The phases, with the present as their end.
+    /// The unfinished phases, with the present time as their end.
     pub phases: Vec<Phase>,
     /// Job and age of each message of a closed loop. The age counts from generation, in ticks.
     pub messages: Vec<(u32, Cycles)>,
@@ -66,7 +66,7 @@ pub(crate) struct Jobs {
     source: JobsSource,
     /// Whether any process may have several messages under way.
     several: bool,
-    /// Number of reported messages of each process.
+    /// Number of messages of each process that were reported to the observer.
     reported: Vec<Reported>,
     /// Processes of open loops. Their messages are reported in the order of time, so that a backlog includes
     /// all messages that wait at any moment.
@@ -248,10 +248,10 @@ mod tests {
         }
     }
 
-    /// Two open loops on four nodes each, one at random times and one in bursts every 2 us. Each report covers the
-    /// messages of all processes up to its time, whichever process it is for.
+    /// Checks that each report of offered messages covers all processes up to its time. Two jobs are open loops
+    /// on four nodes each, one with random gaps and one with bursts every 2 us.
     #[test]
-    fn reports_cover_all_processes() {
+    fn a_report_of_offered_messages_covers_all_processes() {
         let job = |name: &str, nodes: [u32; 4], traffic| Job {
             name: name.to_owned(),
             nodes: JobNodes::Listed(nodes.to_vec()),

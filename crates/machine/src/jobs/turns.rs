@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// served in the order of the calls. A demand starts when one of these methods returns it.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// State of each node; unused for nodes that are not servers.
+    /// State of the server on each node; unused for nodes that are not servers.
     servers: Vec<Server>,
     /// Whether the demands of each job go to servers.
     to_servers: Vec<bool>,
@@ -25,7 +25,8 @@ struct Server {
 }
 
 impl Turns {
-    /// Return idle servers on a machine of `nodes` nodes, or `None` if servers handle all requests at once.
+    /// Return idle servers on a machine of `nodes` nodes, or `None` if each server serves all its requests at
+    /// once.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, nodes: u32) -> Option<Self> {
         let jobs = traffic.jobs.iter();
         (traffic.serve == Serve::One).then(|| Self {
@@ -41,8 +42,8 @@ impl Turns {
         self.to_servers[demand.job as usize]
     }
 
-    /// Submit a demand at its time. Return the demand if its server is free; else the demand joins the
-    /// server's queue.
+    /// Submit a demand to its server at the time of the demand. Return the demand if its server is free; else
+    /// the demand joins the server's queue.
     pub fn ask(&mut self, demand: Demand) -> Option<Demand> {
         let server = &mut self.servers[demand.to as usize];
         if server.is_busy {
@@ -53,7 +54,7 @@ impl Turns {
         Some(demand)
     }
 
-    /// Record that `server` has served its demand. Return the next waiting demand.
+    /// Record that `server` has served a demand. Return the next demand that waits for this server, if any.
     pub fn done(&mut self, server: u32) -> Option<Demand> {
         let server = &mut self.servers[server as usize];
         let next = server.waiting.pop_front();

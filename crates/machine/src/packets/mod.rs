@@ -4,7 +4,7 @@
 //! with the routes of a machine ([`isthmus_packet::routes`]) and reports events to an [`Observer`].
 //! [`Routed`] combines a network with its wiring and routes.
 
-// Conversion of the description to the rules of the engine.
+// Conversion of the description to the parameters of the packet engine.
 mod network;
 // A network with its routes, and the check for deadlock.
 mod routed;

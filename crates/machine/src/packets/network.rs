@@ -1,4 +1,5 @@
-//! Conversion of the description of links, switches and interfaces to the rules of the engine.
+//! Conversion of the description of links, switches and interfaces to the parameters ([`Rules`]) of the packet
+//! engine.
 
 use super::spec::{Age, NetworkSpec, Switching};
 use isthmus_kernel::Cycles;
@@ -10,7 +11,7 @@ use thiserror::Error;
 /// Reason why a network is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NetworkError {
-    /// The engine refuses the rules.
+    /// The packet engine rejects the parameters.
     #[error(transparent)]
     Engine(#[from] isthmus_packet::Error),
     /// A bandwidth at which a byte does not take a whole number of picoseconds.
@@ -42,10 +43,10 @@ pub struct Network {
 }
 
 impl Network {
-    /// Return the network that `spec` describes.
+    /// Return the network of links, switches and interfaces that `spec` describes.
     ///
     /// # Errors
-    /// If rules contradict one another, or values are out of the engine's range.
+    /// If parameters contradict one another, or values are out of the engine's range.
     pub fn new(spec: &NetworkSpec) -> Result<Self, NetworkError> {
         Self::with_delays(spec, &[])
     }
@@ -101,7 +102,7 @@ impl Network {
         (time.ps() as f64 / self.tick.ps() as f64).round() as Cycles
     }
 
-    /// Check that the engine supports these routes on this network.
+    /// Check that the packet engine supports these routes on this network.
     ///
     /// # Errors
     /// If the engine refuses the routes.
@@ -109,7 +110,7 @@ impl Network {
         Ok(self.rules(1, routes.classes()).check_on(routes)?)
     }
 
-    /// Return the engine's rules where each node has `queues` processes and virtual channels are divided
+    /// Return the engine's parameters where each node has `queues` processes and virtual channels are divided
     /// among `classes` classes.
     pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
@@ -188,7 +189,7 @@ impl Network {
     }
 }
 
-/// Return all times of a description, in picoseconds.
+/// Return all times that occur in the description of a network, in picoseconds.
 fn times(spec: &NetworkSpec) -> impl Iterator<Item = u64> {
     let nic = &spec.nic;
     let mut times = vec![

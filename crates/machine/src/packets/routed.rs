@@ -40,7 +40,7 @@ pub enum RoutedError {
     Network(#[from] NetworkError),
 }
 
-/// Largest number of switches of a cycle that an error names.
+/// Maximum number of switches of a dependency cycle that an error message lists.
 const NAMED_MAX: usize = 12;
 
 /// Return the numbers of the first switches of a cycle, as words of an error message.
@@ -55,7 +55,7 @@ fn list_switches(switches: &[u32]) -> String {
     format!("{}{more}", some.join(", "))
 }
 
-/// A network with deadlock-free routes.
+/// A network of links and switches with deadlock-free routes of type `W`.
 #[derive(Debug)]
 pub struct Routed<W> {
     wiring: Arc<Wiring>,
@@ -69,7 +69,7 @@ impl<W: Routes> Routed<W> {
     ///
     /// # Errors
     /// If routes can deadlock, a route does not end, links have fewer virtual channels than routes have
-    /// classes, or rules contradict one another.
+    /// classes, or parameters contradict one another.
     pub fn new(
         wiring: impl Into<Arc<Wiring>>,
         routes: W,
@@ -83,7 +83,7 @@ impl<W: Routes> Routed<W> {
     /// Return a network with routes that are known to be free of deadlock.
     ///
     /// # Errors
-    /// If links have fewer virtual channels than routes have classes, or rules contradict one another.
+    /// If links have fewer virtual channels than routes have classes, or parameters contradict one another.
     pub fn proven(
         wiring: impl Into<Arc<Wiring>>,
         routes: W,
@@ -147,15 +147,15 @@ impl<W> Routed<W> {
     }
 }
 
-/// Return the runs of links on the route of a packet, each with its class of channels. The routes must not
-/// be random. The result is cut off after the stated largest length of a route.
+/// Return the route of a packet as runs of parallel links, each with the class of channels that the packet
+/// uses. The routes must not be random. The result is cut off after the stated largest length of a route.
 pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
 
-/// Return all routes of a packet, equally likely. A random number decides among `first` choices at the
-/// injection, and another one among `next` choices, or a divisor of them, at the links. The routes must
-/// not adapt to the load of links.
+/// Return all possible routes of a packet, which are equally likely. A random number decides among `first`
+/// choices at the injection, and another one among `next` choices, or a divisor of them, at the links. The
+/// routes must not adapt to the load of links.
 pub fn follow_all<W: Routes>(
     routes: &W,
     from: u32,
@@ -173,7 +173,7 @@ pub fn follow_all<W: Routes>(
     })
 }
 
-/// Return the route for these random numbers: one for the injection, and one for all links.
+/// Return the route of a packet for these random numbers: one for the injection, and one for all links.
 fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
@@ -197,7 +197,7 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
     route
 }
 
-/// View of a network without packets, for the choice of routes.
+/// A network without packets, which adaptive choices of routes can query for loads.
 struct Idle;
 
 impl LocalView for Idle {

@@ -18,11 +18,11 @@ pub struct Simulation<W: Routes> {
     state: State,
 }
 
-/// State of a replication, without the engine.
+/// State of a replication except that of the engine: the jobs, and the devices and queues of servers.
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
-    /// Queue of each process in the interface of its node.
+    /// Number of the queue that each process uses in the interface of its node.
     queues: Vec<u32>,
     /// Storage devices of the servers.
     devices: Option<ServerDevices>,
@@ -61,8 +61,8 @@ impl ServerDevices {
 }
 
 impl<W: Routes> Simulation<W> {
-    /// Return a network with these routes at tick 0 under `traffic`, with jobs on the nodes of `layout` and the
-    /// random streams of this seed and replication.
+    /// Return a simulation at tick 0 of a network with these routes under `traffic`, with jobs on the nodes of
+    /// `layout` and the random streams of this seed and replication.
     ///
     /// # Errors
     /// If a node has more jobs than its interface can have queues.
@@ -182,8 +182,8 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle an arrived message if it is a write for a device, or the answer to such a write. Return whether
-    /// it is. Such a write is complete when the answer arrives at its client.
+    /// Handle an arrived message if it is a write to a device or the answer to such a write, and return whether
+    /// it is. The write is complete when the answer arrives at its client.
     fn handle_device_write(
         &mut self,
         delivery: &Delivery<Demand>,
@@ -230,7 +230,7 @@ impl<O: Observer> Driver<'_, O> {
         self.report_and_offer(time, offers);
     }
 
-    /// Report the phases that have ended, and offer the messages that follow.
+    /// Report the phases that have ended, and offer the messages that follow to the engine.
     #[inline]
     fn report_and_offer(&mut self, now: Cycles, offers: &mut Offers<Demand>) {
         self.state.jobs.report_phases(self.observer);
@@ -242,7 +242,7 @@ impl<O: Observer> Driver<'_, O> {
 trait MessageSink {
     /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>);
-    /// Set a timer at `node` for `time`, with the message `demand` as its tag.
+    /// Set a timer at `node` for `time`, with the job's message `demand` as its tag.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
 }
 
@@ -269,7 +269,7 @@ impl<W: Routes> MessageSink for Engine<Demand, W> {
 }
 
 impl State {
-    /// Offer the messages that the jobs have generated.
+    /// Offer the messages that the jobs have generated to the engine.
     #[inline]
     fn offer(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         if self.turns.is_some() {
@@ -282,7 +282,7 @@ impl State {
         });
     }
 
-    /// Offer messages where servers serve one request at a time. A handover now may generate further
+    /// Offer messages to the engine if servers serve one request at a time. A handover now may generate further
     /// messages, hence the loop.
     fn offer_in_turn(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         loop {
@@ -314,7 +314,7 @@ impl State {
         turns.is_some_and(|turns| turns.takes_turns(demand))
     }
 
-    /// Hand a message to its server's queue at its time, and start it if the server is free.
+    /// Start a message if its server is free, else add it to the server's queue. The message is due now or later.
     fn ask(&mut self, now: Cycles, demand: Demand, sink: &mut impl MessageSink) {
         if self.jobs.several(&demand) {
             self.jobs.handed(now, &demand);

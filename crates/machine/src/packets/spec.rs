@@ -11,14 +11,14 @@ pub enum Switching {
     Circuit {
         /// Time from the last byte of a packet at its destination to the acknowledgement.
         acknowledgement: Time,
-        /// Time of the acknowledgement for each link on its way back.
+        /// Time that the acknowledgement needs for each link on its way back.
         acknowledgement_hop: Time,
     },
     /// Virtual cut-through: a packet advances as soon as the next buffer has room for all of it.
     CutThrough {
         /// Capacity of an input of a switch, in packets, divided evenly among the virtual channels.
         buffer: u32,
-        /// Time from the release of a buffer slot until the sender of the link knows it.
+        /// Time from the release of a buffer slot until the sender on the link knows that the slot is free.
         credit: Time,
         /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
         /// directly onto the link.

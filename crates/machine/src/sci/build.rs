@@ -23,13 +23,13 @@ pub enum MachineError {
         /// Length of a symbol.
         symbol: Bytes,
     },
-    /// Faults disconnect nodes, which the description forbids.
+    /// Faults disconnect nodes, and the description does not allow disconnected nodes.
     #[error("these faults cut off {}", listed(.nodes))]
     CutOff {
         /// The nodes without a path to the others.
         nodes: Vec<u32>,
     },
-    /// The engine refuses the rules.
+    /// The SCI engine rejects the parameters.
     #[error(transparent)]
     Engine(#[from] isthmus_sci::Error),
 }
@@ -120,7 +120,7 @@ impl Machine {
         &self.routes
     }
 
-    /// Return the interfaces, one for each node and ring, with the engine's numbers.
+    /// Return the interfaces, one for each node and ring, numbered as in the SCI engine.
     pub fn interfaces(&self) -> &isthmus_sci::Fabric {
         &self.interfaces
     }
@@ -141,7 +141,7 @@ impl Machine {
         self.clock.flits(self.spec.echo)
     }
 
-    /// Return the lengths of the packets of `traffic`.
+    /// Return the lengths of the request and the response of a transaction of `traffic`.
     pub fn lengths(&self, traffic: &PacketTraffic) -> Lengths {
         let (with_data, without) = (
             self.send_symbols(traffic.payload),
@@ -155,7 +155,7 @@ impl Machine {
         Lengths { request, response }
     }
 
-    /// Return the engine's rules for packets of up to `symbols_max` symbols.
+    /// Return the parameters of the SCI engine for packets of up to `symbols_max` symbols.
     pub fn rules(&self, symbols_max: u32) -> Rules {
         let spec = &self.spec;
         Rules {

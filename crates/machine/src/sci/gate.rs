@@ -4,16 +4,16 @@ use isthmus_kernel::Cycles;
 use isthmus_workload::packets::{PacketSource, Request};
 use std::collections::VecDeque;
 
-/// Requests of one node: those under way, and those that were generated ahead.
+/// Requests of one node: the number under way, and the generated requests that the engine has not got yet.
 #[derive(Debug, Clone, Default)]
 struct NodeGate {
     /// Number of requests that were handed to the interface and have not ended.
     under_way: u32,
-    /// Whether the engine already has the next request, whose time may lie in the future.
+    /// Whether the next request was already passed to the engine; its time may lie in the future.
     next_known: bool,
-    /// Requests that the traffic source has generated and the engine does not have.
+    /// Requests that the traffic source has generated and that were not passed to the engine yet.
     drawn: VecDeque<Request>,
-    /// Time of the newest request that the engine has, if it was not reported as offered.
+    /// Time of the newest request that was passed to the engine, if this request was not reported as offered.
     unreported: Option<Cycles>,
     /// Number of requests in `drawn` that were reported as offered.
     reported: usize,
@@ -51,8 +51,8 @@ impl Gate {
         request
     }
 
-    /// Record that a request of a node was handed over. Return whether the engine must get the node's next
-    /// request.
+    /// Record that a request of a node was handed to its interface. Return whether the engine must get the
+    /// node's next request.
     pub fn handed(&mut self, node: u32) -> bool {
         let node_gate = &mut self.node_gates[node as usize];
         node_gate.under_way += 1;

@@ -26,7 +26,7 @@ use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
 
 id! {
-    /// Index of a message.
+    /// Index of a message in the list of incomplete messages.
     struct MessageId;
 }
 
@@ -34,12 +34,12 @@ id! {
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     message: MessageId,
-    /// Data that the transaction of the packet moves, in bytes.
+    /// Data that the transaction of the packet or timer moves, in bytes.
     bytes: u32,
     kind: TagKind,
 }
 
-/// Kind of a packet or a timer.
+/// Kind of a packet, or of a timer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
     /// The first request of a message.
@@ -57,11 +57,11 @@ enum TagKind {
     AllAtServer,
 }
 
-/// A message that was generated and is not complete.
+/// A message of a job that was generated and is not complete.
 #[derive(Debug, Clone, Copy)]
 struct Message {
     demand: Demand,
-    /// Number of transactions that have not started.
+    /// Number of transactions of the message that have not started.
     unsent: u64,
     /// Data of the transactions that have not started, in bytes.
     unsent_bytes: u64,
@@ -84,7 +84,7 @@ pub struct JobsSimulation {
     state: State,
 }
 
-/// State of a replication, without the engine.
+/// State of a replication except that of the engine: the jobs, their messages and the devices of servers.
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
@@ -101,8 +101,8 @@ struct State {
 }
 
 impl JobsSimulation {
-    /// Return the fabric at cycle 0 under `traffic`, with jobs on the nodes of `layout` and the random
-    /// streams of this seed and replication.
+    /// Return a simulation at cycle 0 of the fabric under `traffic`, with jobs on the nodes of `layout` and the
+    /// random streams of this seed and replication.
     ///
     /// # Panics
     /// If the fabric drops packets ([`Source::Bounded`]), since a message with a dropped packet would never
@@ -134,7 +134,7 @@ impl JobsSimulation {
         Self::begin(machine, transfer, traffic, layout, of_run, true)
     }
 
-    /// Return the fabric at cycle 0 with the first messages of all jobs, on either engine.
+    /// Return a simulation of the fabric at cycle 0 that has the first messages of all jobs, on either engine.
     fn begin(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -167,13 +167,13 @@ impl JobsSimulation {
         Self { rings, state }
     }
 
-    /// Return the fabric.
+    /// Return the simulated fabric.
     pub fn machine(&self) -> &Machine {
         self.state.router.machine()
     }
 
-    /// Return the collapse of the fabric, if any: no packet has arrived for the description's `patience`
-    /// while packets waited, or some queues can never move again.
+    /// Return the collapse of the fabric, if it has collapsed: no packet has arrived for the description's
+    /// `patience` while packets waited, or some queues can never move again.
     pub fn stall(&self) -> Option<&Stall> {
         self.rings.stall()
     }
@@ -299,7 +299,7 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Report the phases that have ended, and offer the messages that follow.
+    /// Report the phases that have ended, and offer the messages that follow to the engine.
     fn report_and_offer(&mut self, offers: &mut Offers<Tag>) {
         self.state.jobs.report_phases(self.observer);
         self.state.offer(|time, packet| offers.offer(time, packet));

@@ -12,7 +12,7 @@ pub struct Arrival {
     pub latency: Cycles,
     /// Time from the first departure of the request's header to the arrival of its tail, in cycles.
     pub network: Cycles,
-    /// Number of links that the request crossed.
+    /// Number of links that the request crossed on its way.
     pub links: u32,
     /// Number of times that the request changed rings.
     pub ring_changes: u32,
@@ -20,7 +20,7 @@ pub struct Arrival {
     pub retries: u32,
 }
 
-/// Receiver of simulation events. The methods are called very often.
+/// Receiver of the events of a simulation. The methods are called very often.
 pub trait Observer {
     /// Handle the generation of a transaction by a node.
     fn offered(&mut self, node: u32);

@@ -1,16 +1,16 @@
-//! A ring engine with detection of the collapse of its fabric.
+//! The SCI engine, with a periodic check whether the fabric has collapsed: packets wait and none arrive.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Cycles, Engine as _, Id as _, RunUntil};
 use isthmus_sci::{Handler, Packet, RingEngine, Stall, StallKind};
 use isthmus_sci::{event, symbol};
 
-/// Symbols that a link has carried, idles behind packets included.
+/// Numbers of symbols that a link has carried, including the idle symbol behind each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkUse {
-    /// Symbols of send packets.
+    /// Number of symbols of send packets.
     pub send: u64,
-    /// Symbols of echoes.
+    /// Number of symbols of echo packets.
     pub echo: u64,
 }
 
@@ -31,7 +31,7 @@ macro_rules! either {
     };
 }
 
-/// A running engine and the state of the collapse detection.
+/// A running SCI engine, with the state of the check for a collapse of the fabric.
 #[derive(Debug)]
 pub(super) struct Rings<T> {
     engine: AnyEngine<T>,
@@ -42,7 +42,7 @@ pub(super) struct Rings<T> {
 }
 
 impl<T: Copy> Rings<T> {
-    /// Return the fabric at cycle 0, for packets of up to `symbols_max` symbols.
+    /// Return an engine for the fabric at cycle 0, for packets of up to `symbols_max` symbols.
     ///
     /// # Panics
     /// If the engine cannot carry packets of this length.

@@ -6,7 +6,7 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Chooser of a route for each packet.
+/// Selector of a route for each packet, with the random numbers of the nodes.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,
@@ -27,7 +27,7 @@ impl Router {
         }
     }
 
-    /// Return the fabric.
+    /// Return the fabric whose routes the router uses.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

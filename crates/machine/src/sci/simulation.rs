@@ -36,7 +36,7 @@ pub struct Simulation {
     state: State,
 }
 
-/// State of a replication, without the engine.
+/// State of a replication except that of the engine: the traffic and the counts of transactions.
 #[derive(Debug)]
 struct State {
     router: Router,
@@ -49,7 +49,8 @@ struct State {
 }
 
 impl Simulation {
-    /// Return the fabric at cycle 0 under `traffic`, with the random streams of this seed and replication.
+    /// Return a simulation at cycle 0 of the fabric under `traffic`, with the random streams of this seed and
+    /// replication.
     ///
     /// # Panics
     /// If packets of this payload are longer than the engine can carry; descriptions are limited
@@ -75,7 +76,8 @@ impl Simulation {
         Self::begin(machine, traffic, seed, replication, true)
     }
 
-    /// Return the fabric at cycle 0 with the first request of each sending node, on either engine.
+    /// Return a simulation of the fabric at cycle 0 that has the first request of each sending node, on either
+    /// engine.
     fn begin(
         machine: Arc<Machine>,
         traffic: &PacketTraffic,
@@ -129,8 +131,8 @@ impl Simulation {
         }
     }
 
-    /// Like [`Simulation::run_until`], but stop at the next check for a collapse. Checks are one `patience`
-    /// apart.
+    /// Like [`Simulation::run_until`], but stop at the next check for a collapse. The time between two
+    /// checks is the `patience` of the description.
     pub fn advance<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
         let state = &mut self.state;
         let mut driver = Driver { state, observer };
@@ -143,8 +145,8 @@ impl Simulation {
         }
     }
 
-    /// Return the collapse of the fabric, if any: no packet has arrived for the description's `patience`
-    /// while packets waited, or some queues can never move again.
+    /// Return the collapse of the fabric, if it has collapsed: no packet has arrived for the description's
+    /// `patience` while packets waited, or some queues can never move again.
     pub fn stall(&self) -> Option<&Stall> {
         self.rings.stall()
     }

@@ -24,7 +24,7 @@ pub struct Queues {
     pub input: u32,
     /// Slots of each output queue that an input port feeds.
     pub output: u32,
-    /// Slots of each output queue that the node's own client feeds.
+    /// Slots of each output queue that the client of the node itself feeds.
     pub client: u32,
 }
 
@@ -35,7 +35,7 @@ pub struct SciSpec {
     pub shape: Shape,
     /// Choice among the shortest paths.
     pub routing: Routing,
-    /// Failed parts.
+    /// Failed nodes and links.
     pub faults: Faults,
     /// Treatment of nodes that faults disconnect.
     pub cut_off: CutOff,
@@ -55,7 +55,7 @@ pub struct SciSpec {
     pub echo: Bytes,
     /// Slots of the queues of each interface.
     pub queues: Queues,
-    /// Treatment of a node's packets that find no free slot: they wait, or they are dropped.
+    /// Whether packets that find no free slot in the queue of their node wait or are dropped.
     pub source: Source,
     /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,
