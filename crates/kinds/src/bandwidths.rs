@@ -1,14 +1,15 @@
-//! Conversion between loads that scenario files give as bandwidths, and numbers in a unit of `UNIT` bits per second.
+//! Conversion between the bandwidths by which scenario files set a load, and numbers in units of `UNIT` bits per
+//! second.
 
 use isthmus_scenario::format::{LoadValue, NoLoad, Value};
 use isthmus_units::Bandwidth;
 
-/// Bits per second of 1 MB/s.
+/// Number of bits per second in 1 MB/s.
 pub(crate) const MB_PER_S: u64 = 8_000_000;
-/// Bits per second of 1 GB/s.
+/// Number of bits per second in 1 GB/s.
 pub(crate) const GB_PER_S: u64 = 8_000_000_000;
 
-/// Return the bandwidth at an end of a search as a number of units of `UNIT` bits per second.
+/// Return the bandwidth at which a search for a load starts or ends, in units of `UNIT` bits per second.
 pub(crate) fn read<const UNIT: u64>(_over: &str, value: &Value) -> Result<f64, NoLoad> {
     match value.as_::<Bandwidth>() {
         Some(bandwidth) => Ok(bandwidth.bits_per_s() as f64 / UNIT as f64),
@@ -16,7 +17,8 @@ pub(crate) fn read<const UNIT: u64>(_over: &str, value: &Value) -> Result<f64, N
     }
 }
 
-/// Return the field and the text that set a load of `load` units, as a bandwidth in whole bits per second.
+/// Return the field and the text that set a load of `load` units of `UNIT` bits per second in a scenario file. The
+/// text is a bandwidth in whole bits per second.
 pub(crate) fn write<const UNIT: u64>(load: f64) -> Result<LoadValue, &'static str> {
     // The cast saturates, so a negative load or NaN becomes 0.
     let bits = (load * UNIT as f64).round() as u64;

@@ -7,10 +7,10 @@ use isthmus_workload::storage::{DiskSpec, StorageSpec};
 /// Key of the table of the devices behind I/O servers.
 pub(crate) const DEVICE: &str = "workload.servers.device";
 
-/// Maximum number of disks of an array.
+/// Maximum number of disks of a disk array.
 const DISKS_MAX: u64 = 1024;
 
-/// A disk: `[machine.device.disk]`, `[workload.servers.device.disk]`.
+/// Fields of a disk: the tables `[machine.device.disk]` and `[workload.servers.device.disk]`.
 #[derive(Describe)]
 pub(crate) struct DiskTable {
     /// Mean seek time; with half a rotation the 20 ms of Table 1.
@@ -25,7 +25,7 @@ pub(crate) struct DiskTable {
 }
 
 impl DiskTable {
-    /// Return the description of the disk.
+    /// Return the description of the disk that the table sets.
     pub(crate) fn spec(&self) -> DiskSpec {
         DiskSpec {
             seek: self.seek,

@@ -1,10 +1,11 @@
-//! Failure states for axes and studies: single failures, and random pairs of failures.
+//! Failure states of a machine: single failures and random pairs of failures. Sweeps and dependability studies run
+//! each of them.
 
 use isthmus_kernel::{Streams, draw_below};
 use isthmus_scenario::format::{Asked, Failures, Part, State, Which};
 use isthmus_topology::rings::{pair_count, sample_pairs};
 
-/// Failure of a single part.
+/// Failure of a single part of a machine, such as a link.
 pub(crate) struct Single {
     /// The part that fails.
     pub part: Part,
@@ -31,7 +32,7 @@ impl Single {
     }
 }
 
-/// State of a machine after further parts have failed.
+/// Number of connected nodes of a machine after further parts have failed, and whether it can run.
 pub(crate) struct Left {
     /// Number of nodes that still reach one another.
     pub live: u32,
@@ -39,9 +40,9 @@ pub(crate) struct Left {
     pub runs: bool,
 }
 
-/// Return the states without failure, with each failure of `single`, and with pairs of these failures. The pairs are
-/// sampled at random with the seed of `asked`; all sets of pairs are equally likely. `state_after` returns the state
-/// of the machine after failures. Return `None` if there are more states than `asked` allows.
+/// Return the states of the machine without failure, with each failure of `single`, and with pairs of these failures.
+/// The pairs are sampled at random with the seed of `asked`; all sets of pairs are equally likely. `state_after`
+/// returns the state of the machine after failures. Return `None` if there are more states than `asked` allows.
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,

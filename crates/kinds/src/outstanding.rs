@@ -3,10 +3,10 @@
 
 use isthmus_workload::Outstanding;
 
-/// A closed loop gets a remark if the limit keeps it below this share of its maximum send rate.
+/// Share of its maximum send rate below which a closed loop gets a remark on its limit on messages in flight.
 const NEAR: f64 = 0.95;
 
-/// A sender with a limit on messages in flight, for a remark on this limit.
+/// A sender with a limit on messages in flight, with the data for a remark on this limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender<'s> {
     /// Key of the field that sets the limit.

@@ -3,8 +3,9 @@
 use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{AnyType, Field, Measures};
 
-/// Adapt a common field of runs and searches. `of` is the default of the field `stop.of`, whose values have the type
-/// `measures`. The ends of a search have the type `load`, with `from` and `to` as examples.
+/// Return a field of the tables of runs and searches, with the default of hypercubes and SCI fabrics. `of` is the
+/// default of the field `stop.of`, whose values have the type `measures`. The ends of a search have the type `load`,
+/// with `from` and `to` as examples.
 pub(crate) fn own(
     row: Field,
     of: &'static str,

@@ -1,4 +1,4 @@
-//! Reader of the description of a fat tree.
+//! Reads the description of a fat tree from `[machine]` of a scenario file and checks it.
 
 use super::table::{AscentTable, MachineTable, PortsTable, TreeTable};
 use crate::packets::network;

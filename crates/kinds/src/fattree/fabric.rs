@@ -1,4 +1,4 @@
-//! Fat trees as packet networks.
+//! Fat trees as packet networks: their links, the routes of packets, and the distances between nodes.
 
 use super::{FatTree, FatTreeSummary, figures};
 use crate::jobs;
@@ -80,8 +80,8 @@ impl Fabric for Machine {
         2 * self.tree().level_count() - 1
     }
 
-    /// Return the bundles on the routes. A bundle is all links between a subtree and the rest of the tree, or a single
-    /// link if the routing rule determines it.
+    /// Return the bundles of links that packets cross. A bundle is all links between a subtree and the rest of the
+    /// tree, or a single link if the routing rule determines it.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         if self.spec().ascent.is_spread() {
             let shares = self.tree().bundle_shares(from, to).into_iter();
@@ -127,7 +127,7 @@ impl Fabric for Machine {
     }
 }
 
-/// Return the rank of a kind of links, in the order in which packets cross links.
+/// Return the rank of a kind of links; a packet crosses links in the order of their ranks.
 fn rank(kind: LinkKind) -> u8 {
     match kind {
         LinkKind::Inject => 0,
@@ -137,7 +137,7 @@ fn rank(kind: LinkKind) -> u8 {
     }
 }
 
-/// Return the number of a vertex: nodes first, then switches.
+/// Return the number of a vertex of the tree: nodes have the lowest numbers, then come the switches.
 fn vertex_number(tree: &Tree, vertex: Vertex) -> u32 {
     match vertex {
         Vertex::Node(node) => node,

@@ -1,6 +1,6 @@
 //! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
 
-// Reader of the description of the tree.
+// Reads `[machine]` of a scenario file.
 mod build;
 // Fat trees as packet networks.
 mod fabric;

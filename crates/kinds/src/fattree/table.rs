@@ -7,6 +7,7 @@ use isthmus_scenario::format::{Describe, Whole};
 use isthmus_topology::trees::MAX_NODES;
 use isthmus_topology::trees::MAX_PORTS;
 
+/// Maximum number of ports of a switch.
 const PORTS_MAX: u64 = MAX_PORTS as u64;
 
 /// Table `[machine]` without the preset, whose values replace the defaults of these fields.

@@ -1,4 +1,4 @@
-//! Networks of switches as packet networks.
+//! Networks of switches as packet networks: the routes of packets and the delays of links.
 
 use super::Graph;
 use super::figures::{self, GraphSummary};

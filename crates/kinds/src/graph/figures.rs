@@ -27,7 +27,7 @@ pub struct GraphSummary {
     /// Names of the switches in the file; empty if the switches have only numbers or if cables are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// The switch of each node; empty above 4096 nodes.
+    /// Number of the switch of each node; empty above 4096 nodes.
     pub at: Vec<u32>,
     /// Routing of packets, in words.
     pub routing: String,
@@ -72,7 +72,7 @@ pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
     }
 }
 
-/// Return the names of the switches in a list of cables.
+/// Return the names of the switches in the scenario file; empty if the switches have only numbers.
 fn names(form: &Form) -> Vec<String> {
     match form {
         Form::Cables { names, .. } => (0..)

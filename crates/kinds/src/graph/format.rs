@@ -99,7 +99,8 @@ impl Format for Graph {
     }
 }
 
-/// Adapt a field of the shared network table: the age of packets has no limit by default, unlike in the QsNET.
+/// Return a field that all packet networks have, with the default of networks of switches: the age of packets has no
+/// limit by default, unlike in the QsNET.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
@@ -155,7 +156,7 @@ fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     }
 }
 
-/// Return the switches and the nodes of a list of edges.
+/// Return the network of switches, and the nodes at the switches, that a list of edges describes.
 fn switches_of_list(
     settings: &Settings,
     found: Result<Listed, ListError>,

@@ -16,9 +16,10 @@ pub(super) const NODES_MAX: u32 = 1 << 17;
 /// Maximum number of characters of a list of edges or routes.
 const LIST_MAX: usize = 1 << 24;
 
-/// Maximum number of characters of the list of ignored attributes.
+/// Maximum number of characters of the list of GraphML attributes to ignore.
 const IGNORED_MAX: usize = 10_000;
 
+/// Type of values: the number of switches in each dimension of a grid.
 const SWITCHES: Size = Size {
     least: 1,
     nodes: SWITCHES_MAX,

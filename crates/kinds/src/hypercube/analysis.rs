@@ -17,8 +17,9 @@ use isthmus_workload::spec::{Arrival, FileLayout, TrafficSpec};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Indices of the kinds of request in [`Queueing::disks`].
+/// Index of read requests in [`Queueing::disks`].
 const READS: usize = 0;
+/// Index of write requests in [`Queueing::disks`].
 const WRITES: usize = 1;
 
 /// Parameters of the analytic model for one point.
@@ -26,7 +27,7 @@ const WRITES: usize = 1;
 pub struct Queueing {
     /// Machine and traffic of the point.
     pub model: HypercubeIo,
-    /// Disks behind the caches with their requests, reads and then writes; `None` if misses do not queue.
+    /// Disks behind the caches, with the rates of read and write requests; `None` if requests do not queue at disks.
     pub disks: Option<Disks>,
     /// Message rate of each PE, per cycle.
     pub rate: f64,
@@ -68,7 +69,7 @@ impl Queueing {
 pub(super) struct Limits(Arc<Mutex<Vec<(HypercubeIo, Limit)>>>);
 
 impl Limits {
-    /// Return the cached limit, or the result of `find` after it has been added to the cache.
+    /// Return the cached saturation limit of `model`, or add the result of `find` to the cache and return it.
     fn get(
         &self,
         model: &HypercubeIo,
@@ -104,9 +105,9 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
 struct Header {
     /// Message rate of the class, per cycle.
     rate: f64,
-    /// Latency from the generation of a message to the arrival of its header at the destination.
+    /// Cycles from the generation of a message to the arrival of its header at the destination.
     generation: f64,
-    /// Latency of the header in the routers, from the injection lane to the destination.
+    /// Cycles from the grant of the injection lane to a message until the arrival of its header at the destination.
     router: f64,
 }
 
@@ -297,8 +298,8 @@ fn model(
     })
 }
 
-/// Return the number of blocks of one request. The model does not cover files above the split size, which are several
-/// requests at once.
+/// Return the moments of the number of blocks of one request. The model does not cover files above the split size,
+/// which are several requests at once.
 fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     if traffic.file_blocks_max > traffic.file_blocks_split {
         return Err(Error::Contradiction("files that are broken up"));
@@ -306,7 +307,7 @@ fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     Moments::uniform_count(traffic.file_blocks_min, traffic.file_blocks_max, 1.0)
 }
 
-/// Return the moments of a length from the moments of its number of blocks; a block has the length `unit`.
+/// Return the moments of the length of a message from the moments of its number of blocks, each `unit` long.
 fn scaled(blocks: &Moments, unit: f64) -> Moments {
     Moments {
         mean: blocks.mean * unit,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Built {
     pub(super) spec: Arc<HypercubeSpec>,
     pub(super) machine: Arc<Machine>,
-    /// Cache of the machine's limits by traffic, independent of the load.
+    /// Cache of the machine's saturation limits by traffic; the limit does not depend on the load.
     pub(super) limits: Limits,
 }
 

@@ -14,10 +14,11 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_units::Bytes;
 use isthmus_workload::spec::TrafficSpec;
 
-/// Load that counts as light, as a fraction of the saturation load of the channels.
+/// Load at which the model is solved, as a fraction of the saturation load of the channels: queues stay short.
 const LIGHT_LOAD: f64 = 1e-3;
 
-/// Return the kinds of channel in the order in which messages cross them: name in results, words and lanes.
+/// Return the name in results, the description in words and the number of lanes of each kind of channel, in the order
+/// in which messages cross them.
 fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
     let lanes = spec.lanes;
     [
@@ -33,7 +34,8 @@ fn kinds(spec: &HypercubeSpec) -> [(&'static str, &'static str, u32); 9] {
     ]
 }
 
-/// Return the demand on each part and its supply. `per_ms` is the load of each PE; `None` in a closed loop.
+/// Return the demand of the PEs on each kind of channel and device, and the supply of these parts. `per_ms` is the
+/// load of each PE; `None` in a closed loop.
 pub(super) fn capacity(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>) -> Capacity {
     let mut capacity = Capacity::default();
     channels(built, traffic, &mut capacity);
@@ -121,7 +123,7 @@ fn channels(built: &Built, traffic: &TrafficSpec, capacity: &mut Capacity) {
     );
 }
 
-/// Add the demand on I/O nodes and their disks and the supply to `capacity`.
+/// Add the demand on I/O nodes and their disks, and the supply of both, to `capacity`.
 fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: &mut Capacity) {
     if traffic.io_probability <= 0.0 {
         return;
@@ -160,10 +162,11 @@ fn devices(built: &Built, traffic: &TrafficSpec, per_ms: Option<f64>, capacity: 
 mod tests {
     use isthmus_experiment::{Experiment, Options};
 
-    /// A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2 more channels and 31 further flits take 34.71 cycles of
-    /// 0.05 us, 1.736 us. One message after another gives 576 /ms.
+    /// Checks the remark on a limit against a calculation by hand. A PE-PE message on the 3-cube: 3/2 * 8/7 links, 2
+    /// more channels and 31 further flits take 34.71 cycles of 0.05 us, 1.736 us. One message after another gives 576
+    /// /ms.
     #[test]
-    fn a_limit_by_hand() {
+    fn the_send_rate_under_a_limit_is_as_calculated_by_hand() {
         let said = |rate: &str| {
             let text = format!(
                 "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
@@ -179,11 +182,11 @@ mod tests {
         assert!(!said("500 /ms").contains("under way at a time"));
     }
 
-    /// 128 PEs at 5 /ms with 4% I/O on 16 I/O nodes: 1.6 requests per ms and node. Half of them miss, 20 ms
-    /// each: 0.1 /ms. A PE sends 5 messages /ms of 32 B (requests are as long): 160 B/ms = 0.16 MB/s, on 9
-    /// lanes of 20 MB/s.
+    /// Checks demand and supply against a calculation by hand. 128 PEs at 5 /ms with 4% I/O on 16 I/O nodes: 1.6
+    /// requests per ms and node. Half of them miss, 20 ms each: 0.1 /ms. A PE sends 5 messages /ms of 32 B (requests
+    /// are as long): 160 B/ms = 0.16 MB/s, on 9 lanes of 20 MB/s.
     #[test]
-    fn by_hand() {
+    fn demand_and_supply_are_as_calculated_by_hand() {
         let text = r#"
 version = 1
 name = "x"

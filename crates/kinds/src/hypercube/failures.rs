@@ -1,16 +1,20 @@
-//! Failures of a hypercube.
+//! Failure states of a hypercube: its single failures and random pairs of them.
 
 use crate::failures::{self, Left, Single};
 use isthmus_machine::hypercube::Machine;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
 
+/// Key of the field that lists failed PEs.
 pub(super) const PES: &str = "machine.faults.pes";
+/// Key of the field that lists failed I/O nodes.
 const IO_NODES: &str = "machine.faults.io_nodes";
+/// Key of the field that lists failed links between PEs.
 const LINKS: &str = "machine.faults.links";
+/// Key of the field that lists failed links of the I/O network.
 const IO_LINKS: &str = "machine.faults.io_links";
 
-/// Parts whose failures a file can list or sweep.
+/// Fields that list failed parts in a scenario file, and that a sweep can vary.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "pes", "io-nodes", "links", "io-links"]),
     with: &[],

@@ -32,7 +32,7 @@ pub struct HypercubeSummary {
     pub io_nodes: Vec<u32>,
     /// Number of the I/O node that serves each PE, `None` for a failed PE; empty above 4096 PEs.
     pub servers: Vec<Option<u32>>,
-    /// Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
+    /// Name and number of lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
     /// io_to_pe (n).
     pub lanes: Vec<(String, u32)>,
     /// Length of one cycle in microseconds.
@@ -201,7 +201,7 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
     uses_of(channels(counted, machine), disks, overlay)
 }
 
-/// Return the rows of results for channels and devices, and the bottleneck among these parts.
+/// Return the utilisation of channels and devices as rows of results, and the bottleneck among these parts.
 pub(super) fn uses_of(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay) -> Uses {
     let listed = channels.len() <= CHANNELS_LISTED_MAX;
     let mut parts = channels;

@@ -56,12 +56,13 @@ impl Format for Hypercube {
     }
 }
 
+/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"pe_pe.header\"]",
     named: false,
 };
 
-/// Adapt a common field of runs and searches.
+/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
     runs::own(
@@ -73,7 +74,7 @@ fn adapt_field(row: Field) -> Field {
     )
 }
 
-/// Return the load that a value of a scenario sets, as a rate per ms: the value is a rate or a mean gap.
+/// Return the load that a value of a scenario file sets, in demands per ms. The value is a rate or a mean gap.
 fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     match (over, value.as_()) {
         ("workload.interarrival", Some(RateOrGap::Gap(time))) => {
@@ -91,7 +92,8 @@ fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
     }
 }
 
-/// Return the field and the text that set a rate per ms: the mean interarrival time in whole picoseconds.
+/// Return the field and the text that set a load of `per_ms` demands per ms in a scenario file: the mean interarrival
+/// time in whole picoseconds.
 fn write_load(per_ms: f64) -> Result<LoadValue, &'static str> {
     let rate = Rate::from_per_s(per_ms * 1e3);
     let gap = 1e12 / rate.per_s();

@@ -1,4 +1,4 @@
-//! Reader of the description of a hypercube.
+//! Reads the description of a hypercube from `[machine]` of a scenario file and checks it.
 
 use super::table::{Count, DeviceTable, LanesTable, MachineTable, PlacementWord};
 use isthmus_machine::hypercube::spec::{
@@ -68,7 +68,7 @@ fn lanes(settings: &Settings, table: &LanesTable, dimension: u32) -> Result<Lane
     Ok(lanes)
 }
 
-/// Return the numbers of lanes that follow by default from the dimension and the I/O network.
+/// Return the fields for numbers of lanes, with the defaults that follow from the dimension and the I/O network.
 pub(super) fn derived(cube: &HypercubeSpec) -> Vec<(&'static str, String)> {
     let lanes = &cube.lanes;
     [
@@ -197,7 +197,8 @@ fn check_faults(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem
     check_links(settings, key, &faults.io_links, "I/O node", io_nodes)
 }
 
-/// Check that the listed nodes exist and that they are not all nodes. `what` is the word for a node.
+/// Check that the listed nodes exist and that they are not all nodes. `what` is the word for such a node in an error
+/// message.
 fn check_nodes(
     settings: &Settings,
     key: &str,
@@ -224,7 +225,7 @@ fn check_nodes(
     Ok(())
 }
 
-/// Check that the listed links join existing neighbours. `what` is the word for a node.
+/// Check that the listed links join existing neighbours. `what` is the word for such a node in an error message.
 fn check_links(
     settings: &Settings,
     key: &str,

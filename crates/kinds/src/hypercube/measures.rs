@@ -1,4 +1,5 @@
-//! Latencies of a hypercube: two for each class of messages and two for each I/O operation.
+//! Names of the latencies that results of a hypercube contain: two for each class of messages and two for each I/O
+//! operation.
 
 use isthmus_machine::hypercube::{Class, Machine, Operation};
 use isthmus_workload::spec::TrafficSpec;

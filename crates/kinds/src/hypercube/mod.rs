@@ -11,19 +11,19 @@ mod figures;
 // Scenario format of this kind of machine.
 mod format;
 mod jobs;
-// Reader of the description of the machine.
+// Reads `[machine]` of a scenario file.
 mod machine;
 // Names of the latencies.
 mod measures;
 // Reports of fields that have no effect.
 mod no_effect;
-// Queueing model, channel by channel.
+// Queueing model that solves each channel of a machine.
 mod routes;
-// Hypercubes as subjects of experiments.
+// Simulations of hypercubes, for experiments.
 mod subject;
 // Fields of the scenario tables of this kind of machine.
 mod table;
-// Reader of the workload.
+// Reads `[workload]` of a scenario file.
 mod workload;
 
 pub use analysis::Queueing;

@@ -5,7 +5,7 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Report to `watch` the numbers of lanes that have no effect.
+/// Report to `watch` the fields for numbers of lanes that have no effect.
 pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     let unused = [
         ("machine.lanes.io_source", cube.lanes.io_source),
@@ -25,7 +25,7 @@ pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Report to `watch` the fields of disks if no block comes from a disk.
+/// Report to `watch` that the fields of disks have no effect, if no block comes from a disk.
 fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     for key in [
         "machine.device.disk.seek",

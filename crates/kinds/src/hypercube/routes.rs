@@ -1,4 +1,4 @@
-//! Queueing model on the routes of one machine, channel by channel.
+//! Queueing model of a hypercube that solves each channel on the routes of the machine.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
@@ -12,15 +12,18 @@ const PAIRS_MAX: u64 = 1 << 14;
 /// Maximum dimension of a cube for which the model distinguishes links.
 const DIMENSION_MAX: u32 = 10;
 
-// Indices of the kinds of messages in the list of message lengths.
+/// Index of PE-PE messages in the list of message lengths.
 const MESSAGE: usize = 0;
+/// Index of requests of PEs to I/O nodes in the list of message lengths.
 const REQUEST: usize = 1;
+/// Index of replies of I/O nodes in the list of message lengths.
 const REPLY: usize = 2;
+/// Index of writes in the list of message lengths.
 const WRITE: usize = 3;
 
-/// Relative precision of a saturation load.
+/// Relative precision to which the saturation load is computed.
 const PRECISION: f64 = 1e-4;
-/// Fraction of the saturation load at which channels are compared.
+/// Load at which the utilisation of channels is compared to find the bottleneck, as a fraction of the saturation load.
 const COMPARISON_LOAD: f64 = 0.999;
 
 /// Groups of kinds of channel that have the same number of lanes.
@@ -33,7 +36,7 @@ const WIDTHS: [&[ChannelKind]; 6] = [
     &[ChannelKind::IoToPe],
 ];
 
-/// Saturation load of a machine and its bottleneck.
+/// Saturation load of a machine, and the part that limits this load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Limit {
     /// Saturation load in messages per cycle and PE.
@@ -124,7 +127,7 @@ impl<'a> Routes<'a> {
         lanes
     }
 
-    /// Return the kind of a channel in words, with the dimension of a link.
+    /// Return words for a channel: its kind and, for a link, its dimension.
     fn name(&self, kind: ChannelKind, channel: u32) -> String {
         let layout = self.machine.layout();
         let index = (channel - layout.of_kind(kind).start) as usize;
@@ -150,7 +153,7 @@ impl<'a> Routes<'a> {
     }
 }
 
-/// Routes that have been followed so far, as steps and starts of the queueing model.
+/// Routes that have been added to the queueing model so far, each as a start and a sequence of steps over channels.
 #[derive(Default)]
 struct Walked {
     steps: Vec<Step>,
@@ -160,8 +163,8 @@ struct Walked {
 }
 
 impl Walked {
-    /// Add the messages between PEs. After a message has crossed a dimension, it crosses each lower one with
-    /// probability 1/2, so one step for each channel is enough.
+    /// Add the messages between PEs to the queueing model. After a message has crossed a dimension, it crosses each
+    /// lower one with probability 1/2, so one step for each channel is enough.
     fn messages(&mut self, machine: &Machine, model: &HypercubeIo) {
         let rate = 1.0 - model.traffic.io_probability;
         if rate <= 0.0 {
@@ -225,7 +228,8 @@ impl Walked {
         }
     }
 
-    /// Add the messages of I/O demands (requests, writes, forwards and replies) on the paths of the machine.
+    /// Add to the queueing model the messages of I/O demands (requests, writes, forwards and replies) on the paths of
+    /// the machine.
     fn demands(&mut self, machine: &Machine, model: &HypercubeIo) {
         let traffic = &model.traffic;
         let io_nodes = machine.placement().io_node_count();
@@ -273,7 +277,7 @@ impl Walked {
         }
     }
 
-    /// Add a path, with the rate of the messages that cross it.
+    /// Add a path of channels to the queueing model, with the rate of the messages that cross it.
     fn walk(
         &mut self,
         (class, role): (MessageClass, Role),

@@ -1,4 +1,4 @@
-//! Hypercubes with I/O nodes, as subjects of experiments.
+//! Simulations of hypercubes with I/O nodes, as experiments start and measure them.
 
 use super::measures::{self, NAMES};
 use super::{Built, Hypercube, HypercubeSummary, analysis, capacity, figures};
@@ -25,6 +25,7 @@ use std::sync::Arc;
 /// run, so initial filling must end well within the first half.
 const ROUND_TRIPS_MIN: u64 = 5;
 
+/// Flows whose backlog shows saturation: messages between PEs, and I/O demands.
 const FLOWS: &[FlowInfo] = &[
     FlowInfo {
         name: Cow::Borrowed("messages"),
@@ -109,7 +110,7 @@ fn per_ms(traffic: &TrafficSpec) -> Option<f64> {
     Some(1e-3 / gap.seconds())
 }
 
-/// A hypercube under the traffic of one point.
+/// A hypercube with the traffic of one point of a sweep.
 #[derive(Debug)]
 struct Point {
     built: Built,
@@ -149,9 +150,9 @@ impl Subject for Point {
         self.built.machine.working_pes().into()
     }
 
-    /// Return the number of demands that delays can contain at once. Messages between PEs enter the network
-    /// immediately, so this number is 0 for them. I/O demands wait in software and devices after their request, and
-    /// each lane of an I/O node admits one flit per cycle.
+    /// Return the number of demands that can be within software and device delays at once. Messages between PEs enter
+    /// the network immediately, so this number is 0 for them. I/O demands wait in software and devices after their
+    /// request, and each lane of an I/O node admits one flit per cycle.
     fn held_by_delays(&self, flow: usize) -> u64 {
         if flow == Flow::Messages as usize {
             return 0;

@@ -1,4 +1,4 @@
-//! Reader of the workload of a hypercube.
+//! Reads the traffic of a hypercube from `[workload]` of a scenario file and checks it.
 
 use super::machine::cycle_us;
 use super::table::{ArrivalTable, CollectivesTable, FileBlocksTable, OpenLoop, WorkloadTable};
@@ -263,7 +263,7 @@ fn check_duration(
     ))
 }
 
-/// Return the key of the field that sets the mean interarrival time.
+/// Return the key of the field that sets the mean interarrival time, directly or as a rate.
 fn mean_key(settings: &Settings) -> &'static str {
     match settings.given("workload.rate") {
         Some(_) => "workload.rate",

@@ -43,7 +43,7 @@ pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     }
 }
 
-/// Return the stages through which data pass: name, bandwidth in MB/s, explanation.
+/// Return the name, the bandwidth in MB/s and an explanation for each stage through which data pass.
 fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
     let interface = &machine.interface;
     let mb = |bytes_per_s: u64| bytes_per_s as f64 / 1e6;
@@ -127,7 +127,7 @@ fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     }
 }
 
-/// Return the utilisation of all parts that did any work, and the bottleneck.
+/// Return the utilisation of all parts that were busy at any time, and the bottleneck.
 pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) -> Uses {
     let Some(counted) = counted.first() else {
         return Uses::default();

@@ -12,13 +12,16 @@ use isthmus_stream_sim::spec::{self, From, Machine, Protocol, Reshuffle, To, Wor
 use isthmus_stream_sim::{Error, check_machine, check_work};
 use isthmus_units::{Bandwidth, Time};
 
+/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"accepted\"]",
     named: false,
 };
+/// Type of values: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Adapt a common field of runs and searches. Runs are exact, so the stopping rules have no effect here.
+/// Return a field of the tables of runs and searches, with the default that this kind of machine has. Runs are exact,
+/// so the stopping rules have no effect here.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
@@ -35,7 +38,7 @@ fn adapt_field(row: Field) -> Field {
     }
 }
 
-/// Stopping rules that have no effect on exact runs.
+/// Keys of the fields for stopping rules, which have no effect on exact runs.
 const RULES_WITHOUT_EFFECT: &[&str] = &[
     "stop.rule",
     "stop.precision",

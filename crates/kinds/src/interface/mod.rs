@@ -5,7 +5,7 @@
 mod figures;
 // Scenario format of this kind of machine.
 mod format;
-// Network interfaces as subjects of experiments.
+// Simulations of network interfaces, for experiments.
 mod subject;
 // Fields of the scenario tables of this kind of machine.
 mod table;

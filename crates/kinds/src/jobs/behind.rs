@@ -23,13 +23,13 @@ pub(crate) const DEVICE: &str = "device";
 /// The test compares the two halves of a run, so initial filling must end well within the first half.
 const ALONE_MIN: f64 = 5.0;
 
-/// Recommended length of a run, in multiples of the time in which a burst buffer fills.
+/// Recommended length of a run with burst buffers, in multiples of the time in which a burst buffer fills.
 const FILLS_MIN: f64 = 3.0;
 
-/// Relative difference below which two rates count as equal.
+/// Relative difference below which two rates are treated as equal, because of rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Number of sample points of a distribution of sizes.
+/// Number of equally likely message sizes that represent a distribution of sizes.
 const SIZE_SAMPLES: u32 = 512;
 
 /// Return the active jobs that use devices, each with its index among all jobs and its messages.
@@ -45,15 +45,15 @@ fn device_jobs<'t>(
 /// Device time that the messages of one job need, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
-    /// Busy time per byte, for each kind of station of a device (such as cache or disk).
+    /// Busy time per byte in ns, for each kind of station of a device (such as cache or disk).
     per_byte: [f64; 4],
-    /// Time of all requests of a message if they are served one after another.
+    /// Time of all requests of a message in ns, if they are served one after another.
     sequential: f64,
 }
 
 /// The device with the highest ratio of demand to supply.
 pub(crate) struct Fullest {
-    /// Index of the device.
+    /// Index of the device among the devices of all servers.
     pub place: usize,
     /// Bandwidth that jobs demand of the device, in GB/s.
     pub demand: f64,
@@ -61,7 +61,7 @@ pub(crate) struct Fullest {
     pub supply: f64,
     /// Explanation of the supply in words.
     pub basis: String,
-    /// Remark on the time before this supply limits the jobs, such as while a burst buffer fills.
+    /// Remark in words on the time before the supply limits the jobs, such as while a burst buffer fills.
     pub remark: Option<String>,
 }
 
@@ -70,9 +70,9 @@ pub(crate) struct Devices {
     model: Model,
     spec: StorageSpec,
     tick_ns: f64,
-    /// Maximum bytes of one request; a longer message is split into several.
+    /// Maximum number of bytes of one request; a longer message is split into several requests.
     request: u64,
-    /// Maximum requests of one message in flight at a time.
+    /// Maximum number of requests of one message in flight at a time.
     at_once: u32,
 }
 

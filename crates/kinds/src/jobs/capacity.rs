@@ -10,14 +10,15 @@ use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
 /// Maximum number of nodes of a machine for which estimates visit all pairs of nodes.
 pub(crate) const NODES_MAX: u32 = 1024;
 
-/// MB/s in a GB/s; a GB/s is a byte per ns.
+/// Number of MB/s in a GB/s; a GB/s is a byte per ns.
 pub(crate) const MB: f64 = 1e3;
 
+/// Unit of demand and supply in results.
 const UNIT: &str = "MB/s";
 
 /// A job with predictable demand: its nodes send without waiting for messages from other nodes.
 pub(crate) struct Foretold<'t> {
-    /// Index of the job among all jobs.
+    /// Index of the job in the list of all jobs.
     pub number: usize,
     pub job: &'t Job,
     pub message: Message,
@@ -57,7 +58,7 @@ fn has_loops(traffic: &JobsTraffic) -> bool {
     foretold(traffic).any(|job| job.message.offered.is_none())
 }
 
-/// Return a kind of part with its demand and its supply, both in GB/s.
+/// Return the entry of a capacity estimate for a kind of part, from its demand and supply in GB/s.
 pub(crate) fn part(
     traffic: &JobsTraffic,
     name: impl Into<String>,

@@ -28,13 +28,15 @@ const LOADS: Loads = Loads {
     write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
 };
 
+/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"io.response\"]",
     named: true,
 };
+/// Type of values: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Adapt a common field of runs and searches to jobs.
+/// Return a field of the tables of runs and searches, with the default that machines with jobs have.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row

@@ -1,4 +1,4 @@
-//! Measures of jobs, on any kind of machine.
+//! Latencies and rates of jobs that results contain, on any kind of machine.
 
 use isthmus_experiment::Flaw;
 use isthmus_experiment::recorders::Recorders;
@@ -149,7 +149,7 @@ pub(crate) struct Measured {
 /// Properties of jobs that observers of a simulation need.
 #[derive(Debug, Clone)]
 struct Properties {
-    /// Endpoints of the data transfers of each job.
+    /// Endpoints of the data transfers of each job: nodes, servers or devices.
     data: Vec<Endpoint>,
     /// Whether each job is an open loop.
     open: Vec<bool>,
@@ -203,7 +203,7 @@ impl Measured {
         self.properties.data.contains(&Endpoint::Devices)
     }
 
-    /// Return the state of a new observer of these jobs.
+    /// Return the initial state of an observer of these jobs.
     pub fn observer_state(&self, nodes: u32) -> ObserverState {
         ObserverState {
             properties: self.properties.clone(),
@@ -352,7 +352,7 @@ impl Measured {
     }
 }
 
-/// The state that an observer of jobs keeps between the parts of a run.
+/// The state of an observer of jobs between two parts of a run.
 #[derive(Debug)]
 pub(crate) struct ObserverState {
     properties: Properties,
@@ -470,9 +470,10 @@ impl Observer for Recording<'_> {
 mod tests {
     use super::*;
 
-    /// 2^50 messages from each of 2^14 nodes overflow 64 bits, so the count of messages saturates.
+    /// Checks that the number of messages of a period saturates: 2^50 messages from each of 2^14 nodes overflow 64
+    /// bits.
     #[test]
-    fn messages_of_a_period_without_end() {
+    fn the_number_of_messages_of_a_period_saturates() {
         let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\
             [workload]\nmapping = \"shared\"\nservers = { placement = \"clustered\", count = 2 }\n\
             [workload.jobs.save]\ntraffic = \"checkpoint\"\nperiod = \"1 s\"\n\

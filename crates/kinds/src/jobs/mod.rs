@@ -11,15 +11,15 @@ mod format;
 mod measured;
 // Lengths and rates of messages.
 mod message;
-// Errors for jobs that do not fit on the machine.
+// Error messages for jobs that do not fit on the machine.
 mod misfit;
 // Reports of fields that have no effect.
 mod no_effect;
-// Reader of a workload with jobs.
+// Reads `[workload]` with jobs of a scenario file.
 mod read;
-// Check of the memory for the first messages.
+// Check that memory suffices for the messages with which jobs start.
 mod start;
-// Jobs on any machine, as a subject of experiments.
+// Simulations of jobs on any machine, for experiments.
 mod subject;
 // Fields of a workload with jobs.
 mod table;

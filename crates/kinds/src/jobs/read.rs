@@ -1,4 +1,4 @@
-//! Reader of a `[workload]` with jobs: I/O servers and jobs.
+//! Reads I/O servers and jobs from `[workload]` of a scenario file and checks them.
 
 use super::misfit::misfit;
 use super::table::{
@@ -29,7 +29,7 @@ const GAP_MIN: Time = Time::from_ns(1);
 pub(crate) struct Nodes {
     /// Number of nodes.
     pub count: u32,
-    /// Maximum bandwidth at which a node can send.
+    /// Maximum bandwidth at which one node can send.
     pub can_send: Bandwidth,
     /// Whether open loops have one message in flight at a time by default.
     pub one_by_one: bool,
@@ -179,7 +179,7 @@ struct JobReader<'s> {
 }
 
 impl JobReader<'_> {
-    /// Return the key of a field of the job.
+    /// Return the key of a field in the table of the job, such as `workload.jobs.io.load`.
     fn key(&self, field: &str) -> String {
         format!("{}.{field}", self.path)
     }

@@ -1,4 +1,4 @@
-//! Jobs on a machine of any kind, as a subject of experiments.
+//! Simulations of jobs on a machine of any kind, as experiments start and measure them.
 
 use super::behind::Devices;
 use super::capacity::{Foretold, foretold};
@@ -92,7 +92,7 @@ pub(crate) fn subject(machine: impl Runs, traffic: &JobsTraffic) -> Result<Arc<d
     Ok(Arc::new(Point { machine, jobs }))
 }
 
-/// Jobs on a machine at one point.
+/// A machine with the jobs of one point of a sweep.
 #[derive(Debug)]
 struct Point<M> {
     machine: M,

@@ -1,10 +1,11 @@
 //! Demand of jobs on the interfaces, servers and links of a packet network, and the supply of these parts.
 //!
-//! A node sends P bytes of payload per packet. The slowest of three limits sets its rate: its link,
-//! L = P / (w / B), with w the packet's length on the wire and B the bandwidth; its DMA engine, E = P / D; or
-//! the return of circuits, min(v, n) P / T, with T from the packet's start to its acknowledgement (section 4.1 of
-//! the QsNET paper; [`Rules::one_way`]). A server receives at the rate of its link and sends at the rate of a
-//! node. The demand of a job on a link is the demand of its nodes, times the share of their routes over the link.
+//! A node sends P bytes of payload per packet. The slowest of three limits sets its rate: its link, L = P / (w / B),
+//! with w the packet's length on the wire and B the bandwidth; its DMA engine, E = P / D, with D the time between two
+//! packets; or the return of circuits, min(v, n) P / T, with v virtual channels, n packets in flight, and T from the
+//! packet's start to its acknowledgement (section 4.1 of the QsNET paper; [`Rules::one_way`]). A server receives at
+//! the rate of its link and sends at the rate of a node. The demand of a job on a link is the demand of its nodes,
+//! times the share of their routes over the link.
 
 use super::credits::Credits;
 use super::loads::{Asked, LinkLoad, RANDOM_ROUTES_MAX};
@@ -234,7 +235,7 @@ fn unused(fabric: &impl Fabric) -> Option<String> {
     })
 }
 
-/// Return the explanation of the send rate of the DMA engine.
+/// Return the explanation, in words, of the send rate that the DMA engine of a node allows.
 fn engine(spec: &NetworkSpec) -> String {
     let nic = &spec.nic;
     let blocks = nic.payload.get().div_ceil(nic.padding.get().max(1));
@@ -242,7 +243,7 @@ fn engine(spec: &NetworkSpec) -> String {
     format!("{} ns for each packet of {}", number(ns), nic.payload)
 }
 
-/// Return the explanation of the send rate that the return of circuits allows, over `switches` switches.
+/// Return the explanation, in words, of the send rate that circuits over `switches` switches allow.
 fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     let spec = fabric.network().spec();
     let flying = match spec.switching {
@@ -317,7 +318,7 @@ mod tests {
         capacity(&machine, traffic, &layout, None)
     }
 
-    /// Return the kind of part with this name.
+    /// Return the entry of a capacity estimate for the kind of part with this name.
     fn part<'c>(capacity: &'c Capacity, name: &str) -> &'c PartKind {
         let found = capacity.parts.iter().find(|part| part.name == name);
         found.unwrap_or_else(|| panic!("no {name} in {:?}", capacity.parts))
@@ -332,6 +333,7 @@ mod tests {
         );
     }
 
+    /// Scenario of a QsNET with 16 nodes, of which 4 are I/O servers.
     const QSNET: &str = r#"
 version = 1
 name = "x"
@@ -347,11 +349,12 @@ traffic = "io"
 load = "100 MB/s"
 "#;
 
-    /// 12 clients of 100 MB/s use 4 servers: 300 MB/s each. A packet with 320 B of data is 378 B on a link of 400
-    /// MB/s: 945 ns, 338.6 MB/s. The DMA engine makes a packet in 955.2 ns, 335 MB/s. The servers are all nodes
-    /// below one leaf switch, so all 1200 MB/s pass the switch's 4 links from above.
+    /// Checks demand and supply against a calculation by hand. 12 clients of 100 MB/s use 4 servers: 300 MB/s each. A
+    /// packet with 320 B of data is 378 B on a link of 400 MB/s: 945 ns, 338.6 MB/s. The DMA engine makes a packet in
+    /// 955.2 ns, 335 MB/s. The servers are all nodes below one leaf switch, so all 1200 MB/s pass the switch's 4
+    /// links from above.
     #[test]
-    fn by_hand_on_the_qsnet() {
+    fn demand_and_supply_on_the_qsnet_are_as_calculated_by_hand() {
         let found = capacity_of(QSNET);
         close(
             part(&found, "interface of a node").supply,
@@ -372,8 +375,8 @@ load = "100 MB/s"
         assert!(!found.parts.iter().any(|part| part.at_most));
     }
 
-    /// Half of the 300 MB/s are read and half written. A server that works on one request at a time must serve the sum,
-    /// and its interface carries 335 MB/s.
+    /// Checks the demand on a server that serves one request at a time. Half of the 300 MB/s are read and half
+    /// written. A server that works on one request at a time must serve the sum, and its interface carries 335 MB/s.
     #[test]
     fn reads_and_writes_share_a_server_that_works_on_one_request() {
         let half = QSNET.replace("traffic = \"io\"", "traffic = \"io\"\nread_ratio = 0.5");
@@ -386,7 +389,7 @@ load = "100 MB/s"
         close(part(&one, "I/O server, written to").demand, 150.0);
     }
 
-    /// Faster links alone do not speed the interface up: it sends 335 MB/s on links of 25 GB/s.
+    /// Checks that faster links alone do not speed the interface up: it sends 335 MB/s on links of 25 GB/s.
     #[test]
     fn the_interface_not_the_link_is_the_limit() {
         let found =
@@ -399,9 +402,10 @@ load = "100 MB/s"
         close(part(&found, "link of a node").supply, 320.0 / 378.0 * 25e3);
     }
 
-    /// Reads: the servers send the demand of 12 clients. A closed loop demands at most the rate that it can send.
+    /// Checks the demand of reads and of closed loops. For reads, the servers send the demand of 12 clients. A closed
+    /// loop demands at most the rate that it can send.
     #[test]
-    fn reads_and_closed_loops_by_hand() {
+    fn the_demand_of_reads_and_closed_loops_is_as_calculated_by_hand() {
         let closed = QSNET.replace("load = \"100 MB/s\"", "read_ratio = 1");
         let found = capacity_of(&closed);
         let server = part(&found, "I/O server, read from");
@@ -414,9 +418,9 @@ load = "100 MB/s"
                 .any(|part| part.name == "I/O server, written to")
         );
     }
-    /// A node with two equivalent links sends and receives twice as much, half on each link.
+    /// Checks that a node with two equivalent links sends and receives twice as much, half on each link.
     #[test]
-    fn nodes_with_two_links_by_hand() {
+    fn nodes_with_two_links_send_and_receive_twice_as_much() {
         let tree = "tree = \"generalised\"\ndown = [4, 4]\nup = [2, 2]\n[machine.nic]\ndma_period = \"1 ns\"\n\
                     dma_block = \"0 s\"\npackets_in_flight = 8";
         let two = QSNET.replace("arity = 4\nlevels = 2", tree);

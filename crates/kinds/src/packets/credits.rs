@@ -22,7 +22,7 @@ const ROUNDING_TOLERANCE: f64 = 0.1;
 
 /// Buffer behind a link, and the round trip of its credits. Times are in picoseconds.
 pub(super) struct Credits {
-    /// Number of lanes of a channel class.
+    /// Number of lanes (virtual channels) of a channel class.
     lanes: u32,
     /// Capacity of a lane, as transmission time on the link.
     lane_ps: f64,
@@ -77,7 +77,7 @@ impl Credits {
 pub(super) struct Spread {
     /// `spread` of [`Credits::share`] for each link that known routes cross.
     by_link: BTreeMap<u32, f64>,
-    /// Time of a full packet on a link.
+    /// Time of a full packet on a link, in picoseconds.
     full_ps: f64,
 }
 

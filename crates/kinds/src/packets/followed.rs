@@ -41,9 +41,9 @@ fn hops(
 /// Routes of all jobs, with the message rates on them. Here a class of messages is one kind of messages of one job.
 pub(super) struct Followed {
     pub network: Network,
-    /// Message rates by route, for each class of messages.
+    /// Message rates per ns by route, for each class of messages.
     routes: Vec<Routes>,
-    /// Message rates by route, for each class of messages and each client.
+    /// Message rates per ns by route, for each class of messages and each client.
     clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that a sending node receives, as a mean over the messages of each class.
     received: Vec<f64>,

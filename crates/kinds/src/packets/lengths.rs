@@ -1,4 +1,4 @@
-//! Packets and their times, for messages of variable length.
+//! Numbers of packets, and times between packets, for messages of variable length.
 
 use crate::jobs::ns;
 use isthmus_analytic::packets::Rules;
@@ -6,7 +6,7 @@ use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_workload::jobs::spec::{Sizes, Spread};
 
-/// Number of cells of a distribution of lengths within one mean length.
+/// Number of intervals into which a distribution of lengths divides one mean length.
 const CELLS: f64 = 64.0;
 
 /// Longest length as a multiple of the mean: an exponential distribution exceeds it with probability 10^-9.

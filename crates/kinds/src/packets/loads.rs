@@ -60,17 +60,18 @@ pub(crate) fn routed(
 
 /// Demand of jobs on nodes and links, in GB/s.
 pub(super) struct Asked {
-    /// Data that each node sends.
+    /// Data that each node sends, in GB/s.
     pub sent: Vec<f64>,
-    /// Data that clients write to each node.
+    /// Data that clients write to each node, in GB/s.
     pub written: Vec<f64>,
-    /// Data that clients read from each node.
+    /// Data that clients read from each node, in GB/s.
     pub read: Vec<f64>,
-    /// Load of each bundle of links, by the class of channels. Empty in networks of more than [`NODES_MAX`] nodes.
+    /// Load of each bundle of links in GB/s, by the class of channels. Empty in networks of more than [`NODES_MAX`]
+    /// nodes.
     bundles: BTreeMap<u32, BTreeMap<u16, f64>>,
 }
 
-/// Load of each link of a bundle with the bundle.
+/// A bundle of parallel links, with the load of each of its links.
 pub(super) struct LinkLoad {
     pub bundle: Bundle,
     /// Demand on each link, in GB/s.
@@ -80,7 +81,8 @@ pub(super) struct LinkLoad {
 }
 
 impl Asked {
-    /// Return the demand of the jobs of `traffic` with predictable demand. A client of a closed loop demands `alone`.
+    /// Return the demand of the jobs of `traffic` with predictable demand. A client of a
+    /// closed loop demands at most `alone` GB/s.
     pub fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
         let nodes = fabric.node_count() as usize;
         let with_links = fabric.node_count() <= NODES_MAX;

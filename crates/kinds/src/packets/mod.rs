@@ -19,20 +19,20 @@ mod lengths;
 mod loads;
 // Times of a message on an idle network.
 mod message;
-// Reader of the parameters of a network.
+// Reads the parameters of a network from a scenario file.
 mod network;
 // Reports of fields that have no effect.
 mod no_effect;
 // Remarks on limits on messages in flight.
 mod outstanding;
-// Analytic estimate of closed loops.
+// Analytic estimate for clients with a limit on their messages in flight.
 mod paces;
 mod presets;
 // Parameters for the closed forms of the model.
 mod rules;
 // Messages of a job with their routes and latencies.
 mod sent;
-// Packet networks as subjects of experiments.
+// Simulations of packet networks with jobs, for experiments.
 mod subject;
 // Networks of switches as packet networks.
 mod switches;
@@ -124,7 +124,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Some([1, 1])
     }
 
-    /// Return whether [`shares`](Self::shares) covers all links of the network. True by default.
+    /// Return whether [`shares`](Self::shares) returns all links that packets cross. True by default.
     fn is_followed(&self) -> bool {
         true
     }
@@ -134,11 +134,11 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Time::ZERO
     }
 
-    /// Return the bundles that packets from `from` to the nodes `to` cross; all destinations are equally likely. A link
-    /// without alternatives, given by a routing rule, is a bundle by itself.
+    /// Return the bundles of parallel links that packets from `from` to the nodes `to` cross; all destinations are
+    /// equally likely. A link that a routing rule determines is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
-    /// Return the bundle with this number.
+    /// Return the bundle of parallel links with this number.
     fn bundle(&self, number: u32) -> Bundle;
 
     /// Return the analytic estimates for jobs on the network, laid out by `layout`.
@@ -154,7 +154,7 @@ pub struct Link {
     pub from: u32,
     /// Vertex at which the link ends, numbered in the same way.
     pub to: u32,
-    /// Rank of the kind of link, in the order in which packets cross links.
+    /// Rank of the kind of link; a packet crosses links in the order of their ranks.
     pub order: (u8, u32),
     /// Whether the link starts at a node.
     pub out_of_node: bool,
@@ -164,7 +164,7 @@ pub struct Link {
     pub classes: u32,
 }
 
-/// Rank of links out of nodes among the kinds of links.
+/// Rank of the links that start at nodes: see [`Link::order`].
 pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 
 /// Bundle of equivalent links, over which packets are spread evenly.
@@ -174,7 +174,7 @@ pub struct Bundle {
     pub name: String,
     /// Rank of the kind of the links; see [`Link::order`].
     pub order: (u8, u32),
-    /// Numbers of the links.
+    /// Numbers of the links of the bundle.
     pub links: Vec<u32>,
     /// Signal delay of each link.
     pub delay: Time,

@@ -1,4 +1,4 @@
-//! Reader of the parameters of links, switches and interfaces.
+//! Reads the parameters of links, switches and interfaces from `[machine]` of a scenario file and checks them.
 
 use super::no_effect::REQUEST;
 use super::table::{AgeTable, LateTable, Memory, NetworkTable, NicTable, SwitchingTable};
@@ -11,7 +11,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 /// Longest time of a packet on a link: engines store this time in picoseconds in 32 bits.
 const PACKET_MAX: Time = Time::from_us(4_000);
 
-/// Read and check the parameters of the network. `adaptive` sets how packets choose among links.
+/// Read and check the parameters of the network. `adaptive` is the rule by which packets choose among links.
 pub fn network(
     settings: &Settings,
     table: NetworkTable,
@@ -199,7 +199,8 @@ fn check_links(settings: &Settings, spec: &NetworkSpec) -> Result<(), Problem> {
     ))
 }
 
-/// Return words for the nearest bandwidths at which a byte takes a whole number of picoseconds.
+/// Return words for the bandwidths nearest to a time of `ps` picoseconds per byte at which a byte takes a whole number
+/// of picoseconds.
 fn near(ps: f64) -> String {
     let bandwidth = |ps: f64| Bandwidth::from_bits_per_s((8e12 / ps) as u64);
     let exact = |ps: &f64| 8_000_000_000_000 % (*ps as u64) == 0;

@@ -19,10 +19,12 @@ use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
 
-/// Group of topologies whose limits of the model's domain apply.
+/// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
+    /// Limits for fat trees.
     FatTrees,
+    /// Limits for networks of switches in any other topology.
     Others,
 }
 
@@ -418,7 +420,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
 struct PartUses(BTreeMap<u32, (f64, f64)>);
 
 impl PartUses {
-    /// Add a use of a part: its probability, and the busy time that results, in ns.
+    /// Add a use of a part by a message: the probability of the use, and the busy time that results, in ns.
     fn add(&mut self, part: u32, probability: f64, busy: f64) {
         let sums = self.0.entry(part).or_default();
         *sums = (sums.0 + probability, sums.1 + probability * busy);

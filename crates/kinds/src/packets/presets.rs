@@ -4,6 +4,7 @@
 use isthmus_scenario::format::Default::Absent;
 use isthmus_scenario::format::{Choice, Field, Preset, PresetValue, Presets};
 
+/// Key of the field that selects a preset.
 const KEY: &str = "machine.preset";
 
 /// Return the field that selects a preset.
@@ -30,7 +31,7 @@ pub(crate) const OF_GRAPHS: Presets = Presets {
     rows: GRAPHS,
 };
 
-/// `KEY = VALUE: SOURCE`, keys below `machine`.
+/// Expand `KEY = VALUE: SOURCE` to a value of a preset. The key is relative to the table `machine`.
 macro_rules! value {
     ($($key:ident).+ = $value:literal: $source:literal) => {
         PresetValue {
@@ -41,14 +42,16 @@ macro_rules! value {
     };
 }
 
-/// `NAME { VALUE; ... } tree { VALUE; ... } graph { VALUE; ... }`: values for all networks, for trees only and for
-/// graphs only.
+/// Define presets as `NAME { VALUE; ... } tree { VALUE; ... } graph { VALUE; ... }`: values for all networks, for trees
+/// only and for graphs only.
 macro_rules! presets {
     ($($name:literal { $($($key:ident).+ = $value:literal: $source:literal;)+ }
        tree { $($($of_tree:ident).+ = $in_tree:literal: $from_tree:literal;)* }
        graph { $($($of_graph:ident).+ = $in_graph:literal: $from_graph:literal;)* })+) => {
+        /// Names of all presets.
         const NAMES: &[&str] = &[$($name),+];
 
+        /// Presets of fat trees.
         const TREES: &[Preset] = &[$(Preset {
             name: $name,
             values: &[
@@ -57,6 +60,7 @@ macro_rules! presets {
             ],
         }),+];
 
+        /// Presets of networks of switches in any topology.
         const GRAPHS: &[Preset] = &[$(Preset {
             name: $name,
             values: &[
@@ -209,16 +213,19 @@ presets! {
 mod tests {
     use super::*;
 
+    /// Fields of a fat tree in a scenario file.
     const TREE: &str = "kind = \"fat-tree\"\narity = 4\nlevels = 2\n";
+    /// Fields of a dragonfly in a scenario file.
     const DRAGONFLY: &str =
         "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\n";
     /// The workload includes reads, so the length of requests has an effect.
     const JOB: &str = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
                        [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
 
-    /// Written out, the values of a preset give the same machine, canonical form and digest.
+    /// Checks that a preset, and a file that lists all values of the preset, give the same machine, canonical form and
+    /// digest.
     #[test]
-    fn a_preset_is_its_values() {
+    fn a_preset_is_equivalent_to_a_list_of_its_values() {
         let of_trees = TREES.iter().map(|row| (TREE, row));
         let of_graphs = GRAPHS.iter().map(|row| (DRAGONFLY, row));
         for (form, row) in of_trees.chain(of_graphs) {

@@ -22,9 +22,9 @@ pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 pub(super) struct Sent {
     /// Message rate of all nodes together, per ns.
     pub rate: f64,
-    /// Message rates by route.
+    /// Message rates per ns by route.
     pub routes: Routes,
-    /// Message rates by route, for each client.
+    /// Message rates per ns by route, for each client.
     pub clients: BTreeMap<u32, Routes>,
     /// Lengths of the messages with their probabilities.
     pub lengths: Vec<Packets>,

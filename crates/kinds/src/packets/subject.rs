@@ -1,4 +1,4 @@
-//! Packet networks with jobs, as subjects of experiments.
+//! Simulations of jobs on packet networks, as experiments start and measure them.
 
 use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;

@@ -1,4 +1,4 @@
-//! Networks of switches that a wiring describes.
+//! Networks of switches as packet networks, from their wiring and routes.
 
 use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
@@ -204,13 +204,13 @@ fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     shares.into_iter().map(crossed).collect()
 }
 
-/// Return whether a cut consists of the links out of its group; otherwise the cut consists of the links into the
-/// group.
+/// Return whether a cut (all links between a group of switches and the rest) has the links out of the group; else it
+/// has the links into the group.
 fn is_out(cut: u32) -> bool {
     cut.is_multiple_of(2)
 }
 
-/// Return the links of a cut: those out of group `cut / 2`, or those into it.
+/// Return the links of a cut: those out of the group of switches `cut / 2`, or those into this group.
 fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
     let wiring = switches.routed().wiring();
     let is_cut = |link: &u32| {
@@ -225,7 +225,7 @@ fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
     (0..wiring.link_count()).filter(is_cut).collect()
 }
 
-/// Return the links of a cut as a bundle.
+/// Return the links of a cut, out of a group of switches or into it, as one bundle.
 fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     let links = cut_links(switches, cut);
     let (from, to) = ends(switches.routed().wiring(), links[0]);

@@ -9,8 +9,11 @@ use strum::{EnumString, VariantNames};
 /// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
+/// Range of a number of packets.
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
+/// Type of values: a time, 0 or longer, in nanoseconds by default.
 const SPAN: Span = Span::or_zero("ns");
+/// Type of values: a time above 0, in nanoseconds by default.
 const PERIOD: Span = Span::above_zero("ns");
 
 /// Range of the data of one packet.

@@ -1,4 +1,4 @@
-//! Analytic estimates for a simulated point: link loads, and queueing at every interface.
+//! Analytic estimates for a simulated point of an SCI fabric: link loads, and queueing at every interface.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::sci::{
@@ -52,7 +52,7 @@ struct PatternLoads {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Patterns(Arc<Mutex<Known>>);
 
-/// Patterns with their link loads.
+/// Traffic patterns with their link loads, as a list.
 type Known = Vec<(Pattern, Arc<PatternLoads>)>;
 
 impl Patterns {
@@ -85,7 +85,7 @@ impl Patterns {
     }
 }
 
-/// Return the share of the packets of `from` that go to `to`; 0 if `from` does not send.
+/// Return the share of the packets of node `from` that go to node `to`; 0 if `from` does not send.
 fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
     if !pattern.senders.is_empty() && !pattern.senders.contains(&from) {
         return 0.0;
@@ -152,7 +152,7 @@ pub(super) fn alone_us(
     Some((there + turnaround + back) * clock.cycle_us())
 }
 
-/// Return the times of the fabric in cycles, as the model needs them.
+/// Return the parameters of the fabric that are times, in cycles, as the analytic model needs them.
 fn timing(machine: &Machine) -> Timing {
     let clock = machine.clock();
     Timing {

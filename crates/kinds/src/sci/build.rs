@@ -1,4 +1,4 @@
-//! Reader of the description of an SCI fabric.
+//! Reads the description of an SCI fabric from `[machine]` of a scenario file and checks it.
 
 use super::table::{FabricTable, FaultsTable, MachineTable, Size};
 use isthmus_machine::sci::spec::{CutOff, Queues, SciSpec};

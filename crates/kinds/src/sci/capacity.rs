@@ -12,14 +12,14 @@ use isthmus_experiment::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_workload::packets::spec::PacketTraffic;
 
-/// MB/s in a GB/s.
+/// Number of MB/s in a GB/s.
 const MB: f64 = 1e3;
 
 /// Number of idle symbols behind every packet.
 const IDLE: f64 = 1.0;
 
-/// Return the demand on each part and its supply. `overlay` contains the load at which the busiest link is full, if
-/// known.
+/// Return the demand of the traffic on the links of the fabric and the supply of the links. `overlay` contains the
+/// load at which the busiest link is full, if known.
 pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Overlay) -> Capacity {
     let fabric = machine.fabric();
     let load = traffic.load.bits_per_s() as f64 / 8e9;
@@ -107,10 +107,10 @@ pub(super) fn limited(
 mod tests {
     use super::*;
 
-    /// Reads on a ring of 8: the response carries the data, the request none. Each direction takes its symbols and 4
-    /// links on average.
+    /// Checks the remark on a limit against a calculation by hand. Reads on a ring of 8: the response carries the
+    /// data, the request none. Each direction takes its symbols and 4 links on average.
     #[test]
-    fn a_limit_by_hand() {
+    fn the_send_rate_under_a_limit_is_as_calculated_by_hand() {
         let said = |outstanding: &str| {
             let text = format!(
                 "version = 1\nname = \"x\"\n[machine]\nkind = \"sci\"\nfabric = \"ring\"\nsize = 8\n\
@@ -138,11 +138,11 @@ mod tests {
         assert!(!said("\"unlimited\"").1.contains("under way"));
     }
 
-    /// A ring of 8 nodes: uniform packets cross 4 of 8 links on average, echoes the other 4. A packet has s
-    /// symbols and its echo e, so each packet of any node loads a link with half of s + 1 and half of e + 1.
-    /// The link is full at one symbol per cycle.
+    /// Checks the demand on a link against a calculation by hand. On a ring of 8 nodes, uniform packets cross 4 of 8
+    /// links on average, echoes the other 4. A packet has s symbols and its echo e, so each packet of any node loads
+    /// a link with half of s + 1 and half of e + 1. The link is full at one symbol per cycle.
     #[test]
-    fn a_ring_by_hand() {
+    fn the_demand_on_a_ring_is_as_calculated_by_hand() {
         let text = r#"
 version = 1
 name = "x"

@@ -1,16 +1,18 @@
-//! Failures of an SCI fabric.
+//! Failure states of an SCI fabric: its single failures and random pairs of them.
 
 use crate::failures::{self, Left, Single};
 use isthmus_machine::sci::spec::SciSpec;
 use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
 use isthmus_topology::rings::{Cause, Fabric, Faults};
 
+/// Key of the field that lists failed nodes.
 pub(super) const NODES: &str = "machine.faults.nodes";
+/// Key of the field that lists failed links.
 pub(super) const LINKS: &str = "machine.faults.links";
 /// Setting that allows failures to disconnect nodes, so that a study can report this effect.
 pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out\"");
 
-/// Parts whose failures a file can list or sweep.
+/// Fields that list failed parts in a scenario file, and that a sweep can vary.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "links", "nodes"]),
     with: &[CUT_OFF],
@@ -19,7 +21,7 @@ pub(super) const FAULTS: format::Faults = format::Faults {
 /// Minimum number of connected nodes for which traffic is possible.
 const LIVE_MIN: u32 = 2;
 
-/// Return the rings of a description that has been checked.
+/// Return the fabric of rings that a valid description describes.
 pub(super) fn fabric(spec: &SciSpec) -> Fabric {
     let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
     fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))

@@ -19,7 +19,7 @@ pub struct SciSummary {
     pub rings: Vec<Vec<u32>>,
     /// Number of rings of the fabric.
     pub ring_count: u32,
-    /// Numbers of the rings out of service.
+    /// Numbers of the rings that are out of service because of failures.
     pub dead_rings: Vec<u32>,
     /// Coordinates x and y at which to draw each node; empty above 4096 nodes.
     pub places: Vec<(f64, f64)>,

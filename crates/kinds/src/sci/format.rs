@@ -45,14 +45,16 @@ impl Format for Sci {
     }
 }
 
+/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"latency\"]",
     named: false,
 };
 
+/// Type of values: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("GB/s");
 
-/// Adapt a common field of runs and searches.
+/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"latency\"]";
     runs::own(

@@ -2,7 +2,7 @@
 
 // Analytic estimates.
 mod analysis;
-// Reader of the description of the fabric.
+// Reads `[machine]` of a scenario file.
 mod build;
 mod capacity;
 mod failures;
@@ -13,11 +13,11 @@ mod format;
 mod jobs;
 // Dependability study: all failures of several fabrics.
 mod study;
-// SCI fabrics as subjects of experiments.
+// Simulations of SCI fabrics, for experiments.
 mod subject;
 // Fields of the scenario tables of this kind of machine.
 mod table;
-// Reader of the workload.
+// Reads `[workload]` of a scenario file.
 mod workload;
 
 pub use figures::SciSummary;

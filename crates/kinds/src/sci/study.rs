@@ -12,14 +12,14 @@ use std::fmt;
 /// Maximum number of states of one fabric: enough for each node and each ring of the largest fabrics.
 const STATES_MAX: usize = 200_000;
 
-/// Name of the axis that has a value for each case.
+/// Name of the sweep axis of the study, which has one value for each failure case.
 const AXIS: &str = "fault";
 
 /// Fields that name nodes; a study refuses them.
 const NODE_FIELDS: &[&str] = &["workload.hot_node", "workload.senders"];
 
-/// Settings that omit the results of each link: a study has hundreds of points, and these results would fill the
-/// disk.
+/// Settings that omit the results of each link and node: a study has hundreds of points, and these results would fill
+/// the disk.
 const UNMEASURED: &[(&str, &str)] = &[
     ("measure.channels", "false"),
     ("measure.histograms", "false"),
@@ -28,9 +28,9 @@ const UNMEASURED: &[(&str, &str)] = &[
 /// Fabrics, their failure cases, and the scenario that runs the cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Study {
-    /// Name of the scenario.
+    /// Name of the scenario that runs the study.
     pub name: String,
-    /// Title of the scenario.
+    /// Title of the scenario that runs the study.
     pub title: String,
     /// Seed of the runs and of the random pairs of failures.
     pub seed: u64,
@@ -44,7 +44,7 @@ pub struct Study {
     pub left_out: String,
 }
 
-/// A fabric of a study.
+/// One of the fabrics that a dependability study compares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Site {
     /// Unique name of the fabric.
@@ -59,7 +59,7 @@ pub struct Site {
     pub harmed: Vec<String>,
 }
 
-/// One state of one fabric.
+/// One failure state of one fabric of a dependability study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
     /// Value of the axis `fault`.
@@ -78,7 +78,7 @@ pub struct Case {
     pub live: u32,
 }
 
-/// Error of a study: the reason why the scenarios cannot be studied.
+/// The reason why scenarios cannot be combined into a dependability study.
 #[derive(Debug)]
 pub struct StudyError(String);
 
@@ -103,7 +103,7 @@ impl StudyError {
     }
 }
 
-/// A fabric in the scenarios, before it has a unique label.
+/// A fabric that a scenario describes, before it has a unique label.
 struct Found {
     variant: Variant,
     spec: SciSpec,

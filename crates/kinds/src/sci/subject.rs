@@ -1,4 +1,4 @@
-//! SCI fabrics, as subjects of experiments.
+//! Simulations of SCI fabrics, as experiments start and measure them.
 
 use super::analysis::{self, Patterns};
 use super::{Sci, SciSummary, capacity, figures};
@@ -28,10 +28,14 @@ pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         .to_vec()
 });
 
+/// Index of the latency of requests in [`NAMES`].
 const LATENCY: usize = 0;
+/// Index of the network latency of requests in [`NAMES`].
 const NETWORK: usize = 1;
+/// Index of the latency of transactions with a response in [`NAMES`].
 const RESPONSE: usize = 2;
 
+/// The flow whose backlog shows saturation: transactions of all nodes.
 const FLOWS: &[FlowInfo] = &[FlowInfo {
     name: Cow::Borrowed("packets"),
     sample_every: 16,
@@ -128,7 +132,7 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error of the rings, and a hint.
+/// Return the field that causes an error in the construction of the rings, and a hint.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
@@ -144,7 +148,7 @@ fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'
     }
 }
 
-/// An SCI fabric under the traffic of one point.
+/// An SCI fabric with the traffic of one point of a sweep.
 #[derive(Debug)]
 struct Point {
     machine: Arc<Machine>,

@@ -1,4 +1,4 @@
-//! Reader of the packet workload of an SCI fabric.
+//! Reads the traffic of an SCI fabric from `[workload]` of a scenario file and checks it.
 
 use super::build::{check_symbols, cycle};
 use super::table::{HotNodeTable, TransactionTable, WorkloadTable};

@@ -1,4 +1,4 @@
-//! Type of values: the nodes of a job.
+//! Type of values in scenario files: the nodes on which a job runs.
 
 use super::NODES_MAX;
 use isthmus_scenario::format::{Problem, shown};
@@ -50,7 +50,7 @@ impl ValueType for JobNodeSet {
     }
 }
 
-/// Read a part of the machine, such as `"part 1 of 2"`.
+/// Read the words for one of several equal parts of the machine, such as `"part 1 of 2"`.
 fn part(node: &Node, text: &str) -> Result<JobNodes, Problem> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let parsed = match words[..] {
@@ -71,7 +71,7 @@ fn part(node: &Node, text: &str) -> Result<JobNodes, Problem> {
     }
 }
 
-/// Read one node, or a run of nodes such as `"8-15"`.
+/// Read the number of one node, or a range of numbers such as `"8-15"`.
 fn run(item: &Node) -> Result<Vec<u32>, Problem> {
     let Tree::Text(text) = &item.tree else {
         let node = node_number(item)?;

@@ -1,4 +1,4 @@
-//! Loads that a file can state in two forms.
+//! Types of values for loads that a file can state in two forms: as a rate or a gap, or as a bandwidth or a share.
 
 use isthmus_scenario::format::{Frequency, Problem, Share, Span, Throughput, shown};
 use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
@@ -16,6 +16,7 @@ pub(crate) enum RateOrGap {
 pub(crate) struct RateLoad;
 
 impl RateLoad {
+    /// Range of a mean gap between demands.
     const GAP: Span = Span::above_zero("ms");
 }
 
@@ -58,10 +59,12 @@ pub(crate) enum NodeLoad {
 pub(crate) struct LoadOfNode;
 
 impl LoadOfNode {
+    /// Range of a load as a share of the maximum send rate of a node.
     const SHARE: Share = Share {
         above_zero: true,
         below_one: false,
     };
+    /// Range of a load as a bandwidth.
     const BANDWIDTH: Throughput = Throughput::offered("MB/s");
 }
 

@@ -66,6 +66,7 @@ impl ValueType for Lanes {
 pub(crate) struct MostOutstanding;
 
 impl MostOutstanding {
+    /// Range of a limit on messages in flight.
     const NUMBER: Whole<u32> = Whole::new(1, OUTSTANDING_MAX);
 }
 

@@ -79,7 +79,7 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return the words for the location of the busiest channel of a kind.
+/// Return words for the location of a channel, such as between which PEs it is.
 fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     match kind {
         ChannelKind::PeInject => format!("PE {from} to its router"),
@@ -94,7 +94,7 @@ fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     }
 }
 
-/// Return the demand of jobs on each channel, in GB/s. A client of a closed loop demands `alone` GB/s.
+/// Return the demand of jobs on each channel, in GB/s. A client of a closed loop demands at most `alone` GB/s.
 fn channel_demands(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Vec<f64> {
     let layout = machine.layout();
     let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
@@ -164,7 +164,7 @@ fn add(
     });
 }
 
-/// Composition of the data that a PE moves.
+/// Share of reads in the data that a PE moves, and the overhead of requests.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
     /// Share of reads; the rest are writes.

@@ -3,11 +3,11 @@
 mod capacity;
 // Scenario format of this kind of machine.
 mod format;
-// Hypercubes with jobs as subjects of experiments.
+// Simulations of hypercubes with jobs, for experiments.
 mod subject;
 // Fields of the scenario tables of this kind of machine.
 mod table;
-// Reader of the workload.
+// Reads the jobs of a scenario file.
 mod workload;
 
 /// The kind of machine `hypercube` with a workload of jobs.

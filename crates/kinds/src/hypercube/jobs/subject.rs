@@ -1,4 +1,4 @@
-//! Hypercubes with the jobs that run on them, as subjects of experiments.
+//! Simulations of jobs on hypercubes, as experiments start and measure them.
 
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
 use super::{HypercubeJobs, capacity, workload};
@@ -49,7 +49,7 @@ impl Kind for HypercubeJobs {
     }
 }
 
-/// A hypercube as a machine that jobs run on.
+/// A hypercube with the split of messages into worms, as a machine that jobs run on.
 #[derive(Debug)]
 struct CubeForJobs {
     built: Built,
@@ -128,7 +128,7 @@ impl Runs for CubeForJobs {
         figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
-    /// Return the PEs of the I/O nodes.
+    /// Return the numbers of the PEs that have an I/O node.
     fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }
@@ -152,10 +152,11 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// A start-up of 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs three worms: a request, a
-    /// forward and a reply. A fourth worm is needed if the PE of a failed I/O node forwards the request.
+    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of 200 us is 4,000
+    /// cycles, and 1,024 B are 1,024 flits. A read needs three worms: a request, a forward and a reply. A fourth worm
+    /// is needed if the PE of a failed I/O node forwards the request.
     #[test]
-    fn the_longest_way_by_hand() {
+    fn the_time_of_a_read_is_as_calculated_by_hand() {
         let alone = |faults: &str| {
             let text = format!(
                 "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\

@@ -1,4 +1,4 @@
-//! Reader of the jobs of a hypercube.
+//! Reads the jobs of a hypercube from `[workload]` of a scenario file and checks them.
 
 use super::super::failures::PES;
 use super::table::JobsTable;
@@ -10,7 +10,7 @@ use isthmus_units::{Bandwidth, Clock};
 use isthmus_workload::jobs::spec::Servers;
 use isthmus_workload::storage::StorageSpec;
 
-/// Maximum number of flits of a worm that engines can count.
+/// Maximum number of flits of a worm that the wormhole engine can count.
 const FLITS_MAX: u64 = 1 << 30;
 
 /// Read the jobs and check them against the hypercube.

@@ -117,7 +117,7 @@ fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
     all / clients
 }
 
-/// Demand of jobs on nodes, and between each pair of nodes.
+/// Data that jobs send from each node, and packets that they send between each pair of nodes.
 struct PairDemand {
     nodes: usize,
     /// Data that each node sends, in GB/s.
@@ -129,7 +129,8 @@ struct PairDemand {
 }
 
 impl PairDemand {
-    /// Return the demand of all jobs with predictable demand. A client of a closed loop demands `alone` GB/s.
+    /// Return the demand of all jobs with predictable demand. A client of a closed loop demands at most
+    /// `alone` GB/s.
     fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
         let spec = machine.spec();
         let nodes = machine.fabric().node_count() as usize;

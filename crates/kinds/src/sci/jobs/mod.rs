@@ -3,11 +3,11 @@
 mod capacity;
 // Scenario format of this kind of machine.
 mod format;
-// SCI fabrics with jobs as subjects of experiments.
+// Simulations of SCI fabrics with jobs, for experiments.
 mod subject;
 // Fields of the scenario tables of this kind of machine.
 mod table;
-// Reader of the workload.
+// Reads the jobs of a scenario file.
 mod workload;
 
 /// The kind of machine `sci` with a workload of jobs.

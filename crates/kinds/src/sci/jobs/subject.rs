@@ -1,4 +1,4 @@
-//! SCI fabrics with the jobs that run on them, as subjects of experiments.
+//! Simulations of jobs on SCI fabrics, as experiments start and measure them.
 
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};

@@ -1,4 +1,4 @@
-//! Reader of the jobs of an SCI fabric.
+//! Reads the jobs of an SCI fabric from `[workload]` of a scenario file and checks them.
 
 use super::super::build::check_symbols;
 use super::super::failures::{LINKS, NODES};
