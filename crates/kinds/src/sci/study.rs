@@ -18,8 +18,8 @@ const AXIS: &str = "fault";
 /// Fields that name nodes; a study refuses them.
 const NODE_FIELDS: &[&str] = &["workload.hot_node", "workload.senders"];
 
-/// Settings that omit the results of each link and node: a study has hundreds of points, and these results would fill
-/// the disk.
+/// Settings that omit the results of each link and the histograms: a study has hundreds of points, and these results
+/// would fill the disk.
 const UNMEASURED: &[(&str, &str)] = &[
     ("measure.channels", "false"),
     ("measure.histograms", "false"),

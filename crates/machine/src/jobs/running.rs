@@ -243,6 +243,7 @@ mod tests {
         }
         fn packet(&mut self, _: &Packet) {}
         fn completed(&mut self, _: &Completed) {}
+        /// Return whether the run may end, because the observer has finished.
         fn finished(&self) -> bool {
             false
         }
