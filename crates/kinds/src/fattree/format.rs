@@ -1,4 +1,4 @@
-//! Scenario format of fat trees.
+//! Format of scenario files of fat trees: their tables, and the conversion of these to a machine and a workload.
 
 use super::table::MachineTable;
 use super::{FatTree, build};

@@ -6,13 +6,13 @@ mod build;
 mod fabric;
 // Summary in results.
 mod figures;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 // Fields of the scenario tables of this kind of machine.
 mod table;
 
 pub use figures::FatTreeSummary;
 
-/// The kind of machine `fat-tree`.
+/// Type that represents the kind of machine `fat-tree`: fat trees.
 #[derive(Debug)]
 pub struct FatTree;

@@ -1,4 +1,5 @@
-//! Scenario format of networks of switches.
+//! Format of scenario files of networks of switches: their tables, and the conversion of these to a machine and a
+//! workload.
 
 use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
 use super::{Graph, no_effect};

@@ -4,7 +4,7 @@
 mod fabric;
 // Summary in results.
 mod figures;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 // Reports of fields that have no effect.
 mod no_effect;
@@ -14,6 +14,6 @@ mod table;
 pub use figures::GraphSummary;
 pub use table::SWITCHES_MAX;
 
-/// The kind of machine `graph`.
+/// Type that represents the kind of machine `graph`: networks of switches in any topology.
 #[derive(Debug)]
 pub struct Graph;

@@ -22,10 +22,10 @@ const READS: usize = 0;
 /// Index of write requests in [`Queueing::disks`].
 const WRITES: usize = 1;
 
-/// Parameters of the analytic model for one point.
+/// Parameters of the analytic model for one point of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Queueing {
-    /// Machine and traffic of the point.
+    /// Machine and traffic of the point, as the analytic model describes them.
     pub model: HypercubeIo,
     /// Disks behind the caches, with the rates of read and write requests; `None` if requests do not queue at disks.
     pub disks: Option<Disks>,
@@ -86,8 +86,8 @@ impl Limits {
 }
 
 /// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the
-/// point. The model works channel by channel if all routes can be followed. Otherwise it is the model of section 6,
-/// in the reading of the paper that fits simulations best.
+/// point. The model works channel by channel if all routes can be followed. Otherwise it is the model of section 6
+/// of the hypercube paper, in the reading that fits simulations best.
 pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
     let mut overlay = Queueing::new(&built.machine, &built.spec, traffic)
         .and_then(|queueing| solve(built, &queueing).ok())

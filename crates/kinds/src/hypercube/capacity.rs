@@ -1,9 +1,10 @@
 //! Demand of the PEs on the channels and I/O nodes of a hypercube, and the supply of these parts.
 //!
-//! Each lane of a channel carries the bandwidth. The demand is proportional to the load, so the model of section 6 is
-//! solved at a light load and scaled. It counts the flits of each kind of message, times the mean number of channels
-//! of the kind on its route. The demand on an I/O node is PEs * rate * P_io / I/O nodes requests, where only working
-//! PEs and I/O nodes count. A disk with a queue serves 1 / (misses * mean access).
+//! The supply of a channel is its number of lanes times the bandwidth of a lane. The demand is proportional to the
+//! load, so the model of section 6 of the hypercube paper is solved at a light load and scaled. The demand on a kind of
+//! channel is the flits of each kind of message, times the mean number of such channels on the route of the message. An
+//! I/O node receives PEs * rate * P_io / (number of I/O nodes) requests, where only working PEs and I/O nodes count. A
+//! disk with a queue serves 1 / (share of misses * mean access time) requests.
 
 use super::Built;
 use super::analysis::utilisation;

@@ -1,4 +1,4 @@
-//! Scenario format of hypercubes.
+//! Format of scenario files of hypercubes: their tables, and the conversion of these to a machine and a workload.
 
 use super::{Hypercube, failures, machine, no_effect, workload};
 use crate::runs;

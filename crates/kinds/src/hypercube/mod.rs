@@ -8,7 +8,7 @@ mod capacity;
 mod failures;
 // Summary and utilisation in results.
 mod figures;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 mod jobs;
 // Reads `[machine]` of a scenario file.
@@ -31,6 +31,6 @@ pub use built::Built;
 pub use figures::HypercubeSummary;
 pub use jobs::HypercubeJobs;
 
-/// The kind of machine `hypercube`.
+/// Type that represents the kind of machine `hypercube`: binary hypercubes with I/O nodes.
 #[derive(Debug)]
 pub struct Hypercube;

@@ -1,4 +1,5 @@
-//! Scenario format of network interfaces.
+//! Format of scenario files of network interfaces: their tables, and the conversion of these to a machine and a
+//! workload.
 
 use super::Interface;
 use super::table::{MachineTable, WorkloadTable};

@@ -3,7 +3,7 @@
 
 // Summary and utilisation in results.
 mod figures;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 // Simulations of network interfaces, for experiments.
 mod subject;
@@ -12,6 +12,6 @@ mod table;
 
 pub use figures::InterfaceSummary;
 
-/// The kind of machine `interface`.
+/// Type that represents the kind of machine `interface`: a torus of cells with a network interface.
 #[derive(Debug)]
 pub struct Interface;

@@ -88,8 +88,8 @@ impl Devices {
         })
     }
 
-    /// Return devices that receive a message longer than `request` as several requests, at most `at_once` of them in
-    /// flight.
+    /// Return the same devices for messages that are split: a message longer than `request` arrives as several
+    /// requests, of which at most `at_once` are in flight.
     pub(crate) fn asked_in(self, request: Bytes, at_once: u32) -> Self {
         Self {
             request: request.get(),

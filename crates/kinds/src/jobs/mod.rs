@@ -1,4 +1,4 @@
-//! Jobs on any kind of machine: their scenario tables, measures and estimates.
+//! Jobs on any kind of machine: their tables in scenario files, their latencies and rates, and estimates.
 
 // Devices behind I/O servers: use, capacity and utilisation.
 pub(crate) mod behind;

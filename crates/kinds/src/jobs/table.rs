@@ -325,7 +325,7 @@ pub(super) struct Pause {
     pub(super) pause: Time,
 }
 
-/// Fields of jobs that read and write.
+/// Fields of jobs that read from and write to I/O servers or a hot node.
 #[derive(Describe)]
 pub(super) struct Reads {
     /// Share of messages that are reads (section 4.4: 0.5); the rest are writes.

@@ -20,7 +20,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 /// Maximum number of routes that the model follows.
 const ROUTES_MAX: u64 = 1 << 19;
 
-/// Return the estimates of the model for the jobs of `traffic`, laid out by `layout`.
+/// Return the estimates of the analytic model for the jobs of `traffic` on the nodes of `layout`.
 pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
     let Some(choices) = switches.choices() else {
         return Overlay::absent("routes depend on the queues");
@@ -40,7 +40,7 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Return the estimates of the model for jobs whose routes have these random choices.
+/// Return the estimates of the analytic model for jobs whose routes have these numbers of random choices.
 fn solve(
     switches: &impl Switches,
     layout: &Layout,
@@ -121,7 +121,7 @@ fn solve(
     Ok(overlay)
 }
 
-/// Solution of the model at one load.
+/// Solution of the analytic model at one load.
 struct Solution {
     /// Latencies of each job, and the job's message rate per ns.
     jobs: Vec<(Latencies, f64)>,
@@ -132,7 +132,7 @@ struct Solution {
 }
 
 impl Followed {
-    /// Solve the model at the current message rates.
+    /// Solve the analytic model at the current message rates.
     fn solution(
         &mut self,
         switches: &impl Switches,

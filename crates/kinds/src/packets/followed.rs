@@ -126,7 +126,7 @@ impl Followed {
         }
     }
 
-    /// Multiply all message rates by a factor.
+    /// Multiply all message rates by the factor `by`.
     pub fn scale(&mut self, by: f64) {
         self.network.scale(by);
         let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
@@ -140,8 +140,8 @@ impl Followed {
         }
     }
 
-    /// Add the buffers behind the links to the network. Return the largest ratio of the load of a link to the load
-    /// that the buffer behind it sustains.
+    /// Add the buffers behind the links to the queueing network of the model. Return the largest ratio of the load of
+    /// a link to the load that the buffer behind it sustains.
     pub fn buffers(
         &mut self,
         fabric: &impl Fabric,

@@ -28,7 +28,7 @@ impl Message {
             engine,
             received: (packets * interface.receive_ns).min(transfer),
             transfer,
-            // The last packet leaves before the engine or the circuit is free again, so turn and transfer overlap.
+            // The last packet leaves before the engine or the circuit is free again, so `turn` and `transfer` overlap.
             turn: if transfer > wire {
                 let last = self.last_ns(rules, wire / packets);
                 (self.turn_ns(network, rules, route) - (transfer / packets - last)).max(0.0)

@@ -28,7 +28,7 @@ pub(crate) enum Limits {
     Others,
 }
 
-/// Return the estimates of the model for the jobs of `traffic`, laid out by `layout`.
+/// Return the estimates of the model of closed loops for the jobs of `traffic` on the nodes of `layout`.
 pub(crate) fn paces(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -42,7 +42,7 @@ pub(crate) fn paces(
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Return the reason why the model does not cover the jobs, if there is one.
+/// Return the reason why the model of closed loops does not cover the jobs, or `None` if it does.
 fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
     if fabric.node_count() > NODES_MAX {
         return Some(format!("there are more than {NODES_MAX} nodes"));
@@ -62,7 +62,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())
 }
 
-/// Return the estimates of the model for jobs that it covers.
+/// Return the estimates of the model of closed loops for jobs that the model covers.
 fn solve(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
@@ -426,7 +426,7 @@ impl PartUses {
         *sums = (sums.0 + probability, sums.1 + probability * busy);
     }
 
-    /// Return the uses in the form of the model of closed loops.
+    /// Return the uses as a list, as the model of closed loops requires.
     fn uses(self) -> Vec<Use> {
         let parts = self.0.into_iter();
         parts

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A network of switches: a [`Fabric`] that follows from a wiring and routes.
+/// A network of switches with a known wiring and known routes, which determine its [`Fabric`].
 pub trait Switches: Debug + Send + Sync + 'static {
     /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;

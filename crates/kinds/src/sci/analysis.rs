@@ -101,8 +101,8 @@ fn weight(pattern: &Pattern, live: &[u32], from: u32, to: u32) -> f64 {
     }
 }
 
-/// Return the estimates of the model for `traffic` on `machine`: the load at which the first link saturates, and
-/// mean latencies. The model does not cover flow control with go bits.
+/// Return the estimates of the analytic model for `traffic` on `machine`: the load at which the first link saturates,
+/// and mean latencies. The model does not cover flow control with go bits.
 pub(super) fn overlay(
     machine: &Machine,
     traffic: &PacketTraffic,
@@ -162,7 +162,7 @@ fn timing(machine: &Machine) -> Timing {
     }
 }
 
-/// Return the estimates of the model from the link loads of the traffic's pattern.
+/// Return the estimates of the analytic model from the link loads of the traffic's pattern.
 fn solve(
     machine: &Machine,
     traffic: &PacketTraffic,

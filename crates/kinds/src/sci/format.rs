@@ -1,4 +1,4 @@
-//! Scenario format of SCI fabrics.
+//! Format of scenario files of SCI fabrics: their tables, and the conversion of these to a machine and a workload.
 
 use super::{Sci, build, failures, workload};
 use crate::{bandwidths, runs};

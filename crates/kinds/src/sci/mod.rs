@@ -8,7 +8,7 @@ mod capacity;
 mod failures;
 // Summary and utilisation in results.
 mod figures;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 mod jobs;
 // Dependability study: all failures of several fabrics.
@@ -25,6 +25,6 @@ pub use jobs::SciJobs;
 pub use study::{Case, Site, Study, StudyError, study};
 pub use subject::Built;
 
-/// The kind of machine `sci`.
+/// Type that represents the kind of machine `sci`: fabrics of SCI rings.
 #[derive(Debug)]
 pub struct Sci;

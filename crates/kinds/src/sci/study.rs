@@ -1,5 +1,5 @@
-//! Dependability study of fabrics (section 4.3 of the SCI paper names it as future work): one scenario that runs
-//! every single failure of each fabric, and pairs of failures.
+//! Dependability study of SCI fabrics: one scenario that runs every single failure of each fabric, and pairs of
+//! failures. Section 4.3 of the SCI paper names such a study as future work.
 
 use super::{Sci, failures, figures};
 use isthmus_machine::sci::spec::SciSpec;

@@ -31,7 +31,7 @@ impl Machine {
     /// Build the machine that `spec` describes.
     ///
     /// # Errors
-    /// If the shape is not a valid tree, or rules contradict one another.
+    /// If the shape is not a valid tree, or parameters contradict one another.
     pub fn new(spec: &FatTreeSpec) -> Result<Self, MachineError> {
         let network = Network::new(&spec.network)?;
         let tree = Tree::new(&spec.shape)?;

@@ -79,7 +79,7 @@ impl Built {
     ///
     /// # Errors
     /// If the network is disconnected, links have fewer virtual channels than layers are needed, or
-    /// rules contradict one another.
+    /// parameters contradict one another.
     pub fn new(spec: &GraphSpec) -> Result<Self, MachineError> {
         let network = Network::with_delays(&spec.network, &spec.shape.delays())?;
         match &spec.shape {

@@ -1,4 +1,4 @@
-//! Limit on the demands under way per PE; further demands wait at their PE.
+//! Limit on the demands of each PE that are under way; further demands wait at their PE.
 
 use isthmus_kernel::Cycles;
 use isthmus_workload::{Demand, Outstanding};

@@ -339,7 +339,7 @@ impl State {
     }
 }
 
-/// Handler of the engine's events.
+/// Handler of the events that the engine reports, with the observer that receives the results.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,

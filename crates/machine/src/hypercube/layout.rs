@@ -117,7 +117,7 @@ impl Layout {
         }
     }
 
-    /// Return the channel of `kind` with this index in its block: a PE, an I/O node or a link number.
+    /// Return the channel of `kind` at the PE, I/O node or link with the number `index`.
     #[inline]
     pub fn channel(&self, kind: ChannelKind, index: u32) -> ChannelId {
         self.first[kind as usize] + index

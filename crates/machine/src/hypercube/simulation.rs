@@ -54,7 +54,7 @@ pub struct Held {
     pub disks: Vec<DiskCount>,
 }
 
-/// Busy time, requests and service time of a disk.
+/// Counts of a disk: its busy time, its requests and their service time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskCount {
     /// Number of cycles in which the disk was busy.
@@ -220,7 +220,7 @@ impl Simulation {
     }
 }
 
-/// Handler of the engine's events.
+/// Handler of the events that the engine reports, with the observer that receives the results.
 pub(crate) struct Driver<'a, O> {
     pub state: &'a mut State,
     pub observer: &'a mut O,

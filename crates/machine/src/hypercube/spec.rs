@@ -50,7 +50,7 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// Treatment of several requests at a disk.
+    /// Whether requests to a disk wait for each other.
     pub service: Service,
 }
 

@@ -168,7 +168,7 @@ impl Jobs {
         }
     }
 
-    /// Report the messages of all processes, at the end of a run that the observer did not finish.
+    /// Report the generated messages of all processes, at the end of a run that the observer did not finish.
     pub fn report_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.report_open_loops(now, observer);
         for process in 0..self.reported.len() as u32 {
@@ -302,7 +302,7 @@ mod tests {
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
-            // Four processes of three messages at 0, 2, 4 us and so on.
+            // Each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
             assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
         assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);

@@ -182,7 +182,7 @@ fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     }
 }
 
-/// Handler of the engine's events.
+/// Handler of the events that the engine reports, with the observer that receives the results.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,

@@ -81,7 +81,7 @@ pub struct Nic {
     pub dma_slice: u32,
 }
 
-/// An empirical cost of packets that wait long (a reading of section 4.3 of the QsNET paper).
+/// Additional time of packets that have waited long: an empirical reading of section 4.3 of the QsNET paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePackets {
     /// Age beyond which a packet is late.

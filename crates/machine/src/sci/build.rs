@@ -71,7 +71,7 @@ impl Machine {
     ///
     /// # Errors
     /// If the rings do not form a fabric or do not allow the routing, or if faults disconnect nodes
-    /// and the description refuses that.
+    /// and the description does not allow that.
     pub fn new(spec: &SciSpec) -> Result<Self, MachineError> {
         let clock = Clock::new(spec.symbol, spec.bandwidth).ok_or(MachineError::NoClock {
             symbol: spec.symbol,

@@ -260,7 +260,7 @@ impl State {
         self.starting = starting;
     }
 
-    /// Return the next request of a message.
+    /// Return the request packet of the next transaction of a message.
     fn request(&mut self, number: MessageId, kind: TagKind) -> Packet<'_, Tag> {
         let message = &mut self.messages[number];
         let bytes = message.unsent_bytes.min(self.transfer.payload.get());
@@ -299,7 +299,7 @@ impl State {
     }
 }
 
-/// Handler of the engine's events.
+/// Handler of the events that the engine reports, with the observer that receives the results.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -492,7 +492,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle a timer for the tail of an earlier arrival.
+    /// Handle a timer, which marks the arrival of the tail of an earlier packet.
     fn reminded(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         match tag.kind {

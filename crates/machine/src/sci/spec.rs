@@ -33,7 +33,7 @@ pub struct Queues {
 pub struct SciSpec {
     /// Rings of the fabric and the nodes on them.
     pub shape: Shape,
-    /// Choice among the shortest paths.
+    /// Rule by which packets choose among the shortest paths.
     pub routing: Routing,
     /// Failed nodes and links.
     pub faults: Faults,

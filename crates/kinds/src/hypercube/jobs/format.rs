@@ -1,4 +1,5 @@
-//! Scenario format of hypercubes with jobs.
+//! Format of scenario files of hypercubes with jobs: their tables, and the conversion of these to a machine and a
+//! workload.
 
 use super::super::table::MachineTable;
 use super::super::{Hypercube, failures, machine, no_effect};

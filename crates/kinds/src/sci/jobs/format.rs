@@ -1,4 +1,5 @@
-//! Scenario format of SCI fabrics with jobs.
+//! Format of scenario files of SCI fabrics with jobs: their tables, and the conversion of these to a machine and a
+//! workload.
 
 use super::super::table::MachineTable;
 use super::super::{Sci, build, failures};

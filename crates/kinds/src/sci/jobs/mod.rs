@@ -1,7 +1,7 @@
 //! SCI fabrics on which jobs run: files with `[workload.jobs.NAME]`.
 
 mod capacity;
-// Scenario format of this kind of machine.
+// Format of the scenario files of this kind of machine.
 mod format;
 // Simulations of SCI fabrics with jobs, for experiments.
 mod subject;
@@ -10,6 +10,6 @@ mod table;
 // Reads the jobs of a scenario file.
 mod workload;
 
-/// The kind of machine `sci` with a workload of jobs.
+/// Type that represents the kind of machine `sci` with a workload of jobs.
 #[derive(Debug)]
 pub struct SciJobs;
