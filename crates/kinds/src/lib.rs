@@ -34,7 +34,7 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 //!
-//! `machine.kind` selects the other fields of `[machine]` and `[workload]`, and the Rust types that hold them:
+//! `machine.kind` selects the other fields of `[machine]` and `[workload]`, and the Rust types of these tables:
 //!
 //! ```
 //! use isthmus_kinds::KINDS;

@@ -195,7 +195,7 @@ fn switches_of_list(
     }
 }
 
-/// Check that each cable joins two switches whose numbers a table of routes can hold.
+/// Check that each cable joins two switches whose numbers fit into a table of routes.
 fn checked_cables(
     settings: &Settings,
     cables: Vec<(u32, u32)>,

@@ -70,7 +70,7 @@ impl Kind for Interface {
     }
 }
 
-/// Convert an error of the simulation to a flaw of the scenario.
+/// Convert an error of the simulation to an error of a field of the scenario, with a hint.
 fn flaw(error: Error) -> Flaw {
     Flaw {
         field: error.field,

@@ -56,7 +56,8 @@ fn adapt_field(row: Field) -> Field {
     }
 }
 
-/// Return the tables of a kind with jobs, given its fields of `[machine]` and `[workload]`, presets and faults.
+/// Return the scenario tables of a kind of machine with jobs, from its fields of `[machine]` and `[workload]`,
+/// presets and faults.
 pub(crate) const fn tables(
     machine: fn() -> Vec<Field>,
     workload: fn() -> Vec<Field>,

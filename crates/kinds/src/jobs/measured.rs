@@ -65,10 +65,10 @@ pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool 
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Receivers and sources of a job's data, besides its own nodes.
+/// Kind of the parts of a machine with which the nodes of a job exchange data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
-    /// Nodes that are not I/O servers.
+    /// The nodes exchange data with nodes that are not I/O servers.
     Nodes,
     /// I/O servers without devices: data counts as stored on arrival.
     Servers,
@@ -77,7 +77,7 @@ enum Endpoint {
 }
 
 impl Endpoint {
-    /// Return the endpoints of a job's data transfers.
+    /// Return the kind of parts with which the nodes of a job exchange data.
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;

@@ -21,7 +21,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Return the messages of a job, or `None` if the job's nodes wait for messages from each other.
+    /// Return the lengths and rates of the messages of a job, or `None` if its nodes wait for messages from each other.
     pub fn of(job: &Job) -> Option<Self> {
         let fixed = |think| (think, Spread::Fixed);
         let think = |arrivals: &Arrivals| match arrivals {

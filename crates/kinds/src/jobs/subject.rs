@@ -83,7 +83,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses;
 }
 
-/// Return the subject that runs the jobs of `traffic` on `machine`.
+/// Return an object with which experiments simulate the jobs of `traffic` on `machine`.
 ///
 /// # Errors
 /// If jobs or servers do not fit on the machine.

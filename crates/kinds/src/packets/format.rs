@@ -3,7 +3,7 @@
 use crate::jobs::{self, WorkloadTable};
 use isthmus_scenario::format::{Field, Presets, Tables};
 
-/// Return the tables of a kind of packet network, given its fields of `[machine]`.
+/// Return the scenario tables of a kind of packet network, from its fields of `[machine]`.
 pub const fn tables(machine: fn() -> Vec<Field>, presets: Option<&'static Presets>) -> Tables {
     jobs::tables(machine, jobs::workload::<WorkloadTable>, presets, None)
 }

@@ -58,7 +58,7 @@ pub(crate) fn routed(
         .collect()
 }
 
-/// Demand of jobs on nodes and links, in GB/s.
+/// Data that jobs demand to move through nodes and links, in GB/s.
 pub(super) struct Asked {
     /// Data that each node sends, in GB/s.
     pub sent: Vec<f64>,

@@ -20,7 +20,7 @@ impl Message {
         let circuits = interface.in_flight.min(link.circuits);
         let engine = engine.max((wire + packets * (header + back)) / circuits);
         let transfer = wire.max(engine);
-        // A link holds a circuit for the rest of its route: between switches half the route on average.
+        // A circuit occupies a link for the rest of its route: between switches half the route on average.
         let ack = link.acknowledgement_ns;
         let held = [header + back, (header + back + ack) / 2.0, ack];
         Times {

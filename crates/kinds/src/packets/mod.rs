@@ -141,7 +141,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// Return the bundle of parallel links with this number.
     fn bundle(&self, number: u32) -> Bundle;
 
-    /// Return the analytic estimates for jobs on the network, laid out by `layout`.
+    /// Return the analytic estimates for jobs on the nodes of `layout`.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay;
 }
 

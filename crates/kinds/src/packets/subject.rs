@@ -14,7 +14,7 @@ use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
-/// Return the subject that runs the jobs of `traffic` on a network.
+/// Return an object with which experiments simulate the jobs of `traffic` on a network.
 ///
 /// # Errors
 /// If jobs or servers do not fit on the network.

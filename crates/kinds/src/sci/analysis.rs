@@ -208,7 +208,7 @@ fn solve(
         .filter(|(link, _)| link.entries > 0.0)
         .map(|(link, waits)| link.entries * waits.output)
         .sum();
-    // The waiting times hold for Poisson arrivals only.
+    // The model of waiting times is valid for Poisson arrivals only.
     if traffic.spacing == Spacing::Exponential {
         put("latency", found.latencies[0]);
         put("network", found.latencies[0] - at_source);

@@ -1,6 +1,6 @@
 //! Networks of switches in any form.
 //!
-//! A [`Machine`] is built from a [`spec::GraphSpec`]. It holds the routes of packets, whose type depends
+//! A [`Machine`] is built from a [`spec::GraphSpec`]. It contains the routes of packets, whose type depends
 //! on the form, and links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
 
 // Construction of the machine from its description.

@@ -301,7 +301,7 @@ impl Machine {
     }
 }
 
-/// Return the PEs that have an I/O node, as the description states.
+/// Return the placement of the I/O nodes that the description requests.
 fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementError> {
     match spec {
         PlacementSpec::Hamming => Placement::hamming(cube),

@@ -7,8 +7,8 @@
 //!
 //! A worm carries up to one transfer unit. A message has up to [`Transfer::worms`] units under way; the next
 //! one starts when one ends. A unit ends when its last flit arrives at the destination, or when the device of
-//! an I/O node has stored its data. Its PE knows that in the same cycle: the paper's machine has no
-//! acknowledgements.
+//! an I/O node has stored its data. Its PE can react in the same cycle, because the paper's machine has
+//! no acknowledgements.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::operation::{ErrandId, Step};

@@ -1,4 +1,4 @@
-//! Paths of messages: the channels that each kind of message crosses. Letters are those of [`ChannelKind`].
+//! Paths of messages: the channels that each kind of message crosses.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::layout::ChannelKind;
@@ -6,7 +6,8 @@ use isthmus_topology::{FaultyCube, FaultyRoute, Hop};
 use isthmus_wormhole::ChannelId;
 
 impl Machine {
-    /// Append the path from PE to PE: channel k, links in e-cube order, channel k.
+    /// Append the path from PE to PE: the channel from the sender to its router, links in e-cube order, and the
+    /// channel from the router to the receiver.
     #[inline]
     pub fn path_pe_pe(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         path.push(self.layout.channel(ChannelKind::PeInject, from));
@@ -14,8 +15,9 @@ impl Machine {
         path.push(self.layout.channel(ChannelKind::PeEject, to));
     }
 
-    /// Append the path from a PE to the I/O node at another or the same PE: channel k, links in e-cube order,
-    /// channel m. Requests to a failed I/O node end at the PE of the I/O node: k, e-cube, k.
+    /// Append the path from a PE to the I/O node at another or the same PE: the channel from the PE to its
+    /// router, links in e-cube order, and the channel into the I/O node. If the I/O node has failed, the last
+    /// channel leads to its PE.
     pub fn path_ask(&self, pe: u32, io_node: u32, path: &mut Vec<ChannelId>) {
         let at = self.pe_of(io_node);
         path.push(self.layout.channel(ChannelKind::PeInject, pe));
@@ -27,8 +29,9 @@ impl Machine {
         });
     }
 
-    /// Append the path from I/O node to I/O node: channel r, links of the I/O network in e-cube order,
-    /// channel r. Without an I/O network: m, e-cube, m.
+    /// Append the path from I/O node to I/O node: the channel to its I/O router, links of the I/O network in
+    /// e-cube order, and the channel from the last I/O router. Without an I/O network, the path crosses the PE
+    /// network.
     pub fn path_forward(&self, from: u32, to: u32, path: &mut Vec<ChannelId>) {
         let layout = &self.layout;
         if self.separate {
@@ -42,9 +45,10 @@ impl Machine {
         }
     }
 
-    /// Append the path of data from the I/O node `from` to `pe` through the I/O node `asked`. Local
-    /// (`from` = `asked`): m, e-cube, k. Remote: r, I/O e-cube, n, e-cube, k, one worm across both
-    /// networks; without an I/O network m, e-cube straight to the PE, k.
+    /// Append the path of data from the I/O node `from` to `pe` through the I/O node `asked`. If both are the
+    /// same, the path crosses only the PE network. Otherwise one worm crosses the I/O network to the I/O router
+    /// of `asked`, and then the PE network. Without an I/O network, the path crosses the PE network from `from`
+    /// straight to `pe`.
     pub fn path_reply(&self, from: u32, asked: u32, pe: u32, path: &mut Vec<ChannelId>) {
         let layout = &self.layout;
         if from != asked && self.separate {

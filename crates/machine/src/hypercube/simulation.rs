@@ -29,7 +29,7 @@ pub(crate) struct Lengths {
     pub request: u32,
     pub block: u32,
     pub block_bytes: u64,
-    /// Largest number of blocks of one I/O message.
+    /// Largest number of blocks of one I/O message; larger files are split into several messages.
     pub split: u32,
 }
 

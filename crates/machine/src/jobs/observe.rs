@@ -26,7 +26,7 @@ pub struct Packet {
 /// Data of a message that a server's device has stored, with a confirmation to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// Index of the message's job.
+    /// Index of the message's job in the list of all jobs.
     pub job: u32,
     /// Node of the process that requested the message.
     pub client: u32,
@@ -37,7 +37,7 @@ pub struct Stored {
 /// A message that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Index of the message's job.
+    /// Index of the message's job in the list of all jobs.
     pub job: u32,
     /// Time from generation to completion in ticks, including the wait for other messages of its process.
     pub response: Cycles,

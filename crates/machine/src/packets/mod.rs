@@ -1,6 +1,6 @@
 //! Packet networks of any topology, with the jobs that run on them.
 //!
-//! A [`Network`] holds the properties of links, switches and interfaces. A [`Simulation`] runs jobs on it
+//! A [`Network`] contains the properties of links, switches and interfaces. A [`Simulation`] runs jobs on it
 //! with the routes of a machine ([`isthmus_packet::routes`]) and reports events to an [`Observer`].
 //! [`Routed`] combines a network with its wiring and routes.
 

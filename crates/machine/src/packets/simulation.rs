@@ -28,7 +28,7 @@ struct State {
     devices: Option<ServerDevices>,
     /// Queues of servers that serve one request at a time.
     turns: Option<Turns>,
-    /// Number of incomplete messages that the engine does not hold: messages that wait for their server,
+    /// Number of incomplete messages that are not in the engine: messages that wait for their server,
     /// and arrived messages whose completion is due later.
     outside_engine: u64,
     /// Whether the last acknowledgement completes a write, as with circuits. With cut-through a write is

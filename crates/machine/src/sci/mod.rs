@@ -1,6 +1,7 @@
 //! Fabrics of SCI rings joined by switch nodes.
 //!
-//! A [`Machine`] is built from a [`spec::SciSpec`]. It holds rings, routes and the rules of the engine.
+//! A [`Machine`] is built from a [`spec::SciSpec`]. It contains the rings, the routes and the
+//! parameters of the engine.
 //! A [`Simulation`] runs packet traffic on it and reports events to an [`Observer`]. A
 //! [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 

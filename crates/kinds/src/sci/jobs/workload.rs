@@ -63,8 +63,8 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
     })
 }
 
-/// Refuse jobs with listed messages: their rounds start at all nodes at once. The SCI engine cannot do that, because
-/// one of its nodes knows only of messages that have reached it.
+/// Report an error for jobs with listed messages. Their rounds start at all nodes at the same time, which the SCI
+/// engine cannot simulate: a node can react only to messages that have reached it.
 fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Problem> {
     let is_listed = |job: &&Job| matches!(job.traffic, Traffic::Listed { .. });
     let Some(job) = traffic.jobs.iter().find(is_listed) else {
