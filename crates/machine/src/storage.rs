@@ -148,7 +148,7 @@ pub fn is_answer(from: u32, demand: &Demand) -> bool {
 /// not depend on the server's node.
 #[derive(Debug, Clone)]
 struct Stores {
-    /// Number of the server on each node, if any.
+    /// Number of the server on each node; `None` for nodes that are not servers.
     server_of: Vec<Option<u32>>,
     stores: Vec<Storage>,
     /// Number of stations of each kind, and number of kinds.

@@ -11,7 +11,7 @@ const IN_FLIGHT_MAX: u64 = 1 << 24;
 
 /// Parts into which messages are split, such as transfer units, that are in flight at the same time.
 pub(crate) struct Parts {
-    /// Key of the field that limits the parts of a message in flight.
+    /// Key of the scenario field that limits the parts of a message in flight.
     pub field: &'static str,
     /// Word for the parts in an error message.
     pub name: &'static str,

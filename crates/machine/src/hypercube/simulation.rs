@@ -14,7 +14,7 @@ use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Tag that the engine carries with a message.
+/// Data that the engine returns with each event of a message: its class, and its sender or errand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tag {
     pub class: Class,

@@ -30,7 +30,7 @@ id! {
     struct MessageId;
 }
 
-/// Tag that the engine carries with a packet or a timer.
+/// Data that the engine returns with each event of a packet or a timer.
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     message: MessageId,

@@ -1,9 +1,8 @@
 //! Fabrics of SCI rings joined by switch nodes.
 //!
 //! A [`Machine`] is built from a [`spec::SciSpec`]. It contains the rings, the routes and the
-//! parameters of the engine.
-//! A [`Simulation`] runs packet traffic on it and reports events to an [`Observer`]. A
-//! [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
+//! parameters of the engine. A [`Simulation`] runs packet traffic on it and reports events to an
+//! [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
 // Construction of the machine from its description.
 mod build;

@@ -12,7 +12,7 @@ use isthmus_workload::packets::PacketSource;
 use isthmus_workload::packets::spec::PacketTraffic;
 use std::sync::Arc;
 
-/// Tag that the engine carries with a packet: the requester and the start of its transaction.
+/// Data that the engine returns with each event of a packet: the requester and the start of its transaction.
 #[derive(Debug, Clone, Copy)]
 struct Tag {
     requester: u32,

@@ -124,7 +124,7 @@ struct PairDemand {
     sent: Vec<f64>,
     /// Packets with their idle symbols for each pair, in bytes per ns; the index is sender * nodes + receiver.
     packets: Vec<f64>,
-    /// Echoes of these packets with their idle symbols, in bytes per ns.
+    /// Echoes of the packets of each pair with their idle symbols, in bytes per ns.
     echoes: Vec<f64>,
 }
 
