@@ -5,9 +5,9 @@ use isthmus_scenario::format::{Data, Describe, Span, Throughput, Whole};
 use isthmus_stream_sim::spec::{From, Protocol, Reshuffle, Routing, To};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
-/// Type of values: a time, 0 or longer, in microseconds by default.
+/// Type of values: a time, 0 or longer; for a number without a unit, errors suggest microseconds.
 const SPAN: Span = Span::or_zero("us");
-/// Type of values: a time above 0, in nanoseconds by default.
+/// Type of values: a time above 0; for a number without a unit, errors suggest nanoseconds.
 const PERIOD: Span = Span::above_zero("ns");
 
 /// Table `[machine]` of a network interface with its torus of cells.

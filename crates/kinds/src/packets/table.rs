@@ -11,9 +11,9 @@ pub(crate) const CHANNELS_MAX: u32 = 16;
 
 /// Range of a number of packets.
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
-/// Type of values: a time, 0 or longer, in nanoseconds by default.
+/// Type of values: a time, 0 or longer; for a number without a unit, errors suggest nanoseconds.
 const SPAN: Span = Span::or_zero("ns");
-/// Type of values: a time above 0, in nanoseconds by default.
+/// Type of values: a time above 0; for a number without a unit, errors suggest nanoseconds.
 const PERIOD: Span = Span::above_zero("ns");
 
 /// Range of the data of one packet.

@@ -1,9 +1,8 @@
 //! Binary hypercubes with I/O nodes and an optional I/O network.
 //!
-//! A [`Machine`] is built from a [`spec::HypercubeSpec`]. It contains the placement of
-//! I/O nodes, the routes and the channels. A
-//! [`Simulation`] runs a workload on it, message by message, and reports events to an
-//! [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
+//! A [`Machine`] is built from a [`spec::HypercubeSpec`]. It contains the placement of I/O
+//! nodes, the routes and the channels. A [`Simulation`] runs a workload on it, message by message, and
+//! reports events to an [`Observer`]. A [`JobsSimulation`] runs jobs on it ([`crate::jobs`]).
 
 // Construction of the machine from its description.
 mod build;
