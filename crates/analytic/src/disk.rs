@@ -124,6 +124,8 @@ impl Disks {
 mod tests {
     use super::*;
 
+    /// Checks that the access time of the paper's disk (Table 1) has a mean of 20 ms, and the variance of the sum of
+    /// two uniform variables.
     #[test]
     fn the_disk_of_table_1_takes_20_ms_with_the_variance_of_two_uniforms() {
         let taken = service(12.0, 16.0, &Moments::fixed(0.0)).unwrap();
@@ -134,6 +136,7 @@ mod tests {
         assert!(service(-1.0, 16.0, &Moments::fixed(0.0)).is_err());
     }
 
+    /// Checks that a single disk with a fixed service time has the waits of an M/D/1 queue.
     #[test]
     fn one_disk_is_an_md1_queue() {
         // With a transfer only and rho = 1/2, W = rho S / (2 (1 - rho)) = S / 2.
@@ -145,6 +148,7 @@ mod tests {
         assert_eq!(disks.first_saturated().unwrap().load, 0.1);
     }
 
+    /// Checks that all kinds of requests wait in the same queues, and the disk with the most work saturates first.
     #[test]
     fn kinds_share_the_disks_and_the_busiest_saturates_first() {
         let kind = |rates: [f64; 2], mean| Requests {
@@ -164,6 +168,7 @@ mod tests {
         assert!((disks.response(1, 0.05).unwrap() - writes).abs() < 1e-12);
     }
 
+    /// Checks that kinds of requests with rates for different numbers of disks are refused.
     #[test]
     fn kinds_for_different_disks_are_refused() {
         let kind = |count| Requests {

@@ -54,6 +54,7 @@ impl Busy {
 mod tests {
     use super::*;
 
+    /// Checks that the busy time up to any cycle counts exactly the earlier busy cycles.
     #[test]
     fn every_cycle_counts_when_it_has_passed() {
         let mut busy = Busy::default();
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!((busy.uses(), busy.total_cycles()), (3, 7));
     }
 
+    /// Checks that adjacent busy spans are merged into one, so memory use stays constant.
     #[test]
     fn a_device_without_a_pause_is_one_span() {
         let mut busy = Busy::default();

@@ -246,6 +246,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that the event queue returns events in the same order as a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             steps in prop::collection::vec((0u64..3, 0u64..40_000, any::<bool>()), 1..300)
@@ -276,6 +277,8 @@ mod tests {
         }
     }
 
+    /// Checks that the queue returns no events beyond the limit, and returns them later with a
+    /// higher limit.
     #[test]
     fn a_limit_leaves_later_events_in_place() {
         let mut queue = EventQueue::new();

@@ -140,6 +140,8 @@ mod tests {
         }
     }
 
+    /// Checks that ten equal small counts have an interval above width 0, and ten equal large
+    /// counts have width 0.
     #[test]
     fn equal_counts_are_no_certainty_unless_there_are_many() {
         let ones = of(&[1; 10]);
@@ -148,6 +150,7 @@ mod tests {
         assert_eq!((many.low, many.high), (5000.0, 5000.0));
     }
 
+    /// Checks that bursts of events widen the interval of a rate, which stays at 0 or above.
     #[test]
     fn bursts_widen_and_never_below_zero() {
         let bursts = of(&[0, 0, 0, 900, 0, 0, 0, 40, 0, 0]);

@@ -174,6 +174,8 @@ mod tests {
         );
     }
 
+    /// Checks that a single sample has an infinite interval, equal samples have one of width 0, and
+    /// NaN is refused.
     #[test]
     fn degenerate_samples_are_handled_openly() {
         let one = Estimate::from_samples(&[3.0], 0.95).unwrap();

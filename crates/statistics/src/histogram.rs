@@ -171,6 +171,7 @@ mod tests {
         }
     }
 
+    /// Checks that an empty histogram has neither a minimum nor a maximum.
     #[test]
     fn an_empty_histogram_has_no_ends() {
         let empty = Histogram::new();

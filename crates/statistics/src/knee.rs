@@ -333,6 +333,8 @@ mod tests {
         assert!((found.saturated.unwrap() - 11.75).abs() < 1e-9);
     }
 
+    /// Checks that the error probability of the search is divided equally among the maximum number
+    /// of tests.
     #[test]
     fn the_error_rate_is_shared_among_the_tests() {
         let search = KneeSearch::new(1.0, 2.0, 0.125, 0.05).unwrap();
@@ -340,6 +342,8 @@ mod tests {
         assert_eq!(search.test(3).alpha, 0.05 / 13.0);
     }
 
+    /// Checks that impossible search ranges are refused, and so are reports for a load that the
+    /// search did not request.
     #[test]
     fn wrong_use_is_refused() {
         assert!(KneeSearch::new(0.0, 1.0, 0.1, 0.05).is_err());

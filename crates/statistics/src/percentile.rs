@@ -421,6 +421,8 @@ mod tests {
         );
     }
 
+    /// Checks that the percentiles of three replications are averaged, and a percentile with few observations above it
+    /// is marked unresolved.
     #[test]
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();
@@ -439,6 +441,7 @@ mod tests {
         assert_eq!((same.low, same.high), (7.0, 7.0));
     }
 
+    /// Checks that empty histograms and percentiles above 100 are refused.
     #[test]
     fn empty_histograms_and_impossible_percentiles() {
         let empty = Histogram::new();

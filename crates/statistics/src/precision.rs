@@ -51,6 +51,8 @@ mod tests {
         Estimate::new(mean, half_width, 0.95, 10)
     }
 
+    /// Checks that the least precise estimate determines the factor by which the work must
+    /// increase.
     #[test]
     fn the_worst_measure_sets_the_factor() {
         let all = [
@@ -64,6 +66,7 @@ mod tests {
         assert_eq!(more_work(&[], 0.02), None);
     }
 
+    /// Checks that the factor is at least 1.5 and at most 2.5.
     #[test]
     fn factors_are_limited() {
         assert_eq!(more_work(&[estimate(1.0, 0.0201)], 0.02), Some(1.5));
@@ -76,6 +79,8 @@ mod tests {
         }
     }
 
+    /// Checks that an exact estimate of 0 needs no more work, but an estimate of only 9 samples
+    /// does.
     #[test]
     fn zero_means_and_few_samples() {
         assert_eq!(more_work(&[estimate(0.0, 0.0)], 0.02), None);

@@ -72,6 +72,7 @@ mod tests {
         }
     }
 
+    /// Checks that the t quantile for many degrees of freedom approaches the normal quantile.
     #[test]
     fn many_degrees_approach_the_normal() {
         let normal = normal_quantile(0.975).unwrap();
@@ -100,6 +101,8 @@ mod tests {
         assert!(f_quantile(1.0, 1, 1).is_err() && f_quantile(0.5, 0, 1).is_err());
     }
 
+    /// Checks that probabilities outside 0 to 1 (exclusive) and zero degrees of freedom are
+    /// refused.
     #[test]
     fn impossible_probabilities_are_refused() {
         for p in [0.0, 1.0, -0.1, 1.5, f64::NAN] {

@@ -477,6 +477,8 @@ mod tests {
         assert_eq!(other.low, None);
     }
 
+    /// Checks that operations on exact numbers give exact results, and a division by an exact
+    /// number only scales the interval.
     #[test]
     fn exact_numbers_stay_exact() {
         let (six, two) = (Quantity::exact(6.0), Quantity::exact(2.0));

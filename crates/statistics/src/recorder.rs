@@ -123,6 +123,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Checks that the histogram after a warm-up leaves out the observations of the warm-up, up
+        /// to the size of one segment.
         #[test]
         fn leaves_out_the_beginning(count in 0u64..40_000, cut in 0u64..40_000) {
             let mut recorder = Recorder::new();
@@ -137,6 +139,7 @@ mod tests {
             prop_assert!(kept <= (count - cut).max(slack));
         }
 
+        /// Checks that the histogram after a mark contains exactly the observations after the mark.
         #[test]
         fn a_mark_is_exact(before in 0u64..9000, after in 1u64..9000) {
             let mut recorder = Recorder::new();

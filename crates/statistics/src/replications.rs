@@ -188,6 +188,8 @@ mod tests {
         recorder
     }
 
+    /// Checks that the MSER rule removes the initial transient from the mean, the percentiles and
+    /// the histogram.
     #[test]
     fn mser_removes_the_transient_from_mean_and_percentiles() {
         let replications = [with_transient(4000, 20), with_transient(4000, 24)];
@@ -218,6 +220,7 @@ mod tests {
         assert_eq!(unknown.percentiles[0].low, steady.percentiles[0].low);
     }
 
+    /// Checks that with a marked warm-up, exactly the observations before the mark are discarded.
     #[test]
     fn marked_replications_are_cut_exactly() {
         let mut recorder = with_transient(53, 20);
@@ -236,6 +239,8 @@ mod tests {
         assert_eq!(summary.histogram.count(), 2);
     }
 
+    /// Checks that the error for a replication without observations, or with NaN, names the
+    /// replication or observation.
     #[test]
     fn empty_and_poisoned_replications_are_named() {
         let mut replications = [with_transient(100, 20), with_transient(60, 20)];

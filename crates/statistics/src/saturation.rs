@@ -278,6 +278,8 @@ mod tests {
         Backlog::from_blocks(0, &blocks)
     }
 
+    /// Checks that the verdicts for backlogs without noise are correct: constant, linear, late
+    /// growth, and a square-root transient.
     #[test]
     fn noiseless_shapes() {
         let test = SaturationTest::default();
@@ -302,6 +304,7 @@ mod tests {
         assert_eq!(slow.lengthen, 4.0);
     }
 
+    /// Checks that a transient is not judged as saturation, however many replications there are.
     #[test]
     fn many_replications_do_not_turn_a_transient_into_saturation() {
         let test = SaturationTest {
@@ -335,6 +338,7 @@ mod tests {
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }
 
+    /// Checks that impossible error probabilities, thresholds and numbers of samples are refused.
     #[test]
     fn impossible_tests_are_refused() {
         let backlog = [exact(100, |_| 3.0)];

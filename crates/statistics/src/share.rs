@@ -187,6 +187,8 @@ mod tests {
         assert!((high - (p + half)).abs() < 1e-3 * half, "{high}");
     }
 
+    /// Checks that the effective sample size is smaller if the shares of the replications differ
+    /// more than chance explains.
     #[test]
     fn replications_that_scatter_are_worth_less() {
         let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();

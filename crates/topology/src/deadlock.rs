@@ -201,6 +201,8 @@ mod tests {
         (0..hop.dimension).map(move |dimension| cube.link(hop.target(), dimension))
     }
 
+    /// Checks that e-cube routing is free of deadlock in cubes of up to 14 dimensions, and channel
+    /// numbers increase along routes.
     #[test]
     fn ecube_is_free_of_deadlock_in_up_to_14_dimensions() {
         for dimension in (1..=10).chain([14]) {
@@ -215,6 +217,8 @@ mod tests {
         }
     }
 
+    /// Checks that the formula for the successors of a link gives the same links as all e-cube
+    /// routes.
     #[test]
     fn the_successors_of_a_link_are_those_of_all_ecube_paths() {
         let cube = Hypercube::new(5).unwrap();
@@ -231,6 +235,8 @@ mod tests {
         }
     }
 
+    /// Checks that routes in incomplete cubes of 1 to 64 nodes are free of deadlock, and their
+    /// successors are correct.
     #[test]
     fn incomplete_cubes_are_free_of_deadlock_for_all_counts_up_to_64() {
         for node_count in 1..=64 {
@@ -252,6 +258,7 @@ mod tests {
         }
     }
 
+    /// Checks that the check finds the cycle of channels in a ring with shortest paths.
     #[test]
     fn a_ring_with_shortest_paths_shows_its_circle() {
         // Channel i leads clockwise from node i, channel 6 + i counterclockwise from node i.
@@ -270,6 +277,8 @@ mod tests {
         );
     }
 
+    /// Checks that the check finds a cycle if some sources correct the dimensions in the opposite
+    /// order.
     #[test]
     fn dimension_orders_chosen_per_message_show_a_circle() {
         let cube = Hypercube::new(3).unwrap();
@@ -303,12 +312,14 @@ mod tests {
         }
     }
 
+    /// Checks that a channel that waits for itself is reported as a cycle of one channel.
     #[test]
     fn a_channel_that_waits_for_itself_is_a_circle_of_one() {
         let cycle = check(1, |_| [0]).unwrap_err();
         assert_eq!(cycle.channels, [0]);
     }
 
+    /// Checks that each channel has a different number.
     #[test]
     fn numbers_are_distinct() {
         let numbering = check(4, |channel| (channel < 2).then_some(channel + 2)).unwrap();

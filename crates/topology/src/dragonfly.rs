@@ -204,6 +204,7 @@ mod tests {
         }
     }
 
+    /// Checks that dragonflies with a size of 0 or too many groups or cables are refused.
     #[test]
     fn impossible_dragonflies_are_refused() {
         let error = |nodes, groups| Dragonfly::new(nodes, 4, groups, 1).unwrap_err().to_string();

@@ -165,6 +165,7 @@ impl Iterator for Route {
 mod tests {
     use super::*;
 
+    /// Checks that a hypercube must have 1 to 20 dimensions.
     #[test]
     fn dimension_outside_1_to_20_is_refused() {
         for dimension in [0, 21, 32, u32::MAX] {
@@ -177,6 +178,7 @@ mod tests {
         assert_eq!(Hypercube::new(20).unwrap().node_count(), 1_048_576);
     }
 
+    /// Checks that a route crosses the differing dimensions from the highest to the lowest.
     #[test]
     fn route_corrects_the_highest_dimension_first() {
         let cube = Hypercube::new(4).unwrap();
@@ -187,6 +189,8 @@ mod tests {
         assert_eq!(hops, [(0b0011, 3), (0b1011, 0)]);
     }
 
+    /// Checks that the e-cube route of each pair is shortest, ends at the destination and crosses
+    /// dimensions in descending order.
     #[test]
     fn routes_are_shortest_and_arrive() {
         let cube = Hypercube::new(6).unwrap();
@@ -207,6 +211,8 @@ mod tests {
         }
     }
 
+    /// Checks that each link has a different index below the number of links, from which its hop
+    /// can be computed.
     #[test]
     fn link_indices_are_dense_and_invertible() {
         let cube = Hypercube::new(5).unwrap();

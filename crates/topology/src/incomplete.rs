@@ -191,6 +191,7 @@ impl Adjacency for IncompleteHypercube {
 mod tests {
     use super::*;
 
+    /// Checks that an incomplete hypercube must have 1 to 2^20 nodes.
     #[test]
     fn node_count_must_be_1_to_2_to_the_20() {
         assert!(IncompleteHypercube::new(0).is_err());
@@ -204,6 +205,7 @@ mod tests {
         assert_eq!(IncompleteHypercube::new(17).unwrap().dimension(), 5);
     }
 
+    /// Checks that each route is shortest, ends at the destination and passes only existing nodes.
     #[test]
     fn routes_are_shortest_and_stay_on_existing_nodes() {
         for node_count in 1..=64 {
@@ -224,6 +226,7 @@ mod tests {
         }
     }
 
+    /// Checks that routes in a complete cube equal those of e-cube routing.
     #[test]
     fn complete_cubes_route_by_ecube() {
         for dimension in 1..=6 {

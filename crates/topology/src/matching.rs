@@ -116,6 +116,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that a matching has as many pairs as the largest matching that an exhaustive search finds.
         #[test]
         fn matchings_are_maximum(
             edges in prop::collection::vec(prop::collection::btree_set(0u32..7, 0..4), 1..7),

@@ -230,6 +230,8 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
+    /// Checks that the formula for the number of labels with a certain bit equals a count over all
+    /// labels.
     #[test]
     fn labels_with_a_bit_are_counted() {
         for nodes in 1..70u32 {
@@ -240,6 +242,8 @@ mod tests {
         }
     }
 
+    /// Checks that the indices of the channel layout select the channels of the list with the same
+    /// kind and dimension.
     #[test]
     fn the_layout_and_the_list_agree() {
         let length = Moments::fixed(32.0);

@@ -184,6 +184,8 @@ mod tests {
         }
     }
 
+    /// Checks that a response time shorter than the client's pause is in the domain only for pauses that vary and for
+    /// light load.
     #[test]
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
         let outside = |stretch, response, pause, is_equal| {
@@ -196,6 +198,7 @@ mod tests {
         assert!(outside(1.21, 2.0, 2.1, false).unwrap().contains("wait"));
     }
 
+    /// Checks that each limit of the domain of validity rejects a load just beyond it.
     #[test]
     fn each_limit_ends_the_domain() {
         assert_eq!(LOAD.reason_outside(true), None);
@@ -226,6 +229,8 @@ mod tests {
         );
     }
 
+    /// Checks that on networks that are not fat trees, the domain requires short waits or fully used nodes, and enough
+    /// buffers.
     #[test]
     fn on_other_networks_messages_wait_little_or_nodes_are_full() {
         let load = |stretch, busiest, between| Load {

@@ -233,6 +233,8 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
     }
 
+    /// Checks that the message rate between two nodes is limited by the right part: the DMA engine,
+    /// the memory, or the circuits.
     #[test]
     fn one_node_sends_to_another() {
         let ping = ELAN.one_way(5);
@@ -249,6 +251,8 @@ mod tests {
         near(bound.rate, 320.0 / 1345.0);
     }
 
+    /// Checks that the latency of messages of up to one packet, and of one byte more, equals a
+    /// calculation by hand.
     #[test]
     fn latency_of_short_messages() {
         let ns = |bytes| ELAN.message_ns(bytes, 5).unwrap();
@@ -261,6 +265,8 @@ mod tests {
         near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
     }
 
+    /// Checks that infinite limits on circuits and packets are accepted, and a limit of 0, no
+    /// bandwidth and NaN are refused.
     #[test]
     fn impossible_rules_are_refused() {
         assert!(ELAN.checked().is_ok());

@@ -249,6 +249,7 @@ mod tests {
         Stream { rate, symbols }
     }
 
+    /// Checks that without passing packets, the output queue of a node has the waits of M/G/1.
     #[test]
     fn without_passing_packets_it_is_a_queue_of_its_own() {
         for rate in [0.0, 1e-9, 0.01, 0.0243] {
@@ -263,6 +264,8 @@ mod tests {
         assert!((found.output - expected).abs() < 1e-9 * expected);
     }
 
+    /// Checks that a packet that enters the ring at an otherwise idle node waits only for the end
+    /// of a passing packet.
     #[test]
     fn a_lone_packet_waits_for_the_end_of_the_one_that_passes() {
         let passing = [stream(0.01, 41.0), stream(0.02, 5.0)];
@@ -273,6 +276,7 @@ mod tests {
         assert!((rare.output - found.output).abs() < 1e-6);
     }
 
+    /// Checks that a rare passing packet is delayed by half of each packet that the node inserts.
     #[test]
     fn rare_packets_are_delayed_by_half_of_each_entering_packet() {
         // Each passing packet arrives at a random moment of the time in which X free symbols
@@ -281,6 +285,7 @@ mod tests {
         assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
     }
 
+    /// Checks that the wait is infinite for a queue whose load exceeds the capacity of the link.
     #[test]
     fn an_overloaded_output_has_infinite_waits() {
         let found = solve(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]);
@@ -291,6 +296,7 @@ mod tests {
         assert_eq!(full.bypass, f64::INFINITY);
     }
 
+    /// Checks that the tails of the exponential series equal their closed forms, also near 0.
     #[test]
     fn series_tails_equal_those_of_the_exponential() {
         for x in [1e-12, 0.3, 0.999, 1.0, 1.5, 40.0_f64] {

@@ -75,6 +75,8 @@ impl Protocol {
 mod tests {
     use super::*;
 
+    /// Checks that the 64-byte move of the paper occupies 41 symbols and its echo 5, and partly
+    /// filled symbols count as whole ones.
     #[test]
     fn the_move_of_the_paper() {
         let protocol = Protocol::MOVE_64.checked().unwrap();
@@ -88,6 +90,7 @@ mod tests {
         assert_eq!(odd.send_symbols(), 9.0);
     }
 
+    /// Checks that protocols with a zero symbol length or an undefined symbol time are refused.
     #[test]
     fn impossible_links_are_refused() {
         let message = |protocol: Protocol| protocol.checked().unwrap_err().to_string();

@@ -450,6 +450,8 @@ mod tests {
         Network::new(groups, vec![message], RULES).unwrap()
     }
 
+    /// Checks that a single channel has the wait and saturation load of an M/G/1 queue, in every
+    /// variation of the model.
     #[test]
     fn a_single_channel_is_an_mg1_queue() {
         let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
@@ -469,6 +471,8 @@ mod tests {
         }
     }
 
+    /// Checks that a message occupies the first channel of its path while it waits for the second,
+    /// which lowers the saturation load.
     #[test]
     fn the_first_channel_is_held_through_the_wait_for_the_second() {
         let network = line(Moments::fixed(100.0), Variation::Base);
@@ -491,6 +495,7 @@ mod tests {
         assert!((saturation * 100.0 - (2.0 - 2f64.sqrt())).abs() < 1e-9);
     }
 
+    /// Checks that the wait before a saturated channel is infinite, and no result is NaN.
     #[test]
     fn waits_before_a_saturated_channel_are_infinite_and_never_nan() {
         let network = line(Moments::fixed(100.0), Variation::WithWaits);
@@ -510,6 +515,7 @@ mod tests {
         assert_eq!(network.solve(0.01).groups[0].wait.mean, f64::INFINITY);
     }
 
+    /// Checks that a message that crosses channel groups in descending order is refused.
     #[test]
     fn paths_against_the_order_are_refused() {
         let message = Message {
@@ -521,6 +527,8 @@ mod tests {
         assert!(Network::new(groups, vec![message], RULES).is_err());
     }
 
+    /// Checks that with the rule for other inputs, a message waits only for messages that come from
+    /// other inputs.
     #[test]
     fn a_worm_is_not_blocked_by_worms_behind_it() {
         // Two single-lane inputs feed one channel. 3/4 of the traffic comes from the first.

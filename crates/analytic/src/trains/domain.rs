@@ -27,6 +27,7 @@ pub fn reason_outside(value: f64, more: f64, mixed: f64) -> Option<String> {
 mod tests {
     use super::*;
 
+    /// Checks that the domain ends where the response time grows 14% faster than the load.
     #[test]
     fn responses_may_grow_a_little_faster_than_the_load() {
         assert_eq!(reason_outside(1.0, 1.139, 1.0), None);

@@ -303,6 +303,7 @@ mod tests {
         assert_eq!(headers(2), headers(1));
     }
 
+    /// Checks that a network whose channels feed each other in a cycle is refused.
     #[test]
     fn circles_are_refused() {
         let steps = vec![step(0, vec![(1.0, 1)]), step(1, vec![(1.0, 0)])];

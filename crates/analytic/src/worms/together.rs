@@ -186,6 +186,7 @@ mod tests {
         assert!((solved.batch_wait[3].mean / expected - 1.0).abs() < 1e-9);
     }
 
+    /// Checks that simultaneous answers give no higher saturation load than independent answers.
     #[test]
     fn batches_of_answers_do_not_raise_the_saturation_load() {
         let (together, _) = answered(3, 0.003, 0.005);

@@ -87,6 +87,7 @@ mod tests {
         there.iter().enumerate().map(waiting).sum::<f64>() * length / offered
     }
 
+    /// Checks that the wait at a source is that of M/D/1 with one lane, and within 3% of M/D/m with several lanes.
     #[test]
     fn sources_are_mg1_and_nearly_mdm_queues() {
         let source = inflow(None, 0.006, 100.0);
@@ -128,6 +129,7 @@ mod tests {
         assert!((wait(offered) / heavy - 1.0).abs() < 1e-6);
     }
 
+    /// Checks that worms that all arrive over the same single lane never wait for each other.
     #[test]
     fn worms_that_follow_on_one_lane_never_wait() {
         assert_eq!(
@@ -136,6 +138,7 @@ mod tests {
         );
     }
 
+    /// Checks that worms do not wait at a channel with more lanes than its inputs have.
     #[test]
     fn no_more_lanes_in_than_out_is_no_wait() {
         let inflows = [inflow(Some(1), 0.006, 100.0), inflow(Some(2), 0.01, 100.0)];

@@ -323,11 +323,13 @@ fn unescaped(char: char) -> char {
 mod tests {
     use super::*;
 
+    /// Return the value of the attribute `name` of edge number `edge`, or `None` if the edge lacks it.
     fn attribute<'a>(graph: &'a Graph, edge: usize, name: &str) -> Option<&'a str> {
         let (_, _, edge) = graph.edges().nth(edge)?;
         edge.attributes.get(name).map(String::as_str)
     }
 
+    /// Checks that all notations of edges and attributes in edge lists are read.
     #[test]
     fn all_forms_of_edges_are_read() {
         let text = "\u{feff}# a comment\n\n\
@@ -348,6 +350,7 @@ mod tests {
         assert_eq!(attribute(&graph, 4, "weight"), None);
     }
 
+    /// Checks that if all names are the numbers from 0 up without gaps, each node has the index of its name.
     #[test]
     fn numbers_from_0_up_name_their_index() {
         let graph = Graph::from_edge_list("2 1\n0 2\n").unwrap();
@@ -369,6 +372,7 @@ mod tests {
         assert!(graph.neighbors(0).iter().copied().eq(1..400_000));
     }
 
+    /// Checks that error messages shorten long words.
     #[test]
     fn long_words_are_cut_in_errors() {
         let text = format!("a b {}", "x".repeat(10_000));
@@ -377,6 +381,7 @@ mod tests {
         assert!(error.starts_with(&begin), "{error}");
     }
 
+    /// Checks that error messages contain the number of the line and the problem.
     #[test]
     fn errors_name_the_line() {
         let cases = [

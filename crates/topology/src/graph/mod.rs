@@ -263,6 +263,7 @@ pub(crate) fn strategy(
 mod tests {
     use super::*;
 
+    /// Checks that duplicate and empty names and edges from a node to itself are refused.
     #[test]
     fn nodes_and_edges_are_checked() {
         let mut graph = Graph::new();

@@ -75,6 +75,7 @@ mod tests {
     use crate::{Hypercube, Placement};
     use proptest::prelude::*;
 
+    /// Checks that PEs with two nearest I/O nodes are divided evenly between the two.
     #[test]
     fn ties_are_balanced() {
         // The I/O nodes are antipodal in the 4-cube: 6 of the 16 PEs are two hops from both.
@@ -83,6 +84,8 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that each PE is served by an I/O node at minimum distance, and the coverage
+        /// contains these distances.
         #[test]
         fn the_server_is_a_nearest_io_node(
             dimension in 1u32..8,

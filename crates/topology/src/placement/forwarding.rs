@@ -146,6 +146,7 @@ impl Placement {
 mod tests {
     use crate::{CubeFaults, Graph, Hypercube, Placement};
 
+    /// Checks that the nearest working I/O node replaces a failed one.
     #[test]
     fn a_failed_io_node_hands_over_to_the_nearest() {
         let cube = Hypercube::new(7).unwrap();
@@ -169,6 +170,7 @@ mod tests {
         assert_ne!(address[0], address[5]);
     }
 
+    /// Checks that of equally near I/O nodes, the one with the fewest PEs replaces a failed one.
     #[test]
     fn neighbours_share_the_load_of_failed_nodes() {
         // Each PE of a square has an I/O node, so both neighbours of a failed one are equally near.
@@ -228,6 +230,7 @@ mod tests {
         );
     }
 
+    /// Checks that the I/O node of a failed PE is also out of service.
     #[test]
     fn a_failed_pe_silences_its_io_node() {
         let cube = Hypercube::new(4).unwrap();
@@ -241,6 +244,7 @@ mod tests {
         assert!(placement.io_nodes_down(&pes, &[4]).is_err());
     }
 
+    /// Checks that failed I/O nodes that do not exist or have no reachable replacement are refused.
     #[test]
     fn impossible_requests_are_refused() {
         let cube = Hypercube::new(3).unwrap();

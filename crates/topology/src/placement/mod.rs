@@ -283,6 +283,7 @@ mod tests {
         Hypercube::new(dimension).unwrap()
     }
 
+    /// Checks that a placement by stride is even, also if the number of I/O nodes does not divide the number of PEs.
     #[test]
     fn stride_is_even_without_divisibility() {
         let even = Placement::stride(&cube(4), 4).unwrap();
@@ -293,6 +294,7 @@ mod tests {
         assert_eq!(all.coverage().distance_histogram(), [16]);
     }
 
+    /// Checks that a clustered placement uses the PEs with the lowest addresses.
     #[test]
     fn clustered_takes_the_lowest_addresses() {
         let placement = Placement::clustered(&cube(5), 4).unwrap();
@@ -308,6 +310,7 @@ mod tests {
         );
     }
 
+    /// Checks that a list of PEs is sorted, and empty lists, duplicates and missing PEs are refused.
     #[test]
     fn a_list_is_sorted_and_checked() {
         let placement = Placement::list(&cube(3), &[7, 0]).unwrap();
@@ -329,6 +332,7 @@ mod tests {
         }
     }
 
+    /// Checks that placements work in other networks than cubes, and refuse PEs without a path to an I/O node.
     #[test]
     fn other_networks_use_node_numbers() {
         let path = Graph::from_edge_list("0 1\n1 2\n2 3\n3 4\n4 5").unwrap();
@@ -344,6 +348,7 @@ mod tests {
         );
     }
 
+    /// Checks that a placement is recognized as smallest, as not smallest, or as undecided.
     #[test]
     fn the_smallest_are_recognized() {
         let cube = cube(5);
@@ -367,6 +372,7 @@ mod tests {
         assert_eq!(combined.is_smallest(&unproven), None);
     }
 
+    /// Checks that placements with no I/O nodes or more I/O nodes than PEs are refused.
     #[test]
     fn counts_are_checked() {
         for place in [Placement::stride, Placement::clustered] {

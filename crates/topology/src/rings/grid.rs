@@ -277,6 +277,7 @@ impl Direction {
 mod tests {
     use super::*;
 
+    /// Checks that the formulas for the ring and the end of each link agree with the list of rings.
     #[test]
     fn arithmetic_finds_the_ring_of_each_link() {
         let shapes: [(Kind, &[u32]); 9] = [
@@ -354,6 +355,7 @@ mod tests {
         }
     }
 
+    /// Checks that the offset between two nodes uses the direction with fewer hops, and marks ties.
     #[test]
     fn offsets_take_the_shorter_way_round() {
         let grid = Grid::new(Kind::TwoWay, &[6, 5]);

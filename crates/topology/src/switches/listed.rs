@@ -322,6 +322,7 @@ fn width(attributes: &Attributes) -> Result<u32, String> {
 mod tests {
     use super::*;
 
+    /// Checks that switches, nodes and cable widths are read from an edge list.
     #[test]
     fn switches_nodes_and_widths_are_read() {
         let text = "# two switches\nleft right 2\nleft right\nleft a\nb right width=1\nleft c\n";
@@ -335,6 +336,7 @@ mod tests {
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
+    /// Checks that the role of a vertex in the file has priority over the rule for leaves.
     #[test]
     fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"
@@ -350,6 +352,7 @@ mod tests {
         }
     }
 
+    /// Checks that error messages contain the number of the line.
     #[test]
     fn errors_have_a_line() {
         let cases = [

@@ -367,6 +367,7 @@ fn has_nodes(wiring: &Wiring) -> Vec<bool> {
 mod tests {
     use super::*;
 
+    /// Checks that rings, tori, meshes and lists of cables have the right number of cables and the right description.
     #[test]
     fn grids_have_their_cables() {
         let cables = |form: Form| form.cables().len();

@@ -200,6 +200,7 @@ mod tests {
         }
     }
 
+    /// Checks that a network with two unconnected parts is refused.
     #[test]
     fn disconnected_parts_are_refused() {
         let form = Form::of_cables(vec![(0, 1), (2, 3)]);

@@ -79,6 +79,7 @@ mod tests {
         assert_eq!((blocked[6], blocked[7]), (Some(56), Some(57)));
     }
 
+    /// Checks that the numbers of clients of two servers differ by at most one.
     #[test]
     fn every_set_of_clients_and_servers_is_balanced() {
         for nodes in 2..14u32 {
@@ -99,6 +100,7 @@ mod tests {
         }
     }
 
+    /// Checks that a node that is the only server has no server as a client.
     #[test]
     fn the_only_server_is_no_client() {
         let partners = partners(Destinations::Interleaved, &[3, 4], &[4]);
