@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::error::check;
 
-/// A kind of computation, which determines how the I/O bandwidth must grow.
+/// A kind of computation. It determines how fast the required I/O bandwidth increases with the number of PEs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
@@ -74,7 +74,7 @@ impl Computation {
 /// A multicomputer and its computation: the inputs of the balance rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// The kind of computation.
+    /// The computation that the machine performs.
     pub computation: Computation,
     /// N: number of PEs.
     pub pes: u64,
@@ -89,7 +89,7 @@ pub struct Balance {
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// Requirements that a balanced multicomputer meets.
+/// Bandwidths and I/O nodes of a balanced multicomputer: the result of the balance rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
     /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.

@@ -21,10 +21,10 @@ pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Mome
     Ok(moves.plus(transfer))
 }
 
-/// Load of the disks by one kind of request: rates at each disk, and service time.
+/// Requests of one kind, such as reads: their rate at each disk, and their service time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
-    /// Requests of this kind per cycle at each disk, at a load of 1.
+    /// Requests of this kind per cycle at each disk, for a load of 1. The load is a factor of all rates.
     pub rates: Vec<f64>,
     /// Service time of a request of this kind, in cycles.
     pub service: Moments,
@@ -156,7 +156,7 @@ mod tests {
             service: Moments::fixed(mean),
         };
         let disks = Disks::new(vec![kind([1.0, 2.0], 3.0), kind([2.0, 2.0], 1.0)]).unwrap();
-        // The disks have a work of 5 and 8 per cycle.
+        // At a load of 1, the two disks have 5 and 8 cycles of work per cycle.
         let full = disks.first_saturated().unwrap();
         assert_eq!((full.load, full.disk, full.all), (0.125, 1, false));
         assert_eq!(disks.utilisation(0.05), [0.25, 0.4]);

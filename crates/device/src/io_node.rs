@@ -13,7 +13,8 @@ pub struct IoNodeTimes {
     pub hit: Chance,
     /// Disk behind the cache.
     pub disk: Disk,
-    /// Whether misses queue for the disk. Otherwise the access time is a pure delay.
+    /// Whether cache misses queue for the disk. Otherwise the access time of the disk is a pure
+    /// delay.
     pub queued: bool,
 }
 

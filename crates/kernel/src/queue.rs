@@ -47,12 +47,12 @@ pub struct EventQueue<E> {
     next_far: Cycles,
     /// Events of time `now`, in descending order, so that the last one is served first.
     due: Vec<E>,
-    /// First node of the list of each slot.
+    /// For each slot of the wheel, the first node of the list of its events.
     heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
     nodes: Table<NodeId, Node<E>>,
-    /// First free node. When a slot is served, its whole list of nodes is added to the list of free
-    /// nodes.
+    /// First node of the list of unused nodes. When a slot is served, all nodes of its list are
+    /// added to this list.
     free: NodeId,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
@@ -222,7 +222,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         NEVER
     }
 
-    /// Return the time after `now` that a slot of the wheel stands for.
+    /// Return the first time after `now` that belongs to this slot of the wheel.
     fn time_of(&self, slot: u64) -> Cycles {
         self.now + 1 + (slot.wrapping_sub(self.now + 1) & MASK)
     }
@@ -256,7 +256,7 @@ mod tests {
             let mut order = 0u64;
             for (count, delay, pop) in steps {
                 for k in 0..count {
-                    // The orders of the events are scrambled and unique.
+                    // Each event gets a different, scrambled rank.
                     order += 1;
                     let rank = order.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                     let time = queue.now() + delay * (k + 1) / 2;

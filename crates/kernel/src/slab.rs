@@ -1,4 +1,4 @@
-//! Storage with reusable slots.
+//! Slab: a container of values in numbered slots, which are reused after removal.
 
 use crate::{Id, Table};
 use std::ops::{Index, IndexMut};

@@ -15,10 +15,10 @@ use crate::quantile::{normal_quantile, t_quantile};
 /// Number of events below which an even spacing may be due to chance. For fewer events, the
 /// effective number is at most the actual number.
 const FEW: u64 = 100;
-/// Number of events from which on the interval is the t interval over replications.
+/// Minimum number of events for which the interval is the t interval over replications.
 const MANY: f64 = 10_000.0;
-/// Shape from which on the cube root of a gamma variable is close enough to normal (Wilson and
-/// Hilferty, PNAS 17(12), 1931).
+/// Minimum shape of a gamma distribution for which the cube root of the variable is treated as
+/// normal (Wilson and Hilferty, PNAS 17(12), 1931).
 const CUBE_ROOT_FROM: f64 = 100.0;
 
 /// Number of events in all replications, with the rate that one event stands for.

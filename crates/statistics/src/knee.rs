@@ -3,11 +3,11 @@
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
-/// Maximum number of proposed loads that follow from the growth of the backlog instead of halving
-/// the bracket.
+/// Maximum number of loads that the search derives from the growth of the backlog, instead of
+/// halving the bracket.
 const HINTS: usize = 4;
-/// Minimum distance of such a proposed load from the ends of the bracket, relative to the width of
-/// the bracket.
+/// Minimum distance between the ends of the bracket and a load that the search derives from the
+/// growth of the backlog, relative to the width of the bracket.
 const MARGIN: f64 = 0.1;
 
 /// Search for the knee by tests of one load after another, which the caller runs.
@@ -128,7 +128,8 @@ impl KneeSearch {
         2 * halvings as u32 + HINTS as u32 + 3
     }
 
-    /// Return the test to use at each load, with up to `looks` looks at runs of increasing length.
+    /// Return the test to use at each load, with up to `looks` evaluations of runs of increasing
+    /// length.
     #[must_use]
     pub fn test(&self, looks: u32) -> SaturationTest {
         SaturationTest {

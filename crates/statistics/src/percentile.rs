@@ -8,8 +8,8 @@ use crate::share::ShareTest;
 /// Minimum number of observations above a percentile. With fewer, the percentile depends on the
 /// largest few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Ratio of the density of a bucket to that of its neighbours from which on all of its observations
-/// may have one value.
+/// Minimum ratio of the density of a bucket to that of its neighbours at which all observations of the bucket may have
+/// one value.
 const STEP: f64 = 2.0;
 /// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
 /// below their steady state, for example by half a standard deviation of their observations at 90%
@@ -115,7 +115,7 @@ struct Distributions {
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// Divisor of the effective number of observations for the upper end.
+    /// Divisor of the effective number of observations for the upper end of the interval.
     upper_divisor: f64,
 }
 

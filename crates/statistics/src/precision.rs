@@ -4,10 +4,10 @@ use crate::estimate::Estimate;
 
 /// Minimum number of samples of an estimate whose half-width may end a run.
 const SAMPLES_MIN: usize = 10;
-/// Minimum factor by which the work grows between two looks.
+/// Minimum factor by which the work grows between two evaluations of the stopping rule.
 const FACTOR_MIN: f64 = 1.5;
-/// Maximum factor by which the work grows between two looks, since an early half-width may be far
-/// off.
+/// Maximum factor by which the work grows between two evaluations of the stopping rule, since an
+/// early half-width may be far off.
 const FACTOR_MAX: f64 = 2.5;
 /// Ratio of the proposed work to the work that the present half-widths call for.
 const RESERVE: f64 = 1.2;
@@ -29,7 +29,7 @@ const RESERVE: f64 = 1.2;
 #[must_use]
 pub fn more_work(estimates: &[Estimate], relative: f64) -> Option<f64> {
     let missed = estimates.iter().filter_map(|estimate| {
-        // This is the half-width relative to the permitted one.
+        // Ratio of the half-width to the permitted half-width.
         let excess = if estimate.half_width == 0.0 {
             0.0
         } else {

@@ -15,10 +15,11 @@ use crate::quantile::{normal_cdf, normal_quantile, t_quantile};
 /// Maximum ratio of the effective number of observations to the actual number, however similar the
 /// replications are.
 const MOST_ALIKE: f64 = 8.0;
-/// Number of successes and failures from which on the normal distribution approximates the binomial
-/// distribution.
+/// Minimum number of successes and of failures for which the normal distribution replaces the
+/// binomial distribution.
 const MANY: f64 = 100.0;
-/// Number of observations from which on few successes are close to a Poisson distribution.
+/// Minimum number of observations for which a small number of successes is treated as Poisson
+/// distributed.
 const POISSON_FROM: f64 = 3000.0;
 
 /// Number of bisection steps for an end of a band, which give a precision of 2^-50.

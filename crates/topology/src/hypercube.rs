@@ -7,7 +7,7 @@ use crate::Adjacency;
 /// Maximum dimension of a hypercube: 2^20 = 1,048,576 nodes.
 pub const MAX_DIMENSION: u32 = 20;
 
-/// The requested dimension of a hypercube is outside 1 to [`MAX_DIMENSION`].
+/// An error: the requested dimension of a hypercube is outside 1 to [`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
 pub struct DimensionError {

@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::deadlock::{self, DependencyCycle, Numbering};
 use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 
-/// The requested number of nodes of a cube is outside 1 to 2^[`MAX_DIMENSION`].
+/// An error: the requested number of nodes of a cube is outside 1 to 2^[`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
 pub struct NodeCountError {

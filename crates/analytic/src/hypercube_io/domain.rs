@@ -7,10 +7,12 @@
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of the latency of PE-PE messages and requests inside the domain.
+/// Largest relative increase of the latency of PE-PE messages and requests for which the model is valid, if the load
+/// increases by [`STEP`].
 pub const GROWTH_MAX: f64 = 0.26;
 
-/// Largest growth of the latency of whole reads, writes, forwards and replies inside the domain.
+/// Largest relative increase of the latency of whole reads, writes, forwards and replies for which the model is valid,
+/// if the load increases by [`STEP`].
 pub const IO_GROWTH_MAX: f64 = 0.30;
 
 /// Prefixes of the names of latencies of short messages that start at PEs.

@@ -188,7 +188,7 @@ impl HypercubeIo {
         )
     }
 
-    /// Return a load and a group found by the solver as a load and a channel.
+    /// Convert a load and a group index, which the solver has found, to a load and a channel.
     fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {

@@ -1,14 +1,14 @@
-//! Domain of validity of the [paces](super::loops) of clients.
+//! Domain of validity of the throughputs and latencies of clients that [`loops`](super::loops) computes.
 //!
 //! On fat trees there are three causes of errors. With cut-through, packets wait in the buffers of switches and block
-//! those behind them, which the paces neglect. With either form of switching the same happens at links between switches
+//! those behind them, which the model neglects. With either form of switching the same happens at links between switches
 //! that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance: then it
 //! matters whether clients choose their partners at random, and how lengths are distributed. The limits were set on
 //! random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has the
 //! table.
 //!
 //! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for
-//! long. There the paces are valid with buffers if messages hardly wait, or if nodes are full but links between
+//! long. There the model is valid with buffers if messages hardly wait, or if nodes are full but links between
 //! switches are not (`bench/estimates.py graph-loops`, seeds 51 and 52).
 
 use super::loops::{Client, Pace};
@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 pub const CUT_THROUGH_MAX: f64 = 0.35;
 /// Largest share of the time for which data of clients may occupy a link between switches, with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// Ratio of the time of a message to its time without other messages, from which on messages wait for long.
+/// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
 pub const STRETCH_MAX: f64 = 1.5;
 /// Utilisation from which on a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
 /// Utilisation up to which a part (a link, server or interface) is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Number of clients below which clients may take turns for long, at parts of any load.
+/// Number of clients below which long waits are excluded even if no part is heavily loaded.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
@@ -34,13 +34,13 @@ pub const SHORT_STRETCH_MAX: f64 = 1.2;
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
 /// Reason for excluding nodes with several jobs: their messages wait for one another at the interface, and the job with
-/// fewer messages in flight gets less than its pace.
+/// fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// Reason for excluding waits by chance.
+/// Reason for excluding messages that wait for long at parts that are not full. Such waits depend on chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// Load of links and nodes by clients that run at their computed paces.
+/// Load of the links and nodes of a network by clients with their computed throughputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Utilisation of the busiest link between switches.

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// Use of one class of parts by one class of clients.
 pub(super) struct ClassUse {
     pub part_class: usize,
-    /// Number of parts of the class that each client uses in this manner.
+    /// Number of parts of the part class that each client of the client class uses in the same manner.
     pub parts: f64,
-    /// Number of clients of the class that use each part in this manner.
+    /// Number of clients of the client class that use each part of the part class in the same manner.
     pub clients: f64,
     pub probability: f64,
     pub busy: f64,

@@ -25,7 +25,7 @@ pub struct Use {
     pub part: u32,
     /// Probability that a message uses the part.
     pub probability: f64,
-    /// Time for which such a message occupies the part, no longer than its transfer.
+    /// Time for which a message that uses the part occupies it; at most the transfer time of the message.
     pub busy: f64,
     /// Whether this entry is a stream: the messages that reach the part from one previous part. Their wait for each
     /// other is subtracted.
@@ -46,7 +46,7 @@ pub struct Client {
     pub transfer: f64,
     /// Messages per unit of time that the client offers; infinite in a closed loop.
     pub offered: f64,
-    /// The parts and streams used, each once.
+    /// Parts and streams that messages of the client use, each listed once.
     pub uses: Vec<Use>,
 }
 
@@ -169,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // For each part, this is the level at which it is full.
+        // Level of activity of the clients at which each part is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -212,11 +212,12 @@ struct Visit {
 /// Load at a part, as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
-    /// Sum of present a, with a the share of the part's time that a message uses.
+    /// Sum of `present` times a, where a is the share of the part's time that a message uses.
     asked: f64,
-    /// Sum of present a^2.
+    /// Sum of `present` times a^2, where a is the share of the part's time that a message uses.
     squares: f64,
-    /// Sum of present^2 a^2 / at once, which is the reduction of the variance by messages that are certainly present.
+    /// Sum of (`present` a)^2 / `at_once`, where a is the share of the part's time that a message uses. Messages that
+    /// are certainly present reduce the variance by this sum.
     certain: f64,
 }
 
@@ -267,7 +268,7 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // The throughput does not exceed the offered one or the one at which messages can move.
+            // The throughput is limited by the offered load and by the rate at which messages can move.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);

@@ -15,7 +15,7 @@ pub struct Link {
     /// Time from the last byte of a packet at its destination to the acknowledgement; 0 if packets
     /// hold no circuits.
     pub acknowledgement_ns: f64,
-    /// Time that the acknowledgement takes for each switch on its way back.
+    /// Time that the acknowledgement takes to cross each switch on its return path.
     pub acknowledgement_switch_ns: f64,
     /// Number of packets that can hold the link at the same time, which is its number of virtual
     /// channels; infinite if packets hold no circuits.
@@ -29,7 +29,7 @@ pub struct Interface {
     pub payload: f64,
     /// Overhead of a packet, in bytes.
     pub overhead: f64,
-    /// Number of bytes to a multiple of which payloads are padded.
+    /// Padding unit: payloads are padded to a multiple of this number of bytes.
     pub padding: f64,
     /// Number of packets of a node that may be in flight at the same time; infinite without a
     /// limit.
@@ -256,7 +256,8 @@ mod tests {
     #[test]
     fn latency_of_short_messages() {
         let ns = |bytes| ELAN.message_ns(bytes, 5).unwrap();
-        // The messages take 58 bytes and 122 bytes at 2.5 ns, over five switches.
+        // Messages of 0 and 64 bytes take 58 and 122 bytes on a link, at 2.5 ns per byte, over five
+        // switches.
         near(ns(0.0), 1880.0 + 145.0 + 175.0);
         near(ns(1.0), ns(64.0));
         near(ns(64.0), 1880.0 + 305.0 + 175.0);

@@ -212,7 +212,7 @@ impl PassingPacket {
             passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
-        // This is the same probability for a whole train.
+        // The same expectation for a whole train of packets.
         let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
         let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
         Self {

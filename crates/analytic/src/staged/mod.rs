@@ -24,9 +24,9 @@ use crate::moments::Moments;
 /// Method for C^2 of a service time after the waits for later channels are added to its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Variation {
-    /// C^2 is 1.
+    /// C^2 of every service time is 1.
     One,
-    /// C^2 is that of the message lengths.
+    /// C^2 of the service time is that of the message lengths.
     Base,
     /// C^2 is the variance of the message lengths divided by the square of the adjusted mean, so it
     /// decreases with the load.

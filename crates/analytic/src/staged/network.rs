@@ -352,7 +352,8 @@ impl Network {
     }
 }
 
-/// Return `seen` times a wait that may be infinite. A worm that no message can block does not wait.
+/// Return the product of the share `seen` and a mean wait, which may be infinite. It is 0 for a
+/// share of 0: a worm that no message can block does not wait.
 fn mean_wait(seen: f64, wait: f64) -> f64 {
     if seen > 0.0 { seen * wait } else { 0.0 }
 }

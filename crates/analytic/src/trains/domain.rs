@@ -3,11 +3,10 @@
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of a response time inside the domain.
+/// Largest relative increase of a response time for which the model is valid, if the load increases by [`STEP`].
 ///
 /// The limit was set on 1200 random networks (`bench/estimates.py graph`, seeds 2, 41, 1616, 1717, 1818 and 1919) and
 /// tested on others.
-/// others.
 const GROWTH_MAX: f64 = 0.14;
 
 /// Return a text that says why a response time is outside the domain, or `None` if it is inside. `value` is the

@@ -1,4 +1,4 @@
-//! Inputs of a switch: packets that a link has brought to it, and their waits for the next links.
+//! Inputs of a switch: the packets that arrive over one link, and their waits for the next links.
 
 use super::Train;
 use super::network::{Buffer, Class};
@@ -9,11 +9,11 @@ const ENDLESS: f64 = 1e9;
 /// Load of a link by all messages, or by the messages that arrive over one other link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLoad {
-    /// rho: utilisation of the link.
+    /// rho: share of the time for which the link is busy.
     pub(super) work: f64,
-    /// R: mean residual work of the messages in service.
+    /// R: mean residual work of the messages in service, in ns.
     pub(super) residual: f64,
-    /// r: mean residual work of the packets in service.
+    /// r: mean residual work of the packets in service, in ns.
     pub(super) packets: f64,
     /// Packets per ns on the link.
     pub(super) count: f64,

@@ -1,4 +1,4 @@
-//! Channels of several lanes: the number of held lanes, and the time until the first of them is free.
+//! Channels with several lanes: the number of occupied lanes, and the time until the first of them is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
@@ -43,7 +43,8 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// False if worms start at the channel, so that any number of them may wait.
+    /// Whether the lanes belong to a previous channel. If false, worms start at the channel, and any number of them may
+    /// wait.
     channel: bool,
     /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
     held: Vec<f64>,

@@ -61,7 +61,8 @@ pub struct Network {
     pub(super) lengths: Vec<Moments>,
     pub(super) steps: Vec<Step>,
     pub(super) starts: Vec<Start>,
-    /// For each step, the slots of the waits before its next steps, in the order of `next`.
+    /// For each step, the slots (indices in the list of waits) of the waits before its next steps,
+    /// in the order of `next`.
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
     /// For each channel, its inputs: previous channels, or `None` for sources. The slots of the

@@ -123,9 +123,9 @@ impl ArrivalState {
     }
 }
 
-/// Maximum number of rounds of the iteration by which rule 2 is solved.
+/// Maximum number of iterations in the computation of the waits at a channel of one lane.
 const ROUNDS_MAX: usize = 60;
-/// Return the waits of the inputs of a channel of one lane by rule 2.
+/// Return the waits of the inputs of a channel of one lane, by rule 2 of the module description of `worms`.
 pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
     let served: Vec<ArrivalState> = inflows.iter().map(ArrivalState::of).collect();
     let in_service = (served.iter()).fold(ArrivalState::default(), |sum, one| sum.plus(*one));

@@ -29,8 +29,8 @@ pub(super) struct CommonWait {
 }
 
 impl SharedWaits {
-    /// Apply rule 4. Return the probability that worms find all of `lanes` held by others that wait for the same
-    /// channel, and the moments of the wait of these worms.
+    /// Apply rule 4 of the module description of `worms`. Return the probability that worms find all of `lanes` held by
+    /// others that wait for the same channel, and the moments of the wait of these worms.
     pub(super) fn wait(&self, rate: f64, lanes: u32, rho: f64) -> (f64, Moments) {
         let m = lanes as i32;
         let (mut probability, mut all) = (0.0, Moments::ZERO);

@@ -19,7 +19,7 @@ pub(super) struct Dependencies {
     work_left: u64,
 }
 
-/// The first dependency of a list that closes a cycle with previous dependencies.
+/// Reason why a list of dependencies was not added: the first of them that would close a cycle.
 pub(super) struct Refusal {
     /// Index of the dependency in the list.
     pub index: usize,

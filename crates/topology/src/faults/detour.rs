@@ -6,7 +6,7 @@ use crate::Hop;
 
 /// Maximum number of hops by which a detour may exceed the distance between its ends.
 const EXTRA_HOPS_MAX: u32 = 12;
-/// Maximum number of orders in which the search processes the pairs.
+/// Maximum number of orders in which the search processes the pairs of nodes.
 const ORDERS_MAX: u64 = 8;
 /// Maximum number of paths of one length that the search tries for a pair.
 const TRIES_MAX: u32 = 64;
@@ -222,8 +222,8 @@ pub(super) struct Detours {
 
 impl Detours {
     /// Find a detour for each pair, in the given order. If no detour is found for a pair, it is
-    /// moved to the front and the search starts again. Return `None` if this does not help, or if
-    /// the search has used up its steps.
+    /// moved to the front of the list and the search starts again. Return `None` if this does not
+    /// help, or if the search has used up its steps.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,

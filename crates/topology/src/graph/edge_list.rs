@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
-/// A word of a line in an edge list. Quoted words are never syntax.
+/// A word of a line in an edge list. The parser never interprets a quoted word as an attribute or a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
@@ -142,7 +142,7 @@ fn is_attribute(word: &Word) -> bool {
     !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
 }
 
-/// Return the problem if the words are a line from a file of another program that resembles an edge list.
+/// Return a problem if the words belong to a Slurm topology file or to output of `ibnetdiscover`, not to an edge list.
 fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     let bare = |place: usize| {
         let word = words.get(place).filter(|word| !word.quoted);

@@ -30,7 +30,7 @@ pub enum GraphProblem {
     /// An edge joins a node to itself.
     #[error("edge from node \"{name}\" to itself; an edge joins two different nodes")]
     SelfLoop {
-        /// Name of the node.
+        /// Name of the node at both ends of the edge.
         name: String,
     },
     /// An edge ends at a node that the file does not declare.
