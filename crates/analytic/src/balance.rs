@@ -259,7 +259,7 @@ mod tests {
 
     /// Checks that a machine of one PE needs the I/O bandwidth of one PE and one I/O node.
     #[test]
-    fn one_pe_is_its_own_balance() {
+    fn one_pe_needs_one_io_node() {
         for computation in [
             Computation::Sorting,
             Computation::MatrixProduct,

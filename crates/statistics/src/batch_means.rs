@@ -125,8 +125,9 @@ mod tests {
         );
     }
 
-    /// The test uses values x_i = a x_(i-1) + e_i, which have the lag-1 correlation a. Their mean
-    /// has a variance of (1 + a) / (1 - a) times that of independent values.
+    /// Checks that correlated batches are merged until the interval has the right width. The test
+    /// uses values x_i = a x_(i-1) + e_i, which have the lag-1 correlation a. Their mean has a
+    /// variance of (1 + a) / (1 - a) times that of independent values.
     #[test]
     fn correlated_batches_are_merged() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);

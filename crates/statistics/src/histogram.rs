@@ -137,7 +137,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares the histogram with the sorted vector of the values.
+        /// Checks that all results of a histogram agree with the recorded values. Compares the
+        /// histogram with the sorted vector of the values.
         #[test]
         fn agrees_with_sorted_values(
             mut values in prop::collection::vec(

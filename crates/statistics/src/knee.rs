@@ -316,8 +316,9 @@ mod tests {
         }
     }
 
-    /// The search from 5..20 to a resolution of 0.1 would take 7.2 halvings. The growth gives the
-    /// knee after the first saturated load.
+    /// Checks that the growth of the backlog reduces the number of tested loads. The search from
+    /// 5..20 to a resolution of 0.1 would take 7.2 halvings. The growth gives the knee after the
+    /// first saturated load.
     #[test]
     fn growth_saves_steps() {
         let knee = |load: f64| {

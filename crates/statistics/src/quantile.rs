@@ -83,8 +83,9 @@ mod tests {
         assert!((t_quantile(0.975, 10_000).unwrap() - expected).abs() < 1e-6);
     }
 
-    /// The square of a t variable with v degrees of freedom is F with 1 and v:
-    /// F(p) = t((1 + p) / 2)^2. With 2 and v, P(F > x) = (1 + 2 x / v)^(-v / 2).
+    /// Checks the quantiles of the F distribution in two cases with known results. The square of a
+    /// t variable with v degrees of freedom is F with 1 and v: F(p) = t((1 + p) / 2)^2. With 2 and
+    /// v, P(F > x) = (1 + 2 x / v)^(-v / 2).
     #[test]
     fn f_quantiles_follow_from_t_and_a_closed_form() {
         for p in [0.5, 0.9, 0.99] {

@@ -513,7 +513,8 @@ mod tests {
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 
-    /// The geometric mean of 2 and 8 is 4; the mean of 10 and 20 with the weights 1 and 3 is 17.5.
+    /// Checks the geometric mean and the weighted mean of several quantities. The geometric mean of
+    /// 2 and 8 is 4; the mean of 10 and 20 with the weights 1 and 3 is 17.5.
     #[test]
     fn means_of_several() {
         let both = [noisy(200.0, 1.0), noisy(800.0, 4.0)];

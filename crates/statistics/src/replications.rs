@@ -202,6 +202,7 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
+    /// Checks that percentiles have no upper end if the measure increases until the end of the run.
     /// The values grow until the end, so no steady state shows. The upper end of a percentile
     /// depends on whether a steady state is known to exist.
     #[test]
@@ -242,7 +243,7 @@ mod tests {
     /// Checks that the error for a replication without observations, or with NaN, names the
     /// replication or observation.
     #[test]
-    fn empty_and_poisoned_replications_are_named() {
+    fn errors_name_the_invalid_replication() {
         let mut replications = [with_transient(100, 20), with_transient(60, 20)];
         replications.iter_mut().for_each(Recorder::mark);
         replications[0].push(20);

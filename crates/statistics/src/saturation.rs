@@ -281,7 +281,7 @@ mod tests {
     /// Checks that the verdicts for backlogs without noise are correct: constant, linear, late
     /// growth, and a square-root transient.
     #[test]
-    fn noiseless_shapes() {
+    fn backlogs_without_noise_have_the_right_verdict() {
         let test = SaturationTest::default();
         let verdict = |backlog: Backlog| test.judge(&[backlog]).unwrap().verdict;
         assert_eq!(verdict(exact(400, |_| 40.0)), Verdict::Stable);
@@ -320,10 +320,11 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Undecided);
     }
 
-    /// Each period leaves no backlog, always the same backlog, or a fifth of its hundred demands
-    /// more than the period before. Without scatter, four periods are enough for a verdict.
+    /// Checks the verdicts for periodic demands by the backlog at the end of each period. Each
+    /// period leaves no backlog, always the same backlog, or a fifth of its hundred demands more
+    /// than the period before. Without scatter, four periods are enough for a verdict.
     #[test]
-    fn periods_decide_by_what_they_leave() {
+    fn periodic_demands_are_judged_by_the_remaining_backlog() {
         let test = SaturationTest::default();
         let verdict = |count: u64, level: fn(f64) -> f64| {
             let runs = [exact(count, level), exact(count, level)];

@@ -196,8 +196,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares the series with the plain vector of observations. They are integers, so every
-        /// sum is exact.
+        /// Checks that all results of a series agree with the recorded observations. Compares the
+        /// series with the plain vector of observations. They are integers, so every sum is exact.
         #[test]
         fn agrees_with_a_plain_vector(
             values in prop::collection::vec(0u32..1_000_000, 0..3000),

@@ -175,7 +175,8 @@ mod tests {
         }
     }
 
-    /// Observations that step from 100 to an alternating 0, 1 after 50 observations must be cut exactly at the step.
+    /// Checks that MSER finds the end of a step in the data. Observations that step from 100 to an alternating 0, 1
+    /// after 50 observations must be cut exactly at the step.
     #[test]
     fn a_step_is_cut_where_it_ends() {
         let values: Vec<f64> = (0..1000)

@@ -176,7 +176,8 @@ impl Dragonfly {
 mod tests {
     use super::*;
 
-    /// The largest dragonfly for h = 2 of the paper's Figure 5, and some with unused ports.
+    /// Checks that the numbers of global links of two routers differ by at most one. The largest dragonfly for h = 2 of
+    /// the paper's Figure 5, and some with unused ports.
     #[test]
     fn global_ports_are_spread_evenly() {
         for (nodes, routers, groups, links) in

@@ -33,8 +33,9 @@ pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<St
 mod tests {
     use super::*;
 
-    /// The test uses an M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at rho
-    /// = (g - 0.1) / (1.1 g).
+    /// Checks that a single queue leaves the domain of validity at one load and stays outside beyond it. The test uses
+    /// an M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at rho = (g - 0.1) /
+    /// (1.1 g).
     #[test]
     fn the_domain_of_a_queue_ends_once() {
         let wait = |rho: f64| (rho < 1.0).then(|| rho / (1.0 - rho));

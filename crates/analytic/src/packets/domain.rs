@@ -1,11 +1,11 @@
 //! Domain of validity of the throughputs and latencies of clients that [`loops`](super::loops) computes.
 //!
 //! On fat trees there are three causes of errors. With cut-through, packets wait in the buffers of switches and block
-//! those behind them, which the model neglects. With either form of switching the same happens at links between switches
-//! that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance: then it
-//! matters whether clients choose their partners at random, and how lengths are distributed. The limits were set on
-//! random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has the
-//! table.
+//! those behind them, which the model neglects. With either form of switching the same happens at links between
+//! switches that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance:
+//! then it matters whether clients choose their partners at random, and how lengths are distributed. The limits were
+//! set on random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has
+//! the table.
 //!
 //! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for
 //! long. There the model is valid with buffers if messages hardly wait, or if nodes are full but links between
@@ -151,8 +151,8 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Two clients send 0.2 messages per time unit. Each uses its own link for 2 and a common link for 1 time unit per
-    /// message.
+    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit.
+    /// Each uses its own link for 2 and a common link for 1 time unit per message.
     #[test]
     fn parts_are_as_busy_as_all_clients_keep_them() {
         let client = |own| Client {

@@ -38,8 +38,9 @@ pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// By Little's law, a packet of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot
-    /// for 41 + 4 x 17 + 5 cycles.
+    /// Checks the mean number of queue slots that packets occupy until their echoes return. By Little's law, a packet
+    /// of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot for 41 + 4 x 17 + 5
+    /// cycles.
     #[test]
     fn a_slot_is_held_for_a_trip_round_the_ring() {
         let timing = Timing {

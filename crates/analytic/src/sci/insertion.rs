@@ -251,7 +251,7 @@ mod tests {
 
     /// Checks that without passing packets, the output queue of a node has the waits of M/G/1.
     #[test]
-    fn without_passing_packets_it_is_a_queue_of_its_own() {
+    fn without_passing_packets_the_output_is_an_mg1_queue() {
         for rate in [0.0, 1e-9, 0.01, 0.0243] {
             let found = solve(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]);
             let expected = mg1_wait(rate, 41.0, 0.0).unwrap();

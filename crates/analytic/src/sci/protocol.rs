@@ -78,7 +78,7 @@ mod tests {
     /// Checks that the 64-byte move of the paper occupies 41 symbols and its echo 5, and partly
     /// filled symbols count as whole ones.
     #[test]
-    fn the_move_of_the_paper() {
+    fn packet_lengths_equal_those_of_the_paper() {
         let protocol = Protocol::MOVE_64.checked().unwrap();
         // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
         assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));

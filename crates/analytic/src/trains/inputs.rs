@@ -135,10 +135,11 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Channels, Network};
 
-    /// Packets of 1 ns from link 0 continue on two other links. While they wait, they occupy their buffer slots longer.
-    /// If the buffer has no room beyond its round trip, each nanosecond of wait takes its share of the link.
+    /// Checks that packets which wait at an input slow down the previous link. Packets of 1 ns from link 0 continue on
+    /// two other links. While they wait, they occupy their buffer slots longer. If the buffer has no room beyond its
+    /// round trip, each nanosecond of wait takes its share of the link.
     #[test]
-    fn waiting_packets_hold_their_slots() {
+    fn waiting_packets_slow_down_their_link() {
         let mut network = Network::new(1);
         for (node, to) in [(0, 8), (0, 9), (1, 8), (2, 9)] {
             network.add(0, 0.1, node, &[hop(node), hop(to)]);

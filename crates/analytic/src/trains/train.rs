@@ -160,7 +160,8 @@ mod tests {
         }
     }
 
-    /// The message has three packets of 2 ns and one of 1 ns, with a gap only after the last.
+    /// Checks the means of a train of packets against a calculation by hand. The message has three packets of 2 ns and
+    /// one of 1 ns, with a gap only after the last.
     #[test]
     fn a_train_by_hand() {
         let packets = Packets {
@@ -182,7 +183,8 @@ mod tests {
         assert_eq!(Train::new([half, half]).unwrap(), train);
     }
 
-    /// Packets with gaps as long as themselves do not meet as trains.
+    /// Checks that trains with long gaps have no part that meets other trains as a whole. Packets with gaps as long as
+    /// themselves do not meet as trains.
     #[test]
     fn trains_with_gaps_meet_packet_by_packet() {
         let train = Train::new([of(3.0, 4.0)]).unwrap();

@@ -52,8 +52,9 @@ impl SharedWaits {
 mod tests {
     use super::*;
 
-    /// A share s of the worms waits together for blocks of the length B, with the probability p. In light traffic two
-    /// arrive during one block, and a third waits for the rest: (lambda s)^2 p B^3 / 24, where E[W^3] is p B^3 / 4.
+    /// Checks the wait for lanes whose worms all wait for the same next channel. A share s of the worms waits together
+    /// for blocks of the length B, with the probability p. In light traffic two arrive during one block, and a third
+    /// waits for the rest: (lambda s)^2 p B^3 / 24, where E[W^3] is p B^3 / 4.
     #[test]
     fn worms_wait_for_two_that_wait_for_the_same_channel() {
         let (rate, share, block, probability) = (1e-6, 0.5, 1000.0, 0.2);

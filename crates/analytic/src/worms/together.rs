@@ -148,8 +148,9 @@ mod tests {
         (network, solved)
     }
 
-    /// M/D/1 with batch arrivals, c others on average: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 -
-    /// rho), and that for others of the same batch is c S / 2.
+    /// Checks that answers to requests that waited together arrive in batches and wait longer. M/D/1 with batch
+    /// arrivals, c others on average: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho), and that for
+    /// others of the same batch is c S / 2.
     #[test]
     fn answers_to_gathered_requests_arrive_in_batches() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
@@ -172,7 +173,8 @@ mod tests {
         assert!(answered(1, ask, 0.0).1.batch_wait[3].mean < 1e-3);
     }
 
-    /// Answers from each of three sources meet the answers from the two others at the last channel.
+    /// Checks that answers of one batch from several sources wait for each other at their common channel. Answers from
+    /// each of three sources meet the answers from the two others at the last channel.
     #[test]
     fn answers_from_several_sources_meet_later() {
         let (ask, long) = (0.003, 0.005);

@@ -360,8 +360,8 @@ mod tests {
         assert_eq!(gap.node(0).name, "2");
     }
 
-    /// Adding the edges one by one would take too long: each edge of a star in descending order would move all previous
-    /// neighbours, 8 * 10^10 moves in total.
+    /// Checks that a graph with many edges at one node is read in a short time. Adding the edges one by one would take
+    /// too long: each edge of a star in descending order would move all previous neighbours, 8 * 10^10 moves in total.
     #[test]
     fn a_node_may_have_many_neighbours_in_any_order() {
         let edges: Vec<String> = (1..400_000)

@@ -129,6 +129,7 @@ mod tests {
         }
     }
 
+    /// Checks that combined placements have as few I/O nodes at a distance of two hops as possible.
     /// Pairs of I/O nodes two hops apart are pairs of equal parity-check columns. Their number is
     /// minimal if the columns are used as evenly as possible.
     #[test]

@@ -40,7 +40,8 @@ impl Routes {
         }
     }
 
-    /// Compute the averages from the traffic to one node: the load of each link is the sum over all links of its class.
+    /// Compute the averages from the traffic to one node. The load of each link is the sum over all links that are
+    /// equivalent to it.
     fn symmetric_averages(&self, grid: &Grid) -> Averages {
         let mut sums = Sums::default();
         let nodes = f64::from(self.fabric().node_count());
@@ -113,7 +114,7 @@ impl<'a> LinkLoads<'a> {
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // This limit exceeds the rounding errors on unused links.
+            // This limit is larger than the rounding errors on unused links.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {
@@ -328,7 +329,8 @@ mod tests {
         assert!(cycles > 5, "{cycles} with circles");
     }
 
-    /// Uses 16,384 nodes, for which a computation over all pairs would take minutes.
+    /// Checks that averages over uniform traffic on large tori take a short time. Uses 16,384 nodes, for which a
+    /// computation over all pairs would take minutes.
     #[test]
     fn the_largest_tori_are_fast() {
         for shape in [

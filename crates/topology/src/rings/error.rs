@@ -25,7 +25,7 @@ pub enum RingsError {
     /// A dimension of a torus has too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
-        /// The kind of fabric.
+        /// Name of the kind of fabric, for the message.
         fabric: &'static str,
         /// The dimension, from 0 (x).
         dimension: u32,

@@ -70,8 +70,8 @@ impl Routes {
         }
     }
 
-    /// If the pair is routed dimension by dimension, call `visit` with the segments of its paths.
-    /// Return whether it is routed in this way.
+    /// Return whether the pair is routed dimension by dimension. If it is, call `visit` with the
+    /// segments of its paths.
     fn visit_dimensions(
         &self,
         source: u32,

@@ -34,7 +34,7 @@ pub(super) struct Grid {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
-    /// Difference of the numbers of neighbours along this axis.
+    /// Difference between the numbers of two neighbouring nodes along this axis.
     stride: u32,
     /// Number of the first ring along this axis; unused if the rings surround faces.
     first_ring: u32,

@@ -27,9 +27,9 @@ impl Rule {
 /// A type that counts paths: exact integers, to select one of the paths, or floating-point numbers,
 /// to compute shares.
 pub(super) trait PathCount: Copy + PartialOrd {
-    /// No path.
+    /// The number of paths if no path exists: 0.
     const NONE: Self;
-    /// One path.
+    /// The number of paths if exactly one path exists: 1.
     const ONE: Self;
     /// Return the sum if the type can represent it, else `None`.
     fn checked_plus(self, other: Self) -> Option<Self>;
@@ -132,7 +132,7 @@ impl<N: PathCount> Row<N> {
         }
     }
 
-    /// Return a view of the paths.
+    /// Return a view of the shortest paths in this row.
     pub fn paths<'a>(&'a self, fabric: &'a Fabric, rule: Rule) -> Paths<'a, N> {
         Paths {
             fabric,

@@ -2,7 +2,7 @@
 
 use crate::{Adjacency, Wiring, distance};
 
-/// Two switches that no path joins.
+/// An error: no path joins two switches of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {

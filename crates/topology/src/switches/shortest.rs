@@ -28,7 +28,7 @@ pub struct Shortest {
     found: Source,
 }
 
-/// The way in which the routes were found.
+/// The method by which the routes were found.
 #[derive(Debug, Clone)]
 enum Source {
     /// The routes go dimension by dimension on this grid.

@@ -121,8 +121,9 @@ impl UpDown {
 mod tests {
     use super::*;
 
-    /// In a ring of six with the root 0, no packet crosses the link opposite to the root upwards after a hop down.
-    /// Switch 3 is the lowest, and a route from 2 to 4 leads over 0 unless the route down to 3 is shorter.
+    /// Checks that no route leads up after it has led down. In a ring of six with the root 0, no packet crosses the
+    /// link opposite to the root upwards after a hop down. Switch 3 is the lowest, and a route from 2 to 4 leads over 0
+    /// unless the route down to 3 is shorter.
     #[test]
     fn no_route_goes_up_after_down() {
         for form in [

@@ -160,7 +160,8 @@ impl Tree {
     /// Return the number of directed links, half of them up and half down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Nodes have no links down, but if they had, these links would have the last numbers.
+        // Links down of nodes would have the last numbers, so the first of these numbers is the
+        // number of links.
         nodes.first_down
     }
 

@@ -105,7 +105,7 @@ pub(super) struct Member {
     started: VecDeque<Step>,
     /// Number of started steps that are not done.
     unfinished: u32,
-    /// Numbers of early messages: for the first step that has not started, for the one after it, and so on.
+    /// For each step that has not started, in order: the number of messages that have already arrived for the step.
     early: VecDeque<u32>,
     /// Messages that are generated but not yet handed to the network interface, in order.
     waiting: VecDeque<Sent>,
@@ -119,7 +119,7 @@ pub(super) struct Member {
     last: (Cycles, u64),
     /// Start time of the present round.
     round: Cycles,
-    /// Time from which the processor is free: then the last message has been handed to the network interface.
+    /// Time at which the processor becomes free: it has handed the last message to the network interface by then.
     free: Cycles,
     /// Whether the rank has ended a round and waits until all ranks have ended it.
     waits_for_all: bool,

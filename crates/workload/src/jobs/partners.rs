@@ -60,7 +60,8 @@ mod tests {
         servers.iter().map(load).collect()
     }
 
-    /// Section 3.4 of the QsNET paper: 7 clients for each of 8 servers, 8 if servers are clients.
+    /// Checks the numbers of clients of each server that the QsNET paper states. Section 3.4 of the
+    /// QsNET paper: 7 clients for each of 8 servers, 8 if servers are clients.
     #[test]
     fn the_paper_servers_are_balanced() {
         let all: Vec<u32> = (0..64).collect();

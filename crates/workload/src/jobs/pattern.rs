@@ -43,7 +43,7 @@ impl Layout {
         if collective {
             return Vec::new();
         }
-        // The result does not depend on times, so any tick serves.
+        // The result does not depend on times, so any length of the tick is suitable.
         let tick = Time::from_ps(1);
         let clients = clients(&job.traffic, &self.jobs[number], &self.servers, tick);
         let targets: Arc<[u32]> = clients.targets.as_slice().into();

@@ -155,11 +155,11 @@ impl Arrivals {
 /// Traffic of an I/O job: nodes read data from targets and write data to them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Io {
-    /// Targets of messages.
+    /// Receivers of the messages: I/O servers or a hot node.
     pub targets: Targets,
     /// Share of messages that are reads: a small request, then the data from the target.
     pub read_ratio: f64,
-    /// Sizes of messages.
+    /// Distribution of the sizes of the messages.
     pub sizes: Sizes,
     /// Arrival process of each node.
     pub arrivals: Arrivals,
@@ -204,7 +204,7 @@ pub enum Traffic {
     /// Each message goes to any other node of the job, all equally likely (section 3.5 of the QsNET paper: one blocking
     /// message after another).
     Uniform {
-        /// Sizes of messages.
+        /// Distribution of the sizes of the messages.
         sizes: Sizes,
         /// Arrival process of each node.
         arrivals: Arrivals,
@@ -213,7 +213,7 @@ pub enum Traffic {
     Shift {
         /// Difference between the ranks of receiver and sender; must not be a multiple of the number of nodes.
         offset: u32,
-        /// Sizes of messages.
+        /// Distribution of the sizes of the messages.
         sizes: Sizes,
         /// Arrival process of each node.
         arrivals: Arrivals,
@@ -264,7 +264,7 @@ pub enum Traffic {
     Listed {
         /// The messages: all between nodes of the job, or all to I/O servers.
         messages: Vec<Listed>,
-        /// Processor time for each message before it is handed over. A processor handles one at a time.
+        /// Processor time for each message before it is handed over. A processor handles one message at a time.
         overhead: Time,
         /// Pause between two rounds.
         pause: Time,

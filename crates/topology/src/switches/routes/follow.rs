@@ -16,7 +16,7 @@ pub(super) enum Undelivered {
 }
 
 impl Undelivered {
-    /// Return the error for packets to switch `to`.
+    /// Convert this reason to the error of a list of routes, for packets to switch `to`.
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {
