@@ -1,4 +1,4 @@
-//! Busy times of a device.
+//! Record of the time spans in which a device is busy.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 /// The number of an entity of one kind, such as a lane. Ids of different kinds are different types
 /// and cannot be confused. The macro [`id!`](crate::id!) defines such types.
 pub trait Id: Copy {
-    /// The id that stands for no entity.
+    /// The id that means "no entity".
     const NONE: Self;
 
     /// Return the id with this number.

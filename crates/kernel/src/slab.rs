@@ -28,7 +28,7 @@ pub struct Slab<I, V> {
     /// Stack of free slots, in the first `count` entries. The vector has an entry for each slot, so
     /// freeing a slot allocates nothing.
     free: Vec<I>,
-    /// Number of free slots.
+    /// Number of free slots, which is the height of the stack `free`.
     count: usize,
 }
 

@@ -53,7 +53,7 @@ pub struct KneeSearch {
     tested: Vec<f64>,
 }
 
-/// Loads between which the knee lies.
+/// Loads between which the knee (the load at which saturation begins) lies.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
     /// Highest load that was found stable; `None` if even the lower end of the range was not.

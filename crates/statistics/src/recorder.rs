@@ -33,7 +33,7 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Return an empty recorder.
+    /// Return a recorder without observations.
     #[must_use]
     pub fn new() -> Self {
         let series = Series::new();

@@ -15,7 +15,7 @@ pub enum BroadcastError {
     /// The root does not exist.
     #[error("broadcast from node {root}, but the nodes are 0 to {}", node_count - 1)]
     MissingRoot {
-        /// The requested root.
+        /// Number of the node that was requested as the root.
         root: u32,
         /// Number of nodes of the cube.
         node_count: u32,
@@ -23,7 +23,7 @@ pub enum BroadcastError {
     /// The root has failed.
     #[error("broadcast from node {root}, which has failed")]
     FailedRoot {
-        /// The requested root.
+        /// Number of the node that was requested as the root.
         root: u32,
     },
 }

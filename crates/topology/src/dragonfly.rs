@@ -37,13 +37,13 @@ pub enum DragonflyError {
     /// A quantity that must be 1 or more is 0.
     #[error("{what}: there must be 1 or more")]
     Zero {
-        /// Name of the quantity.
+        /// Name of the quantity with this error, such as "groups".
         what: &'static str,
     },
     /// A quantity exceeds its maximum.
     #[error("{count} {what}; there may be {most} at most")]
     TooMany {
-        /// Name of the quantity.
+        /// Name of the quantity with this error, such as "groups".
         what: &'static str,
         /// Requested value of the quantity.
         count: u64,

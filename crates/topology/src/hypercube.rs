@@ -11,7 +11,7 @@ pub const MAX_DIMENSION: u32 = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
 pub struct DimensionError {
-    /// The requested dimension.
+    /// Requested number of dimensions.
     pub dimension: u32,
 }
 

@@ -9,7 +9,7 @@ use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
 pub struct NodeCountError {
-    /// The requested number of nodes.
+    /// Requested number of nodes, which is not permitted.
     pub node_count: u32,
 }
 

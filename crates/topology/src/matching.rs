@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Index that stands for "not matched".
+/// Index of the partner of a sender or node that is not matched.
 const FREE: u32 = u32::MAX;
 
 /// A matching of senders with target nodes. Each sender is identified by its index in a list.

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::packets::loops::Use;
 
-    /// A load inside the domain.
+    /// A load inside the domain of validity, for the tests.
     const LOAD: Load = Load {
         between: 0.0,
         busiest: 0.0,

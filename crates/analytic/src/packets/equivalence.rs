@@ -24,7 +24,7 @@ pub(super) struct Class {
     pub uses: Vec<ClassUse>,
 }
 
-/// The classes of all clients and parts.
+/// The partition of all clients and parts into classes of equivalent ones.
 pub(super) struct Equivalence {
     pub classes: Vec<Class>,
     pub part_classes: usize,
@@ -113,7 +113,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// Return the uses of parts by these clients.
+    /// Return the lists of uses of parts by these clients.
     fn new(clients: &[Client]) -> Self {
         let uses = || clients.iter().flat_map(|client| &client.uses);
         let (parts, part_count) = number_keys(uses().map(|of| of.part));

@@ -21,7 +21,7 @@ use crate::error::{check, check_not_negative};
 /// Use of a part (a link, server or interface) by the messages of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// Number of the part.
+    /// Number of the part (link, server or interface).
     pub part: u32,
     /// Probability that a message uses the part.
     pub probability: f64,

@@ -61,7 +61,7 @@ struct RateSums {
 }
 
 impl RateSums {
-    /// Return the sums over these streams.
+    /// Return the sums of rate times power of the length over these streams.
     fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
@@ -135,7 +135,7 @@ struct Trains {
     coupling: f64,
     /// Number of trains that start per free symbol.
     starts: f64,
-    /// E\[T^2\] of the train length T.
+    /// Second moment E\[T^2\] of the train length T.
     second: f64,
     /// Mean number, and mean total length, of the packets that follow a packet in its train.
     rest_packets: f64,
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
     use crate::queue::mg1_wait;
 
-    /// Return a stream of packets.
+    /// Return a stream of packets of this rate and length.
     fn stream(rate: f64, symbols: f64) -> Stream {
         Stream { rate, symbols }
     }

@@ -206,7 +206,7 @@ mod tests {
         assert!(light_load_latency(&timing, &moves(&links)).is_err());
     }
 
-    /// Return random uses of links.
+    /// Return a strategy for random loads of the links of a ring.
     fn loads() -> impl Strategy<Value = Vec<LinkUse>> {
         let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkUse {
             sends,

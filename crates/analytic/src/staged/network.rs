@@ -363,7 +363,7 @@ fn with_share(wait: &Moments, seen: f64) -> Moments {
     wait.map(|moment| mean_wait(seen, moment))
 }
 
-/// State of a group without messages.
+/// State of a group of channels without messages.
 const IDLE: GroupState = GroupState {
     rate: 0.0,
     length: Moments::ZERO,
@@ -430,7 +430,7 @@ mod tests {
         }
     }
 
-    /// Return a group of one channel with waits.
+    /// Return a group of one channel at which messages wait.
     fn group(lanes: u32, variation: Variation) -> Group {
         Group {
             lanes,

@@ -30,7 +30,7 @@ struct Demand {
 }
 
 impl Demand {
-    /// The demand without messages.
+    /// The demand for a channel that no messages use: zero.
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,

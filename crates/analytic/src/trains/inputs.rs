@@ -15,7 +15,7 @@ pub(super) struct LinkLoad {
     pub(super) residual: f64,
     /// r: mean residual work of the packets in service, in ns.
     pub(super) packets: f64,
-    /// Packets per ns on the link.
+    /// Number of packets per ns on the link.
     pub(super) count: f64,
 }
 

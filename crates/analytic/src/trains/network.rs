@@ -134,7 +134,7 @@ impl Network {
         })
     }
 
-    /// Set the buffer behind a link.
+    /// Set the size and delay of the buffer behind a link.
     pub fn buffer(&mut self, link: u32, buffer: Buffer) {
         self.buffers.insert(link, buffer);
     }

@@ -34,13 +34,13 @@ pub struct Train {
     pub work: f64,
     /// Time that the packets of a message take at their node.
     pub pace: f64,
-    /// Half the mean square of `pace`.
+    /// Half the mean square of `pace`, in ns^2.
     pub pace_residual: f64,
     /// Time from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
     /// Transmission time of the last packet of a message.
     pub last: f64,
-    /// Half the mean square of `work`.
+    /// Half the mean square of `work`, in ns^2.
     pub square: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
@@ -51,7 +51,7 @@ pub struct Train {
 /// Load that a train causes on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OnLink {
-    /// Transmission time of all packets of the train on the link.
+    /// Transmission time of all packets of the train on the link, in ns.
     pub work: f64,
     /// Half the mean square of the work of a train, for the trains that meet as a whole.
     pub residual: f64,
@@ -62,7 +62,7 @@ pub struct OnLink {
 }
 
 impl Train {
-    /// Return the means over these lengths, whose probabilities must add up to one.
+    /// Return the train with the means over these lengths of messages. Their probabilities must add up to one.
     ///
     /// # Errors
     /// A time or probability is impossible, or a packet starts before the previous packet has left.

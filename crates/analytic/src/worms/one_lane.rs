@@ -102,7 +102,7 @@ impl ArrivalState {
         }
     }
 
-    /// Return the sum of two states.
+    /// Return the sum of two arrival states, value by value.
     fn plus(self, other: Self) -> Self {
         Self {
             serving: self.serving + other.serving,

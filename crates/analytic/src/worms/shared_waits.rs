@@ -9,7 +9,7 @@ pub(super) struct SharedWaits {
     pub serial_probability: f64,
     /// E\[W^3\] of the later waits that any two of the worms have in common.
     pub third: f64,
-    /// Common waits at each next channel.
+    /// For each next channel, the waits that worms have in common there.
     pub common: Vec<CommonWait>,
     /// If the next channel has one lane, all worms go there and no others cross it: the mean wait there, and the mean
     /// wait there if all worms waited in one queue. Otherwise `None`.

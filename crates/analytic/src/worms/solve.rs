@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The solution of the network at one load: waits and utilisations.
 #[derive(Debug, Clone)]
 pub struct Solved {
-    /// Wait of each input of each channel, by slot.
+    /// Wait of worms from each input of each channel, indexed by slot.
     pub(super) waits: Vec<Moments>,
     /// For each step, the wait of an answer for other answers of the same batch.
     pub(super) batch_wait: Vec<Moments>,
@@ -60,7 +60,7 @@ impl Network {
         })
     }
 
-    /// Return the solution without worms.
+    /// Return the solution of the network for a load of zero.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {

@@ -29,7 +29,8 @@ pub(super) struct Refusal {
 }
 
 impl Dependencies {
-    /// Return no additional dependencies, and allow `work_max` steps of reachability tests.
+    /// Return an empty set of additional dependencies, whose reachability tests may take `work_max`
+    /// steps.
     pub(super) fn new(cube: IncompleteHypercube, work_max: u64) -> Self {
         Self {
             cube,

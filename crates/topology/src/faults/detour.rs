@@ -57,7 +57,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Return a search around `faults` that may take `work_max` steps.
+    /// Return the initial state of a search for detours around `faults`, limited to `work_max`
+    /// steps.
     fn new(faults: &'a CubeFaults, work_max: u64) -> Self {
         let cube = faults.cube();
         let links = cube.link_count();
@@ -250,7 +251,7 @@ impl Detours {
         None
     }
 
-    /// Store these detours in the order of their pairs.
+    /// Return a table of these detours, sorted by their pairs of nodes.
     fn new(mut found: Vec<((u32, u32), Vec<u8>)>) -> Self {
         found.sort_unstable_by_key(|&(pair, _)| pair);
         let mut detours = Self {

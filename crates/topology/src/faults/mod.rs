@@ -20,7 +20,7 @@ pub enum FaultError {
     /// A listed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
-        /// The listed node.
+        /// Number of the node in the list of failed nodes.
         node: u32,
         /// Number of nodes of the cube.
         node_count: u32,

@@ -60,7 +60,7 @@ pub enum RoutingScheme {
     UpDown,
 }
 
-/// The stored data of each routing scheme.
+/// The data that each routing scheme stores to find routes.
 #[derive(Debug, Clone)]
 enum Table {
     Detours(Detours),

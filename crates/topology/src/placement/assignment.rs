@@ -3,7 +3,7 @@
 use super::PlacementError;
 use crate::{Adjacency, distance};
 
-/// Index that stands for "no server assigned yet".
+/// Index of the server of a PE to which no server is assigned yet.
 const UNASSIGNED: u32 = u32::MAX;
 /// Maximum number of passes in which PEs move to servers with fewer PEs.
 const BALANCING_PASSES: usize = 4;

@@ -33,10 +33,10 @@ pub enum PlacementError {
          {dimension}; `combined` handles the others"
     )]
     NotPerfect {
-        /// The requested dimension.
+        /// Number of dimensions of the cube.
         dimension: u32,
     },
-    /// No I/O node was requested.
+    /// The requested placement has no I/O nodes.
     #[error("a placement needs at least one I/O node")]
     Empty,
     /// More I/O nodes than PEs were requested.
@@ -44,21 +44,21 @@ pub enum PlacementError {
     TooMany {
         /// The requested number of I/O nodes.
         count: u32,
-        /// Number of PEs.
+        /// Number of PEs of the network.
         pe_count: u32,
     },
     /// An I/O node was requested on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
-        /// The requested PE.
+        /// Number of the PE that was requested for an I/O node.
         pe: u32,
-        /// Number of PEs.
+        /// Number of PEs of the network.
         pe_count: u32,
     },
     /// Two I/O nodes were requested on one PE.
     #[error("PE {pe} is listed more than once; it can carry one I/O node")]
     Duplicate {
-        /// The repeated PE.
+        /// Number of the PE that was requested twice.
         pe: u32,
     },
     /// A PE has no path to any I/O node.
@@ -70,9 +70,9 @@ pub enum PlacementError {
     /// A listed I/O node does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
-        /// The listed index.
+        /// Index of the I/O node in the list of failed I/O nodes.
         index: u32,
-        /// Number of I/O nodes.
+        /// Number of I/O nodes of the placement.
         count: u32,
     },
     /// A failed I/O node has no possible replacement.

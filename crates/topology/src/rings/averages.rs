@@ -83,7 +83,7 @@ struct RingLoad {
 }
 
 impl<'a> LinkLoads<'a> {
-    /// Return zero loads for all links of a fabric.
+    /// Return an accumulator with a load of zero for all links of a fabric.
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
@@ -127,7 +127,7 @@ impl<'a> LinkLoads<'a> {
     }
 }
 
-/// Traffic by number of links, and total traffic, before the division by the total.
+/// Sums over the paths of packets: traffic by path length, and total traffic. A division by the total gives averages.
 #[derive(Default)]
 pub(super) struct Sums {
     distances: Vec<f64>,
@@ -166,7 +166,7 @@ impl Sums {
 }
 
 impl LinkUse {
-    /// Return all loads of the link for changes.
+    /// Return mutable references to all five loads of the link.
     fn amounts(&mut self) -> [&mut f64; 5] {
         let Self {
             sends,

@@ -151,7 +151,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Return empty buffers for a fabric.
+    /// Return buffers of the right size for a fabric, all zero.
     fn new(fabric: &Fabric) -> Self {
         Self {
             row: Row::default(),

@@ -30,7 +30,7 @@ pub(super) struct Grid {
     node_count: u32,
 }
 
-/// One dimension of a torus.
+/// One dimension of a torus: its size and the numbering of its nodes and rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,

@@ -61,7 +61,7 @@ pub(super) struct Row<N> {
     paths: Vec<N>,
 }
 
-/// Distance that stands for "no path".
+/// Distance of a node without a path to the destination.
 const UNREACHED: u16 = u16::MAX;
 
 /// A view of the shortest paths to one destination.

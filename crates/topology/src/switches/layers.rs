@@ -12,7 +12,7 @@ pub(super) const DATELINE_LAYERS: u32 = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     of: Assignment,
-    /// Number of layers.
+    /// Number of layers of virtual channels.
     pub count: u16,
     /// The switches of a possible cycle of waiting packets if all routes were in one layer; empty if no cycle exists.
     pub circle: Vec<u32>,

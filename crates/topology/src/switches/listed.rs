@@ -46,7 +46,7 @@ pub enum ListError {
         /// Line number of the first cable beyond the maximum.
         line: usize,
     },
-    /// An edge has a direction.
+    /// The list declares an edge as directed.
     #[error("the edge from {from:?} to {to:?} has a direction")]
     Directed {
         /// Line number of the edge.
@@ -56,12 +56,12 @@ pub enum ListError {
         /// Name of the vertex at which the edge ends.
         to: String,
     },
-    /// An attribute is unknown.
+    /// The list contains an attribute with an unknown name.
     #[error("attribute {name:?} of {owner} means nothing here")]
     Attribute {
         /// Line number of the first occurrence of the attribute.
         line: usize,
-        /// Name of the attribute.
+        /// Name of the unknown or missing attribute.
         name: String,
         /// The vertex or edge that has the attribute, as text.
         owner: String,
@@ -71,7 +71,7 @@ pub enum ListError {
     /// An attribute to be ignored does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
-        /// Name of the attribute.
+        /// Name of the unknown or missing attribute.
         name: String,
     },
     /// A vertex has an invalid role.

@@ -6,9 +6,9 @@ use crate::{Adjacency, Wiring, distance};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// Number of the first switch.
+    /// Number of one of the two switches.
     pub from: u32,
-    /// Number of the second switch.
+    /// Number of the other switch, which no path joins to the first.
     pub to: u32,
 }
 

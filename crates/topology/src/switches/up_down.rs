@@ -21,7 +21,7 @@ pub struct UpDown {
     hops: Vec<u64>,
 }
 
-/// Entry that stands for "no route".
+/// Entry of the table of next switches if no route exists.
 const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
 /// Rank the switches by their distance from the switch with the most neighbours, the lowest of several.

@@ -49,7 +49,7 @@ pub(super) struct Level {
     pub subtree: u32,
     /// W_i: number of vertices of this level over one subtree.
     pub lanes: u32,
-    /// Number of vertices on this level.
+    /// Number of nodes or switches on this level.
     pub count: u32,
     /// Number of the first switch of this level; 0 for nodes.
     pub first_switch: u32,

@@ -23,7 +23,7 @@ pub(super) struct Sent {
 /// Limits and times that all steps of a collective operation share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Pause between two rounds.
+    /// Pause between two rounds of the operation, in cycles.
     pub(super) pause: Cycles,
     /// Processor time for each message before it is handed over.
     overhead: Cycles,
@@ -117,7 +117,7 @@ pub(super) struct Member {
     generated: u64,
     /// Time of the last step that generated messages, and the number of these messages.
     last: (Cycles, u64),
-    /// Start time of the present round.
+    /// Time at which the rank started its present round.
     round: Cycles,
     /// Time at which the processor becomes free: it has handed the last message to the network interface by then.
     free: Cycles,

@@ -59,7 +59,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Return a converter at the start of `text`.
+    /// Return a converter of byte offsets to line numbers, at the start of `text`.
     fn new(text: &'a str) -> Self {
         Self {
             text: text.as_bytes(),

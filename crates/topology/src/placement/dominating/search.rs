@@ -106,7 +106,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-/// Index that stands for "not chosen".
+/// Position in the list of chosen nodes of a node that is not chosen.
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {

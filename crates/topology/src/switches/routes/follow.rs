@@ -11,7 +11,7 @@ use crate::switches::neighbors::Neighbors;
 pub(super) enum Undelivered {
     /// The second switch has no route. Packets from the first switch reach it from the third.
     Missing(u32, u32, Option<u32>),
-    /// Packets pass these switches again and again.
+    /// The routes form a cycle over these switches, so that packets never arrive.
     Circle(Vec<u32>),
 }
 
