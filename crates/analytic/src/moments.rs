@@ -162,7 +162,7 @@ mod tests {
     /// Checks that the message lengths on an I/O link (section 6 of the hypercube paper) have the mean and variance of
     /// the paper.
     #[test]
-    fn mixture_of_requests_and_blocks_is_the_papers() {
+    fn message_lengths_on_io_links_equal_those_of_the_paper() {
         // In section 6, half of the messages on an I/O link have 32 flits, half 4096.
         let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
         assert_eq!(lengths.mean, 2064.0);

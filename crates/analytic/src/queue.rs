@@ -152,7 +152,7 @@ mod tests {
 
     /// Checks that the mean wait is infinite at and beyond saturation.
     #[test]
-    fn saturated_queues_wait_forever() {
+    fn saturated_queues_have_infinite_waits() {
         for wait in [
             mg1_wait(1.0, 1.0, 1.0),
             mg1_wait(2.0, 1.0, 0.0),

@@ -56,7 +56,7 @@ mod tests {
 
     /// Checks that the busy time up to any cycle counts exactly the earlier busy cycles.
     #[test]
-    fn every_cycle_counts_when_it_has_passed() {
+    fn busy_cycles_count_after_they_have_passed() {
         let mut busy = Busy::default();
         // The device is busy in cycles 3 and 4, in 7, 8 and 9, and in 10 and 11.
         let cycles = [3, 4, 7, 8, 9, 10, 11];

@@ -135,7 +135,7 @@ mod tests {
     /// Checks that a gap longer than the maximum is shortened to the maximum, and leaves no
     /// rounding error behind.
     #[test]
-    fn endless_gaps_are_cut() {
+    fn too_long_gaps_are_shortened() {
         let mut gap = Gap::default();
         for span in [1e19, f64::MAX, f64::INFINITY] {
             assert_eq!(gap.fixed(span), Gap::MAX);

@@ -33,6 +33,7 @@ pub struct Slab<I, V> {
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
+    /// Return an empty slab.
     fn default() -> Self {
         Self::new()
     }
@@ -106,6 +107,7 @@ impl<I: Id, V> Slab<I, V> {
 impl<I: Id, V> Index<I> for Slab<I, V> {
     type Output = V;
 
+    /// Return the value in a slot.
     #[inline]
     fn index(&self, slot: I) -> &V {
         &self.values[slot]
@@ -113,6 +115,7 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
+    /// Return the value in a slot, for changes.
     #[inline]
     fn index_mut(&mut self, slot: I) -> &mut V {
         &mut self.values[slot]

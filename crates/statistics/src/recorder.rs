@@ -27,6 +27,7 @@ pub struct Recorder {
 }
 
 impl Default for Recorder {
+    /// Return a recorder without observations.
     fn default() -> Self {
         Self::new()
     }
@@ -126,7 +127,7 @@ mod tests {
         /// Checks that the histogram after a warm-up leaves out the observations of the warm-up, up
         /// to the size of one segment.
         #[test]
-        fn leaves_out_the_beginning(count in 0u64..40_000, cut in 0u64..40_000) {
+        fn histograms_leave_out_the_warm_up(count in 0u64..40_000, cut in 0u64..40_000) {
             let mut recorder = Recorder::new();
             (0..count).for_each(|value| recorder.push(value % 200));
             prop_assert_eq!(recorder.series().count(), count);

@@ -100,7 +100,7 @@ pub struct Judgement {
     pub growth: Estimate,
     /// Estimate of `g2 - g1 / 2` (see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
-    /// Factor by which to lengthen the runs before the next look, from 1.5 to 4; 1 if the verdict
+    /// Factor by which to lengthen the runs before the next test, from 1.5 to 4; 1 if the verdict
     /// is final.
     pub lengthen: f64,
 }

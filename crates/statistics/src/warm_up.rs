@@ -248,7 +248,7 @@ mod tests {
     /// Checks that a marked warm-up needs a mark in every replication, and MSER discards half of the shorter run if it
     /// finds no end.
     #[test]
-    fn rules_over_replications() {
+    fn warm_up_rules_handle_unequal_replications() {
         let mut short = Series::with_capacity(8);
         let mut long = Series::with_capacity(8);
         short.extend((0..30).map(f64::from));

@@ -35,6 +35,7 @@ pub struct DependencyCycle {
 }
 
 impl fmt::Display for DependencyCycle {
+    /// Write the message of the error, with the channels of the cycle.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock is possible: channels ")?;
         for channel in &self.channels {
@@ -260,7 +261,7 @@ mod tests {
 
     /// Checks that the check finds the cycle of channels in a ring with shortest paths.
     #[test]
-    fn a_ring_with_shortest_paths_shows_its_circle() {
+    fn a_ring_with_shortest_paths_has_a_cycle() {
         // Channel i leads clockwise from node i, channel 6 + i counterclockwise from node i.
         let mut dependencies = Dependencies::new(12);
         for from in 0..6 {
@@ -280,7 +281,7 @@ mod tests {
     /// Checks that the check finds a cycle if some sources correct the dimensions in the opposite
     /// order.
     #[test]
-    fn dimension_orders_chosen_per_message_show_a_circle() {
+    fn different_dimension_orders_have_a_cycle() {
         let cube = Hypercube::new(3).unwrap();
         let mut dependencies = Dependencies::new(cube.link_count());
         for from in cube.nodes() {
@@ -314,14 +315,14 @@ mod tests {
 
     /// Checks that a channel that waits for itself is reported as a cycle of one channel.
     #[test]
-    fn a_channel_that_waits_for_itself_is_a_circle_of_one() {
+    fn a_channel_that_waits_for_itself_is_a_cycle() {
         let cycle = check(1, |_| [0]).unwrap_err();
         assert_eq!(cycle.channels, [0]);
     }
 
     /// Checks that each channel has a different number.
     #[test]
-    fn numbers_are_distinct() {
+    fn channel_numbers_are_distinct() {
         let numbering = check(4, |channel| (channel < 2).then_some(channel + 2)).unwrap();
         let mut numbers = numbering.numbers().to_vec();
         numbers.sort_unstable();

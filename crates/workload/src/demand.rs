@@ -243,7 +243,7 @@ mod tests {
 
     /// Checks that messages, reads, writes and collective operations occur with the requested probabilities.
     #[test]
-    fn shares_of_demands_come_out() {
+    fn demands_have_the_requested_shares() {
         let spec = TrafficSpec {
             io_probability: 0.3,
             read_ratio: 0.75,

@@ -135,7 +135,7 @@ mod tests {
     /// Checks that tables of the wrong length, with unknown PEs, or with I/O nodes that do not
     /// serve themselves are refused.
     #[test]
-    fn broken_tables_are_refused() {
+    fn invalid_tables_are_refused() {
         assert!(Serving::from_table(2, &[0, 0, 0]).is_err());
         assert!(Serving::from_table(1, &[1, 0]).is_err());
         assert!(Serving::from_table(1, &[7, 7]).is_err());

@@ -54,7 +54,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Return the load that clients cause at these paces. `between` returns whether a part is a link between switches.
+    /// Return the load that clients with the computed throughputs `paces` cause. `between` returns whether a part is a
+    /// link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -96,7 +97,7 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Return a text that says why paces are outside their domain in a fat tree, or `None` if they are inside.
+    /// Return a text that says why computed throughputs are not valid in a fat tree, or `None` if they are valid.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
@@ -114,9 +115,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// Return a text that says why paces are outside their domain in a network other than a fat tree, or `None` if they
-    /// are inside. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit; it
-    /// is `None` if packets hold circuits.
+    /// Return a text that says why computed throughputs are not valid in a network other than a fat tree, or `None` if
+    /// they are valid. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit;
+    /// it is `None` if packets hold circuits.
     pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());
@@ -154,7 +155,7 @@ mod tests {
     /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit.
     /// Each uses its own link for 2 and a common link for 1 time unit per message.
     #[test]
-    fn parts_are_as_busy_as_all_clients_keep_them() {
+    fn link_loads_are_sums_over_clients() {
         let client = |own| Client {
             under_way: 1,
             at_once: 1.0,
@@ -232,7 +233,7 @@ mod tests {
     /// Checks that on networks that are not fat trees, the domain requires short waits or fully used nodes, and enough
     /// buffers.
     #[test]
-    fn on_other_networks_messages_wait_little_or_nodes_are_full() {
+    fn other_networks_need_short_waits_or_full_nodes() {
         let load = |stretch, busiest, between| Load {
             stretch,
             busiest,

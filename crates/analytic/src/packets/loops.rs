@@ -124,14 +124,14 @@ fn check_clients(clients: &[Client]) -> Result<Equivalence, Error> {
     Ok(equivalence)
 }
 
-/// Return the pace of each client in equilibrium, for any number of parts.
+/// Return the throughput and latency of each client in equilibrium, for any number of parts.
 ///
 /// Equivalent clients and parts are solved once. A client with an offered load below its maximum is assumed to pause
 /// longer.
 ///
 /// # Errors
 /// A number that is negative or not finite, no message in flight, a transfer of no time or shorter than the busy time
-/// of a part, a probability above 1; paces that do not converge.
+/// of a part, a probability above 1; an iteration that does not converge.
 pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
     let equivalence = check_clients(clients)?;
     let paces = equilibrium(clients, &equivalence)?;
@@ -196,9 +196,9 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
 /// Use of a class of parts by a class of clients, during the solution.
 struct Visit {
     part: usize,
-    /// Number of parts of the class that each client uses.
+    /// Number of parts of the part class that each client of the client class uses.
     parts: f64,
-    /// Number of clients of the class that use each part.
+    /// Number of clients of the client class that use each part of the part class.
     clients: f64,
     probability: f64,
     /// 1 for a use of the part, -1 for a stream, whose wait is subtracted.
@@ -221,7 +221,7 @@ struct PartLoad {
     certain: f64,
 }
 
-/// Return the pace of each client, computed for classes of equivalent clients.
+/// Return the throughput and latency of each client, computed for classes of equivalent clients.
 fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace>, Error> {
     let mut classes: Vec<(&Client, Vec<Visit>)> = equivalence
         .classes

@@ -42,7 +42,7 @@ mod tests {
     /// of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot for 41 + 4 x 17 + 5
     /// cycles.
     #[test]
-    fn a_slot_is_held_for_a_trip_round_the_ring() {
+    fn slots_are_occupied_until_the_echo_returns() {
         let timing = Timing {
             hop: 17.0,
             ring_change: 33.0,

@@ -131,7 +131,7 @@ pub fn torus_rounded(protocol: &Protocol, side: u32) -> Result<f64, Error> {
 mod tests {
     use super::*;
 
-    /// The protocol of the paper.
+    /// The protocol of the SCI paper: 64-byte moves.
     const PAPER: Protocol = Protocol::MOVE_64;
 
     /// Return a number with two decimals, as the paper prints it.
@@ -192,7 +192,8 @@ mod tests {
                 ..PAPER
             })
         };
-        // 256 / (136 + 1 + 5 symbols of 2 ns, half the ring each).
+        // A payload of 256 bytes, its idle symbol and its echo take 136 + 1 + 5 symbols of 2 ns,
+        // each on half of the ring, so 142 ns.
         assert!((with(256) - 256.0 / 142.0).abs() < 1e-12);
         assert!(with(16) < with(64) && with(64) < with(256));
     }

@@ -133,7 +133,7 @@ mod tests {
 
     /// Checks that the saturation rate of a single ring equals Eq. (1) of the paper.
     #[test]
-    fn one_ring_is_eq_1() {
+    fn one_ring_has_the_peak_of_equation_1() {
         let links = ring(8);
         let class = moves(&links);
         let bottleneck = bottleneck(&[class]).unwrap();

@@ -216,7 +216,7 @@ mod tests {
     /// Checks that the flow of a dimension is divided among the states of messages in the
     /// proportions of the Markov chain.
     #[test]
-    fn apportion_follows_the_chain() {
+    fn flows_are_divided_in_the_proportions_of_the_chain() {
         let mut stages = cube();
         stages[2].visits[0].path = 4.0 / 7.0;
         apportion(&mut stages);

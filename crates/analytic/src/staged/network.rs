@@ -205,7 +205,8 @@ impl Network {
         (channels, waits, source)
     }
 
-    /// Compute the state of one group after all later groups.
+    /// Compute the state of one group of channels, after those of all groups that follow it on the
+    /// paths.
     fn solve_group(&self, index: usize, load: f64, solved: &mut Solved) {
         let crossings = &self.crossings[index];
         let total: f64 = crossings.iter().map(|crossing| crossing.rate).sum();

@@ -308,7 +308,7 @@ mod tests {
 
     /// Checks that a network whose channels feed each other in a cycle is refused.
     #[test]
-    fn circles_are_refused() {
+    fn cycles_of_channels_are_refused() {
         let steps = vec![step(0, vec![(1.0, 1)]), step(1, vec![(1.0, 0)])];
         let lengths = vec![Moments::fixed(10.0)];
         let refused = Network::new(vec![1; 2], lengths, steps, vec![start(0, 1.0)]);

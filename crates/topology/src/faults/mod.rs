@@ -42,9 +42,9 @@ pub enum FaultError {
      the first from node {from} to node {to}"
 )]
 pub struct DisconnectedError {
-    /// Source of the first unreachable pair.
+    /// Source of the first pair of working nodes without a path.
     pub from: u32,
-    /// Destination of the first unreachable pair.
+    /// Destination of the first pair of working nodes without a path.
     pub to: u32,
     /// Number of ordered pairs of working nodes without a path.
     pub pair_count: u64,

@@ -148,7 +148,7 @@ mod tests {
 
     /// Checks that the nearest working I/O node replaces a failed one.
     #[test]
-    fn a_failed_io_node_hands_over_to_the_nearest() {
+    fn the_nearest_io_node_replaces_a_failed_one() {
         let cube = Hypercube::new(7).unwrap();
         let placement = Placement::hamming(cube).unwrap();
         let clients = placement.coverage().served();

@@ -74,9 +74,9 @@ pub enum RingsError {
         "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
     )]
     Unreachable {
-        /// Source of the first unreachable pair.
+        /// Source of the first pair of nodes without a path.
         from: u32,
-        /// Destination of the first unreachable pair.
+        /// Destination of the first pair of nodes without a path.
         to: u32,
     },
     /// A listed failed node does not exist.

@@ -325,7 +325,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Return the graph after the end of the file.
+    /// Check that the file is complete, and return its graph.
     fn finish(mut self) -> Result<Graph, GraphError> {
         if let Some((element, _)) = self.open.pop() {
             return Err(GraphProblem::Truncated { element }.at(self.line));

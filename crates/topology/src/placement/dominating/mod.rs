@@ -195,7 +195,7 @@ mod tests {
     /// Checks that the smallest dominating sets of stars, rings and networks with isolated nodes
     /// are found.
     #[test]
-    fn trees_rings_and_loose_nodes() {
+    fn stars_rings_and_isolated_nodes_are_solved() {
         let star = Graph::from_edge_list("hub a\nhub b\nhub c\nhub d").unwrap();
         let set = find(&star);
         assert_eq!((set.pes(), set.is_optimal()), (&[0][..], true));
