@@ -1,5 +1,5 @@
-//! Growth of the I/O bandwidth of a multicomputer with its number of processing elements (section 3 of the hypercube
-//! paper).
+//! Balance of computing and I/O: the I/O bandwidth that a multicomputer needs for its number of processing elements
+//! (section 3 of the hypercube paper).
 //!
 //! H. T. Kung (*Memory requirements for balanced computer architectures*, ISCA 1986, the paper's
 //! reference 22) calls a machine balanced for a computation if computing takes as long as I/O. A memory of

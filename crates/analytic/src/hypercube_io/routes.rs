@@ -83,7 +83,8 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
         .collect()
 }
 
-/// Machine and reading from which the stages are computed.
+/// Computation of the stages of the message classes: the machine, and the reading of the paper (a
+/// set of assumptions).
 struct Routes<'a> {
     cube: &'a HypercubeIo,
     reading: &'a Reading,

@@ -1,4 +1,4 @@
-//! Domain of validity of [`estimate`](super::estimate).
+//! Domain of validity of the latency estimate for fabrics of SCI rings, [`estimate`](super::estimate).
 //!
 //! The estimate ignores that queues are finite. A packet keeps its slot of the client's queue until its echo is back.
 //! If few slots are free, packets wait for one, and the estimate is too low. It is also too low near the bound of the

@@ -27,7 +27,7 @@ pub struct GroupState {
     pub wait: Moments,
 }
 
-/// Rules for waits that apply to the whole network.
+/// Rules by which the model computes waits, the same for all groups of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Formula for the wait at groups with several lanes.
@@ -111,7 +111,7 @@ impl Network {
         })
     }
 
-    /// Return the message classes.
+    /// Return the message classes of the network.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

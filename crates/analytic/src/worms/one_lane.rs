@@ -1,4 +1,4 @@
-//! Rule 2 of the module description: the wait for a channel of one lane.
+//! Wait of worms for a channel of one lane: rule 2 of the description of the module `worms`.
 
 use super::inflow::Inflow;
 use crate::moments::Moments;

@@ -1,4 +1,4 @@
-//! Rule 3 of the module description: the wait for a channel of several lanes.
+//! Wait of worms for a channel of several lanes: rule 3 of the description of the module `worms`.
 
 use super::inflow::Inflow;
 use super::lanes::{HELD_MAX, InputLanes, POINTS, held_after, load_behind};

@@ -1,4 +1,5 @@
-//! Rule 4 of the module description: waits behind worms of the same channel that go to the same busy channel.
+//! Wait of worms behind worms of the same channel that go to the same busy channel: rule 4 of the description of the
+//! module `worms`.
 
 use crate::moments::Moments;
 

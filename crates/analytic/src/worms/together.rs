@@ -1,4 +1,4 @@
-//! Rule 5 of the module description: answers that arrive in batches.
+//! Wait of answers that arrive in batches: rule 5 of the description of the module `worms`.
 
 use super::network::{Network, Role, Start};
 use super::solve::Solved;

@@ -264,7 +264,7 @@ impl Grid {
 }
 
 impl Direction {
-    /// Return the opposite direction.
+    /// Return the opposite direction along the same dimension.
     pub fn opposite(self) -> Self {
         match self {
             Self::Up => Self::Down,

@@ -1,4 +1,4 @@
-//! Routes through a fabric.
+//! Routes of packets through a fabric of rings, by a routing rule.
 
 use std::sync::OnceLock;
 

@@ -189,7 +189,7 @@ impl Tree {
         self.levels[level as usize].subtree
     }
 
-    /// Return the top level.
+    /// Return the top level of the tree.
     pub(super) fn top(&self) -> &Level {
         self.levels.last().expect("a tree has levels")
     }

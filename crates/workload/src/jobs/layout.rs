@@ -1,4 +1,4 @@
-//! The nodes of servers and jobs on a machine of a given size.
+//! Assignment of the nodes of a machine to I/O servers and jobs.
 
 use crate::jobs::spec::{
     Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers, Targets, Traffic,

@@ -1,4 +1,4 @@
-//! GraphML, the XML format of graph tools.
+//! Reader of graphs in GraphML, an XML format of graph tools.
 
 mod read;
 
