@@ -63,7 +63,8 @@ impl Uniform {
         Self { bound }
     }
 
-    /// Draw an integer. The bias of the multiply-shift method is at most `bound` / 2^64.
+    /// Draw an integer of the distribution. The bias of the multiply-shift method is at most
+    /// `bound` / 2^64.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> u32 {
         ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32

@@ -41,7 +41,7 @@ const WORDS: usize = (SPAN / 64) as usize;
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
-    /// Time of the earliest event outside `due`.
+    /// Time of the earliest event that is not in `due`.
     next: Cycles,
     /// Time of the earliest event in `far`.
     next_far: Cycles,

@@ -498,7 +498,7 @@ mod tests {
 
     /// Checks that arms beyond the replications, such as those of a bin of 3, do not cancel.
     #[test]
-    fn bins_and_short_runs_are_added_whole() {
+    fn additional_widths_do_not_cancel() {
         let wide = |mean: f64| {
             let own = noisy(mean, 1.0);
             Quantity {

@@ -80,7 +80,7 @@ pub struct SaturationTest {
 
 impl Default for SaturationTest {
     /// Return a test with a threshold of 0.5 % of the offered demands and an error rate of 1 % over
-    /// up to 4 looks.
+    /// up to 4 tests of a point.
     fn default() -> Self {
         Self {
             threshold: 0.005,

@@ -9,10 +9,10 @@ pub use crate::growth::STEP;
 /// tested on others.
 const GROWTH_MAX: f64 = 0.14;
 
-/// Return a text that says why a response time is outside the domain, or `None` if it is inside. `value` is the
-/// response time at the load of the network, `more` the one at a load larger by [`STEP`]. `mixed` is the number of
-/// packets of a message that take random routes, relative to the number that fits into a buffer. Above 1, packets of
-/// one message block one another.
+/// Return a text that says why a response time is outside the domain of validity, or `None` if it is inside. `value` is
+/// the response time at the load of the network, `more` the response time at a load larger by [`STEP`]. `mixed` is the
+/// number of packets of a message that take random routes, relative to the number that fits into a buffer. Above 1,
+/// packets of one message block one another.
 pub fn reason_outside(value: f64, more: f64, mixed: f64) -> Option<String> {
     if mixed > 1.0 {
         return Some(

@@ -38,7 +38,7 @@ impl LinkLoad {
     }
 }
 
-/// Wait for a link of the first packet of a train that arrives over one input.
+/// Wait for the next link of the first packet of a train that has arrived over one input of a switch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FirstWait {
     pub(super) fixed: f64,

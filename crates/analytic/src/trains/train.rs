@@ -1,4 +1,4 @@
-//! Timing of the packets of a message.
+//! Timing of the packets of a message, at its node and on links.
 
 use crate::Error;
 use crate::error::{check, check_not_negative, check_probability};

@@ -222,9 +222,9 @@ pub(super) struct Detours {
 }
 
 impl Detours {
-    /// Find a detour for each pair, in the given order. If no detour is found for a pair, it is
-    /// moved to the front of the list and the search starts again. Return `None` if this does not
-    /// help, or if the search has used up its steps.
+    /// Find a detour for each pair of nodes, in the given order. If no detour is found for a pair,
+    /// it is moved to the front of the list and the search starts again. Return `None` if this does
+    /// not help, or if the search has used up its steps.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,

@@ -28,9 +28,9 @@ pub enum FaultError {
     /// The ends of a listed link are not neighbours.
     #[error("failed link {from}-{to}, but {from} and {to} are not neighbours: their addresses differ in {} bits, not 1", (from ^ to).count_ones())]
     NotNeighbors {
-        /// One end of the listed link.
+        /// One end of the link in the list of failed links.
         from: u32,
-        /// The other end of the listed link.
+        /// The other end of the link in the list of failed links.
         to: u32,
     },
 }

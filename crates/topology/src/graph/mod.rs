@@ -17,7 +17,7 @@ pub use error::{GraphError, GraphProblem};
 /// The attributes of a node or edge: their values as text, by name.
 pub type Attributes = BTreeMap<String, String>;
 
-/// The kind of element that an attribute belongs to.
+/// The kind of element of a graph that an attribute belongs to: an edge, a vertex or the whole graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The attribute belongs to an edge.

@@ -17,8 +17,8 @@ pub(super) struct Flow {
 
 impl Routes {
     /// Call `visit` with all segments of all paths that the rule permits between live nodes. The
-    /// amount of each is the weight of its pair times the probability of its path. A segment may be
-    /// visited more than once.
+    /// traffic on each segment is the weight of its pair of nodes times the probability of its
+    /// path. A segment may be visited more than once.
     pub(super) fn visit(
         &self,
         mut weight: impl FnMut(u32, u32) -> f64,

@@ -41,7 +41,7 @@ impl Shortest {
     /// Name of this routing in results.
     pub const NAME: &str = "one of the shortest ways";
 
-    /// Return the shortest routes of a form with its wiring.
+    /// Return the shortest routes of a network of this form and wiring.
     ///
     /// # Errors
     /// The first two switches that no path joins.

@@ -37,7 +37,7 @@ impl UpDown {
     /// The reason why packets cannot deadlock, for results.
     pub const REASON: &str = "no way leads up after it has led down";
 
-    /// Return the routes of a form with its wiring.
+    /// Return the up*/down* routes of a network of this form and wiring.
     ///
     /// # Errors
     /// The first two switches that no path joins.

@@ -71,7 +71,7 @@ pub enum RouteError {
         from: String,
         /// Name of the next switch in the list.
         next: String,
-        /// Names of the neighbours of the first switch.
+        /// Names of the neighbours of the switch where the route starts.
         beside: Vec<String>,
     },
     /// A switch has two routes to one destination.
