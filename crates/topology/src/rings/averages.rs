@@ -274,8 +274,8 @@ mod tests {
     }
 
     /// Checks that the averages from the traffic to one node equal those over all pairs, on all tori and rules for
-    /// which this fast computation exists. Amounts of dimension order and of fixed routes are halves of halves, so their sums
-    /// are equal to the bit.
+    /// which this fast computation exists. Amounts of dimension order and of fixed routes are halves of halves, so
+    /// their sums are equal to the bit.
     #[test]
     fn the_traffic_to_one_node_determines_all() {
         let shapes = [
