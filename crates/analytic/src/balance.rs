@@ -1,5 +1,5 @@
-//! Growth of the I/O bandwidth of a multicomputer with its number of processing elements (section 3 of the hypercube
-//! paper).
+//! Balance of computing and I/O: the I/O bandwidth that a multicomputer needs for its number of processing elements
+//! (section 3 of the hypercube paper).
 //!
 //! H. T. Kung (*Memory requirements for balanced computer architectures*, ISCA 1986, the paper's
 //! reference 22) calls a machine balanced for a computation if computing takes as long as I/O. A memory of
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::error::check;
 
-/// A kind of computation, which determines how the I/O bandwidth must grow.
+/// A kind of computation. It determines how fast the required I/O bandwidth increases with the number of PEs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Computation {
@@ -74,7 +74,7 @@ impl Computation {
 /// A multicomputer and its computation: the inputs of the balance rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balance {
-    /// The kind of computation.
+    /// The computation that the machine performs.
     pub computation: Computation,
     /// N: number of PEs.
     pub pes: u64,
@@ -89,7 +89,7 @@ pub struct Balance {
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// Requirements that a balanced multicomputer meets.
+/// Bandwidths and I/O nodes of a balanced multicomputer: the result of the balance rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
     /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.
@@ -203,6 +203,8 @@ mod tests {
         }
     }
 
+    /// Checks that for sorting, the 128 PEs of the paper need as many I/O nodes as the nearest placement by a Hamming
+    /// code provides: 16, one for 8 PEs.
     #[test]
     fn sorting_on_the_papers_machine_needs_its_hamming_placement() {
         let balanced = machine(Computation::Sorting, 128, None).solve().unwrap();
@@ -214,6 +216,7 @@ mod tests {
         assert!(hamming.perfect);
     }
 
+    /// Checks that with a memory size, the factor of the I/O bandwidth satisfies Eq. (3) of the hypercube paper.
     #[test]
     fn equation_3_holds_with_the_memory() {
         let balanced = machine(Computation::Sorting, 128, Some(1_048_576.0))
@@ -227,6 +230,8 @@ mod tests {
         assert!((machine - balanced.instructions_per_byte_pe / 20.0).abs() < 1e-12);
     }
 
+    /// Checks that the factor of the I/O bandwidth is correct for matrix products, grid relaxation, I/O bound
+    /// computations, the FFT and searching.
     #[test]
     fn factors_of_the_other_computations() {
         let factor = |computation, memory| {
@@ -252,8 +257,9 @@ mod tests {
         assert!((factor(Computation::Searching, memory) - 64.0 * sorting).abs() < 1e-6);
     }
 
+    /// Checks that a machine of one PE needs the I/O bandwidth of one PE and one I/O node.
     #[test]
-    fn one_pe_is_its_own_balance() {
+    fn one_pe_needs_one_io_node() {
         for computation in [
             Computation::Sorting,
             Computation::MatrixProduct,
@@ -268,6 +274,7 @@ mod tests {
         }
     }
 
+    /// Checks that with faster I/O nodes the machine needs fewer of them.
     #[test]
     fn fast_io_nodes_are_fewer() {
         let balanced = Balance {
@@ -283,6 +290,7 @@ mod tests {
         assert!(!balanced.hamming.unwrap().perfect);
     }
 
+    /// Checks that a machine without PEs, a grid without dimensions and a memory of one word are refused.
     #[test]
     fn impossible_machines_are_refused() {
         assert!(machine(Computation::Sorting, 0, None).solve().is_err());

@@ -21,10 +21,10 @@ pub fn service(seek_mean: f64, rotation: f64, transfer: &Moments) -> Result<Mome
     Ok(moves.plus(transfer))
 }
 
-/// Load of the disks by one kind of request: rates at each disk, and service time.
+/// Requests of one kind, such as reads: their rate at each disk, and their service time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
-    /// Requests of this kind per cycle at each disk, at a load of 1.
+    /// Requests of this kind per cycle at each disk, for a load of 1. The load is a factor of all rates.
     pub rates: Vec<f64>,
     /// Service time of a request of this kind, in cycles.
     pub service: Moments,
@@ -124,6 +124,8 @@ impl Disks {
 mod tests {
     use super::*;
 
+    /// Checks that the access time of the paper's disk (Table 1) has a mean of 20 ms, and the variance of the sum of
+    /// two uniform variables.
     #[test]
     fn the_disk_of_table_1_takes_20_ms_with_the_variance_of_two_uniforms() {
         let taken = service(12.0, 16.0, &Moments::fixed(0.0)).unwrap();
@@ -134,6 +136,7 @@ mod tests {
         assert!(service(-1.0, 16.0, &Moments::fixed(0.0)).is_err());
     }
 
+    /// Checks that a single disk with a fixed service time has the waits of an M/D/1 queue.
     #[test]
     fn one_disk_is_an_md1_queue() {
         // With a transfer only and rho = 1/2, W = rho S / (2 (1 - rho)) = S / 2.
@@ -145,6 +148,7 @@ mod tests {
         assert_eq!(disks.first_saturated().unwrap().load, 0.1);
     }
 
+    /// Checks that all kinds of requests wait in the same queues, and the disk with the most work saturates first.
     #[test]
     fn kinds_share_the_disks_and_the_busiest_saturates_first() {
         let kind = |rates: [f64; 2], mean| Requests {
@@ -152,7 +156,7 @@ mod tests {
             service: Moments::fixed(mean),
         };
         let disks = Disks::new(vec![kind([1.0, 2.0], 3.0), kind([2.0, 2.0], 1.0)]).unwrap();
-        // The disks have a work of 5 and 8 per cycle.
+        // At a load of 1, the two disks have 5 and 8 cycles of work per cycle.
         let full = disks.first_saturated().unwrap();
         assert_eq!((full.load, full.disk, full.all), (0.125, 1, false));
         assert_eq!(disks.utilisation(0.05), [0.25, 0.4]);
@@ -164,6 +168,7 @@ mod tests {
         assert!((disks.response(1, 0.05).unwrap() - writes).abs() < 1e-12);
     }
 
+    /// Checks that kinds of requests with rates for different numbers of disks are refused.
     #[test]
     fn kinds_for_different_disks_are_refused() {
         let kind = |count| Requests {

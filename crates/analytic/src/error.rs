@@ -1,6 +1,6 @@
 //! Errors for invalid inputs of formulas and models.
 
-/// An input for which no formula is valid.
+/// An error: the caller passed an input for which no formula is valid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A number is outside its range.
@@ -8,7 +8,7 @@ pub enum Error {
     OutOfRange {
         /// Name of the input.
         field: &'static str,
-        /// The number passed.
+        /// Value that the caller passed.
         value: f64,
         /// Permitted values of the input.
         expected: &'static str,

@@ -1,6 +1,6 @@
-//! Limit of the validity of a latency: its growth with the load.
+//! Test of the validity of a model: the computed latency must not increase too fast with the load.
 
-/// Relative difference between the two loads at which a model is solved to find the growth.
+/// Relative difference between the two loads at which a model is solved, to find how fast its latency increases.
 pub const STEP: f64 = 0.1;
 
 /// Return a text that says why a latency is outside the domain of validity, or `None` if it is inside. `value` is the

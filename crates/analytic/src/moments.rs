@@ -159,8 +159,10 @@ pub(crate) fn ratio(part: f64, whole: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Checks that the message lengths on an I/O link (section 6 of the hypercube paper) have the mean and variance of
+    /// the paper.
     #[test]
-    fn mixture_of_requests_and_blocks_is_the_papers() {
+    fn message_lengths_on_io_links_equal_those_of_the_paper() {
         // In section 6, half of the messages on an I/O link have 32 flits, half 4096.
         let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
         assert_eq!(lengths.mean, 2064.0);
@@ -169,6 +171,7 @@ mod tests {
         assert!(lengths.third_central().abs() < 1e-3);
     }
 
+    /// Checks that the moments of a file of 1 to 4 blocks are correct, with each number of blocks equally likely.
     #[test]
     fn files_of_one_to_four_blocks() {
         let files = Moments::uniform_count(1, 4, 10.0).unwrap();
@@ -178,6 +181,7 @@ mod tests {
         assert!(files.third_central().abs() < 1e-8);
     }
 
+    /// Checks that the moments of a sum of independent variables equal those of the distribution of the sum.
     #[test]
     fn sums_of_independent_quantities_follow_the_cumulants() {
         let x = Moments::mixture(&[(0.9, 0.0), (0.1, 7.0)], 1.0);
@@ -192,6 +196,7 @@ mod tests {
         assert!((sum.third_central() - third).abs() < 1e-9);
     }
 
+    /// Checks that ranges with a minimum above the maximum and negative or infinite sizes are refused.
     #[test]
     fn impossible_counts_are_refused() {
         assert!(Moments::uniform_count(3, 2, 1.0).is_err());

@@ -138,6 +138,8 @@ mod tests {
         rho * (m * rho).powf(m) * p0 / (factorial(servers) * (1.0 - rho).powi(2) * rate)
     }
 
+    /// Checks that the waits of M/M/1, M/D/1 and M/M/2 at a utilisation of 1/2 equal the textbook
+    /// values.
     #[test]
     fn textbook_values() {
         // M/M/1 with rho = 1/2 and x = 2 has W = rho x / (1 - rho) = 2; M/D/1 has half of that.
@@ -148,8 +150,9 @@ mod tests {
         assert!((mmm(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
     }
 
+    /// Checks that the mean wait is infinite at and beyond saturation.
     #[test]
-    fn saturated_queues_wait_forever() {
+    fn saturated_queues_have_infinite_waits() {
         for wait in [
             mg1_wait(1.0, 1.0, 1.0),
             mg1_wait(2.0, 1.0, 0.0),
@@ -161,6 +164,7 @@ mod tests {
         assert_eq!(waiting_probability(9.0, 1.0, 3), 1.0);
     }
 
+    /// Checks that the error for a negative or infinite input names the input.
     #[test]
     fn impossible_inputs_are_named() {
         let message = mg1_wait(-1.0, 1.0, 1.0).unwrap_err().to_string();
@@ -172,6 +176,7 @@ mod tests {
         assert!(mg1_wait(f64::INFINITY, 1.0, 0.0).is_err());
     }
 
+    /// Checks that the moments of the wait of M/M/1 are exact.
     #[test]
     fn wait_moments_of_mm1_are_exact_up_to_the_second() {
         // In M/M/1 the wait is zero with probability 1 - rho, else exponential with mean x / (1 -
@@ -189,6 +194,8 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that the recursion for Erlang's C gives the same wait as the formula printed in
+        /// the paper.
         #[test]
         fn erlang_c_equals_the_printed_form(
             load in 0.01f64..0.99, mean in 0.1f64..5000.0, servers in 1u32..20,
@@ -199,6 +206,8 @@ mod tests {
             prop_assert!((computed - printed).abs() <= 1e-9 * printed.max(1e-12));
         }
 
+        /// Checks that the approximation for M/G/m is exact for one server and for exponential
+        /// service.
         #[test]
         fn one_server_is_mg1_and_exponential_is_mmm(
             load in 0.0f64..0.99, mean in 0.1f64..5000.0, scv in 0.0f64..20.0, servers in 1u32..40,
@@ -212,6 +221,7 @@ mod tests {
             prop_assert!((exponential - mmm).abs() <= 1e-9 * mmm.max(1e-300));
         }
 
+        /// Checks that the wait is never NaN, and never decreases as the load increases.
         #[test]
         fn waits_are_never_nan_and_grow_with_the_load(
             low in 0.0f64..2.0, high in 0.0f64..2.0, scv in 0.0f64..9.0, servers in 1u32..200,

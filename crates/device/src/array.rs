@@ -1,4 +1,4 @@
-//! Arrays of disks that share each request.
+//! Arrays of disks over which each request is striped.
 
 use crate::queue::Queue;
 use crate::request::{Access, Request};

@@ -1,4 +1,4 @@
-//! Busy times of a device.
+//! Record of the time spans in which a device is busy.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -54,8 +54,9 @@ impl Busy {
 mod tests {
     use super::*;
 
+    /// Checks that the busy time up to any cycle counts exactly the earlier busy cycles.
     #[test]
-    fn every_cycle_counts_when_it_has_passed() {
+    fn busy_cycles_count_after_they_have_passed() {
         let mut busy = Busy::default();
         // The device is busy in cycles 3 and 4, in 7, 8 and 9, and in 10 and 11.
         let cycles = [3, 4, 7, 8, 9, 10, 11];
@@ -69,6 +70,7 @@ mod tests {
         assert_eq!((busy.uses(), busy.total_cycles()), (3, 7));
     }
 
+    /// Checks that adjacent busy spans are merged into one, so memory use stays constant.
     #[test]
     fn a_device_without_a_pause_is_one_span() {
         let mut busy = Busy::default();

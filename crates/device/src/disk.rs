@@ -2,14 +2,15 @@
 
 use isthmus_kernel::{Cycles, Stream, unit_interval};
 
-/// Parameters of one disk, in cycles.
+/// Parameters of one disk. Times are in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disk {
-    /// Mean seek time.
+    /// Mean seek time, in cycles.
     pub seek: f64,
-    /// Time of a full rotation. The rotational latency is uniform between zero and this time.
+    /// Time of a full rotation, in cycles. The rotational latency is uniform between zero and this
+    /// time.
     pub rotation: f64,
-    /// Transfer time of one byte.
+    /// Transfer time of one byte, in cycles.
     pub per_byte: f64,
 }
 
@@ -35,6 +36,8 @@ mod tests {
     use super::*;
     use isthmus_kernel::Streams;
 
+    /// Checks that the mean of 100,000 random access times equals the mean access time, up to 4
+    /// standard errors.
     #[test]
     fn samples_have_the_mean_access_time() {
         let disk = Disk {

@@ -13,7 +13,8 @@ pub struct IoNodeTimes {
     pub hit: Chance,
     /// Disk behind the cache.
     pub disk: Disk,
-    /// Whether misses queue for the disk. Otherwise the access time is a pure delay.
+    /// Whether cache misses queue for the disk. Otherwise the access time of the disk is a pure
+    /// delay.
     pub queued: bool,
 }
 
@@ -82,11 +83,14 @@ mod tests {
         IoNode::new(Streams::new(1, 0).stream("io node", 0))
     }
 
+    /// Checks that a cache hit takes the access time of the cache and no disk time.
     #[test]
     fn hits_take_the_access_time_only() {
         assert_eq!(node().serve(&times(1.0, true), 100, 4096), 8_100);
     }
 
+    /// Checks that with a disk queue, a cache miss waits until the disk has served the earlier
+    /// misses.
     #[test]
     fn misses_queue_for_the_disk_if_configured() {
         let mut node = node();
@@ -104,6 +108,7 @@ mod tests {
         assert_eq!(node.disk().uses(), 3);
     }
 
+    /// Checks that without a disk queue, simultaneous cache misses do not delay each other.
     #[test]
     fn misses_are_pure_delays_otherwise() {
         let mut node = node();

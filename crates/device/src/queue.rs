@@ -24,7 +24,7 @@ impl Queue {
         self.free
     }
 
-    /// Return the busy times of the server.
+    /// Return the record of the time spans in which the server is busy.
     pub(crate) fn busy(&self) -> &Busy {
         &self.busy
     }

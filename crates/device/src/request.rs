@@ -1,4 +1,4 @@
-//! Requests to devices.
+//! Requests to storage devices: reads and writes of data.
 
 use isthmus_kernel::Cycles;
 

@@ -15,7 +15,7 @@ pub enum Model {
     /// A disk behind a cache, as in an [`IoNode`]. A hit takes the access time of the cache, for reads and for writes.
     /// A miss takes the access time of the cache and then that of the disk.
     Cache {
-        /// Access time of the cache.
+        /// Access time of the cache, in cycles.
         access: Cycles,
         /// Probability of a cache hit.
         hit: f64,

@@ -63,7 +63,8 @@ impl Uniform {
         Self { bound }
     }
 
-    /// Draw an integer. The bias of the multiply-shift method is at most `bound` / 2^64.
+    /// Draw an integer of the distribution. The bias of the multiply-shift method is at most
+    /// `bound` / 2^64.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> u32 {
         ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32
@@ -117,6 +118,8 @@ mod tests {
         Streams::new(1, 0).stream("test", 0)
     }
 
+    /// Checks that exponential gaps have the requested mean and a squared coefficient of variation
+    /// of 1.
     #[test]
     fn exponential_gaps_have_the_mean_and_the_variance() {
         let (mut gap, mut stream, n) = (Gap::default(), stream(), 400_000);
@@ -130,8 +133,10 @@ mod tests {
         assert!((variance / mean.powi(2) - 1.0).abs() < 4.0 * 0.0045);
     }
 
+    /// Checks that a gap longer than the maximum is shortened to the maximum, and leaves no
+    /// rounding error behind.
     #[test]
-    fn endless_gaps_are_cut() {
+    fn too_long_gaps_are_shortened() {
         let mut gap = Gap::default();
         for span in [1e19, f64::MAX, f64::INFINITY] {
             assert_eq!(gap.fixed(span), Gap::MAX);
@@ -139,6 +144,7 @@ mod tests {
         assert_eq!(gap.fixed(3.5), 3);
     }
 
+    /// Checks that rounding to whole cycles does not change the total of many gaps.
     #[test]
     fn fixed_gaps_keep_their_mean_exactly() {
         let mut gap = Gap::default();
@@ -146,6 +152,7 @@ mod tests {
         assert_eq!(total, 2125);
     }
 
+    /// Checks that a decision is yes with the requested probability, including 0 and 1.
     #[test]
     fn chances_have_their_probability() {
         let mut stream = stream();
@@ -158,6 +165,8 @@ mod tests {
         assert!((count(0.05, &mut stream) - 5_000.0).abs() < 4.0 * 69.0);
     }
 
+    /// Checks that the integers of a uniform distribution are equally frequent, by a chi-squared
+    /// test.
     #[test]
     fn uniform_draws_are_even() {
         let mut stream = stream();

@@ -1,4 +1,4 @@
-//! The contract of simulation engines.
+//! The interface of simulation engines, and the contract that all engines satisfy.
 
 use crate::Cycles;
 

@@ -6,7 +6,7 @@ use std::ops::{Index, IndexMut};
 /// The number of an entity of one kind, such as a lane. Ids of different kinds are different types
 /// and cannot be confused. The macro [`id!`](crate::id!) defines such types.
 pub trait Id: Copy {
-    /// The id that stands for no entity.
+    /// The id that means "no entity".
     const NONE: Self;
 
     /// Return the id with this number.
@@ -115,6 +115,7 @@ impl<I: Id, V> Table<I, V> {
 }
 
 impl<I, V> From<Vec<V>> for Table<I, V> {
+    /// Return a table whose entry for id i is entry i of `values`.
     fn from(values: Vec<V>) -> Self {
         Self {
             values,
@@ -124,6 +125,7 @@ impl<I, V> From<Vec<V>> for Table<I, V> {
 }
 
 impl<I, V> FromIterator<V> for Table<I, V> {
+    /// Return a table of the values of an iterator, for the ids from 0 on.
     fn from_iter<T: IntoIterator<Item = V>>(values: T) -> Self {
         Self::from(Vec::from_iter(values))
     }
@@ -132,6 +134,7 @@ impl<I, V> FromIterator<V> for Table<I, V> {
 impl<I: Id, V> Index<I> for Table<I, V> {
     type Output = V;
 
+    /// Return the value of the entity with this id.
     #[inline]
     fn index(&self, id: I) -> &V {
         &self.values[id.index()]
@@ -139,6 +142,7 @@ impl<I: Id, V> Index<I> for Table<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Table<I, V> {
+    /// Return the value of the entity with this id, for changes.
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut V {
         &mut self.values[id.index()]

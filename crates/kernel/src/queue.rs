@@ -41,23 +41,24 @@ const WORDS: usize = (SPAN / 64) as usize;
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
-    /// Time of the earliest event outside `due`.
+    /// Time of the earliest event that is not in `due`.
     next: Cycles,
     /// Time of the earliest event in `far`.
     next_far: Cycles,
     /// Events of time `now`, in descending order, so that the last one is served first.
     due: Vec<E>,
-    /// First node of the list of each slot.
+    /// For each slot of the wheel, the first node of the list of its events.
     heads: Box<[NodeId]>,
     used: Box<[u64; WORDS]>,
     nodes: Table<NodeId, Node<E>>,
-    /// First free node. When a slot is served, its whole list of nodes is added to the list of free
-    /// nodes.
+    /// First node of the list of unused nodes. When a slot is served, all nodes of its list are
+    /// added to this list.
     free: NodeId,
     far: BinaryHeap<Reverse<(Cycles, E)>>,
 }
 
 impl<E: Copy + Ord> Default for EventQueue<E> {
+    /// Return an empty queue at time zero.
     fn default() -> Self {
         Self::new()
     }
@@ -222,7 +223,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         NEVER
     }
 
-    /// Return the time after `now` that a slot of the wheel stands for.
+    /// Return the first time after `now` that belongs to this slot of the wheel.
     fn time_of(&self, slot: u64) -> Cycles {
         self.now + 1 + (slot.wrapping_sub(self.now + 1) & MASK)
     }
@@ -246,6 +247,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that the event queue returns events in the same order as a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             steps in prop::collection::vec((0u64..3, 0u64..40_000, any::<bool>()), 1..300)
@@ -255,7 +257,7 @@ mod tests {
             let mut order = 0u64;
             for (count, delay, pop) in steps {
                 for k in 0..count {
-                    // The orders of the events are scrambled and unique.
+                    // Each event gets a different, scrambled rank.
                     order += 1;
                     let rank = order.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                     let time = queue.now() + delay * (k + 1) / 2;
@@ -276,6 +278,8 @@ mod tests {
         }
     }
 
+    /// Checks that the queue returns no events beyond the limit, and returns them later with a
+    /// higher limit.
     #[test]
     fn a_limit_leaves_later_events_in_place() {
         let mut queue = EventQueue::new();

@@ -1,4 +1,4 @@
-//! Storage with reusable slots.
+//! Slab: a container of values in numbered slots, which are reused after removal.
 
 use crate::{Id, Table};
 use std::ops::{Index, IndexMut};
@@ -28,11 +28,12 @@ pub struct Slab<I, V> {
     /// Stack of free slots, in the first `count` entries. The vector has an entry for each slot, so
     /// freeing a slot allocates nothing.
     free: Vec<I>,
-    /// Number of free slots.
+    /// Number of free slots, which is the height of the stack `free`.
     count: usize,
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
+    /// Return an empty slab.
     fn default() -> Self {
         Self::new()
     }
@@ -106,6 +107,7 @@ impl<I: Id, V> Slab<I, V> {
 impl<I: Id, V> Index<I> for Slab<I, V> {
     type Output = V;
 
+    /// Return the value in a slot.
     #[inline]
     fn index(&self, slot: I) -> &V {
         &self.values[slot]
@@ -113,6 +115,7 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
+    /// Return the value in a slot, for changes.
     #[inline]
     fn index_mut(&mut self, slot: I) -> &mut V {
         &mut self.values[slot]

@@ -54,6 +54,8 @@ mod tests {
     use rand_core::Rng;
     use std::collections::BTreeSet;
 
+    /// Checks that streams that differ in name, index, seed or replication have different first
+    /// numbers.
     #[test]
     fn every_name_index_seed_and_replication_has_its_own_stream() {
         let mut first_draws = BTreeSet::new();
@@ -70,6 +72,7 @@ mod tests {
         assert_eq!(first_draws.len(), 4 * 4 * 2 * 64);
     }
 
+    /// Checks that two streams with equal parameters give the same numbers.
     #[test]
     fn streams_repeat() {
         let draw = || Streams::new(7, 3).stream("pe", 5).next_u64();

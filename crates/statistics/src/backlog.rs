@@ -208,6 +208,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Checks that the stored samples are evenly spaced, include the first and the last, and
+        /// have the growth of all samples.
         #[test]
         fn samples_are_thinned_evenly(count in 1u64..20_000) {
             let mut backlog = Backlog::default();
@@ -227,6 +229,7 @@ mod tests {
         }
     }
 
+    /// Checks that the growth of the backlog is per offered demand, not per time.
     #[test]
     fn growth_is_counted_per_demand() {
         // The first 100 demands increase the backlog by 20, the next 300 by 30.
@@ -260,6 +263,8 @@ mod tests {
         }
     }
 
+    /// Checks that a backlog with too few samples, without demands, or with decreasing times is
+    /// refused.
     #[test]
     fn unusable_backlogs_are_refused() {
         assert!(matches!(

@@ -107,6 +107,8 @@ mod tests {
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
 
+    /// Checks that the von Neumann test rejects independent samples with its nominal probability of
+    /// 10%.
     #[test]
     fn the_von_neumann_test_keeps_its_level() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -123,8 +125,9 @@ mod tests {
         );
     }
 
-    /// The test uses values x_i = a x_(i-1) + e_i, which have the lag-1 correlation a. Their mean
-    /// has a variance of (1 + a) / (1 - a) times that of independent values.
+    /// Checks that correlated batches are merged until the interval has the right width. The test
+    /// uses values x_i = a x_(i-1) + e_i, which have the lag-1 correlation a. Their mean has a
+    /// variance of (1 + a) / (1 - a) times that of independent values.
     #[test]
     fn correlated_batches_are_merged() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
@@ -147,6 +150,8 @@ mod tests {
         );
     }
 
+    /// Checks that a trend in the data fails the test of independence and widens the confidence
+    /// interval.
     #[test]
     fn a_trend_is_reported_and_widens_the_interval() {
         let ramp: Vec<f64> = (0..32).map(f64::from).collect();
@@ -157,6 +162,7 @@ mod tests {
         assert!(estimate.half_width > 2.0 * plain.half_width);
     }
 
+    /// Checks that constant data have an interval of width 0, and too few batches are refused.
     #[test]
     fn degenerate_batches() {
         let (constant, independent) = batch_means(&[0.1; 100], 0.95).unwrap();
@@ -168,6 +174,7 @@ mod tests {
         );
     }
 
+    /// Checks that the observations of the warm-up are left out of the batch means.
     #[test]
     fn a_series_is_cut_at_its_warm_up() {
         let mut series = Series::with_capacity(64);

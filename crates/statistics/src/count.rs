@@ -15,10 +15,10 @@ use crate::quantile::{normal_quantile, t_quantile};
 /// Number of events below which an even spacing may be due to chance. For fewer events, the
 /// effective number is at most the actual number.
 const FEW: u64 = 100;
-/// Number of events from which on the interval is the t interval over replications.
+/// Minimum number of events for which the interval is the t interval over replications.
 const MANY: f64 = 10_000.0;
-/// Shape from which on the cube root of a gamma variable is close enough to normal (Wilson and
-/// Hilferty, PNAS 17(12), 1931).
+/// Minimum shape of a gamma distribution for which the cube root of the variable is treated as
+/// normal (Wilson and Hilferty, PNAS 17(12), 1931).
 const CUBE_ROOT_FROM: f64 = 100.0;
 
 /// Number of events in all replications, with the rate that one event stands for.
@@ -140,6 +140,8 @@ mod tests {
         }
     }
 
+    /// Checks that ten equal small counts have an interval above width 0, and ten equal large
+    /// counts have width 0.
     #[test]
     fn equal_counts_are_no_certainty_unless_there_are_many() {
         let ones = of(&[1; 10]);
@@ -148,6 +150,7 @@ mod tests {
         assert_eq!((many.low, many.high), (5000.0, 5000.0));
     }
 
+    /// Checks that bursts of events widen the interval of a rate, which stays at 0 or above.
     #[test]
     fn bursts_widen_and_never_below_zero() {
         let bursts = of(&[0, 0, 0, 900, 0, 0, 0, 40, 0, 0]);

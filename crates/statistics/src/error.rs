@@ -11,13 +11,13 @@ pub enum Error {
         what: &'static str,
         /// Number of data passed to the function.
         got: usize,
-        /// Minimum number of data.
+        /// Minimum number of data that the statistic needs.
         needed: usize,
     },
     /// The data contain a NaN or an infinity.
     #[error("{what}: value number {index} is {value}, all must be finite")]
     NotFinite {
-        /// Kind of the values.
+        /// Kind of the values, such as "samples of an interval".
         what: &'static str,
         /// Position of the first such value, counted from 0.
         index: usize,
@@ -31,7 +31,7 @@ pub enum Error {
         what: &'static str,
         /// Value of the parameter.
         value: f64,
-        /// Domain of the parameter, in words.
+        /// Permitted values of the parameter, in words.
         wanted: &'static str,
     },
     /// A replication has no observations after its warm-up.
@@ -39,7 +39,7 @@ pub enum Error {
         "replication {replication}: nothing is left after a warm-up of {discarded} observations out of {observations}; lengthen the run or shorten the warm-up"
     )]
     NothingAfterWarmUp {
-        /// Position of the replication, counted from 0.
+        /// Index of the replication with this error, from 0.
         replication: usize,
         /// Number of observations that the warm-up rule discards.
         discarded: u64,
@@ -49,7 +49,7 @@ pub enum Error {
     /// The warm-up rule needs a mark, but the caller never set one.
     #[error("replication {replication}: the end of its warm-up was never marked")]
     NotMarked {
-        /// Position of the replication, counted from 0.
+        /// Index of the replication with this error, from 0.
         replication: usize,
     },
 }

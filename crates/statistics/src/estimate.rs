@@ -174,6 +174,8 @@ mod tests {
         );
     }
 
+    /// Checks that a single sample has an infinite interval, equal samples have one of width 0, and
+    /// NaN is refused.
     #[test]
     fn degenerate_samples_are_handled_openly() {
         let one = Estimate::from_samples(&[3.0], 0.95).unwrap();
@@ -205,10 +207,11 @@ mod tests {
         }
     }
 
-    /// The relative half-width is a quarter, so the ends are 4 / 1.25 and 4 / 0.75, or 4 / 0.5 with
-    /// a stretch of 2.
+    /// Checks that the interval of a positive measure extends further upwards than downwards. The
+    /// relative half-width is a quarter, so the ends are 4 / 1.25 and 4 / 0.75, or 4 / 0.5 with a
+    /// stretch of 2.
     #[test]
-    fn what_cannot_be_negative_has_a_longer_arm_above() {
+    fn positive_measures_have_a_longer_upper_arm() {
         let estimate = Estimate::new(4.0, 1.0, 0.95, 10);
         let (plain, wider) = (estimate.positive(1.0), estimate.positive(2.0));
         assert_eq!((plain.low, plain.high), (3.2, 4.0 / 0.75));

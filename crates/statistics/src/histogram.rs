@@ -31,6 +31,7 @@ struct Stored {
 }
 
 impl From<Histogram> for Stored {
+    /// Convert a histogram to its serialized form.
     fn from(histogram: Histogram) -> Self {
         Self {
             buckets: histogram.buckets().map(|b| (b.lower, b.count)).collect(),
@@ -41,6 +42,7 @@ impl From<Histogram> for Stored {
 }
 
 impl From<Stored> for Histogram {
+    /// Restore a histogram from its serialized form.
     fn from(stored: Stored) -> Self {
         let mut histogram = Self::new();
         for (value, count) in stored.buckets {
@@ -64,6 +66,7 @@ pub struct Bucket {
 }
 
 impl Default for Histogram {
+    /// Return an empty histogram.
     fn default() -> Self {
         Self::new()
     }
@@ -137,7 +140,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares the histogram with the sorted vector of the values.
+        /// Checks that all results of a histogram agree with the recorded values. Compares the
+        /// histogram with the sorted vector of the values.
         #[test]
         fn agrees_with_sorted_values(
             mut values in prop::collection::vec(
@@ -171,8 +175,9 @@ mod tests {
         }
     }
 
+    /// Checks that an empty histogram has neither a minimum nor a maximum.
     #[test]
-    fn an_empty_histogram_has_no_ends() {
+    fn an_empty_histogram_has_no_minimum_or_maximum() {
         let empty = Histogram::new();
         assert_eq!((empty.max(), empty.min()), (None, None));
     }

@@ -3,11 +3,11 @@
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
-/// Maximum number of proposed loads that follow from the growth of the backlog instead of halving
-/// the bracket.
+/// Maximum number of loads that the search derives from the growth of the backlog, instead of
+/// halving the bracket.
 const HINTS: usize = 4;
-/// Minimum distance of such a proposed load from the ends of the bracket, relative to the width of
-/// the bracket.
+/// Minimum distance between the ends of the bracket and a load that the search derives from the
+/// growth of the backlog, relative to the width of the bracket.
 const MARGIN: f64 = 0.1;
 
 /// Search for the knee by tests of one load after another, which the caller runs.
@@ -53,7 +53,7 @@ pub struct KneeSearch {
     tested: Vec<f64>,
 }
 
-/// Loads between which the knee lies.
+/// Loads between which the knee (the load at which saturation begins) lies.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
     /// Highest load that was found stable; `None` if even the lower end of the range was not.
@@ -128,7 +128,8 @@ impl KneeSearch {
         2 * halvings as u32 + HINTS as u32 + 3
     }
 
-    /// Return the test to use at each load, with up to `looks` looks at runs of increasing length.
+    /// Return the test to use at each load, with up to `looks` evaluations of runs of increasing
+    /// length.
     #[must_use]
     pub fn test(&self, looks: u32) -> SaturationTest {
         SaturationTest {
@@ -315,8 +316,9 @@ mod tests {
         }
     }
 
-    /// The search from 5..20 to a resolution of 0.1 would take 7.2 halvings. The growth gives the
-    /// knee after the first saturated load.
+    /// Checks that the growth of the backlog reduces the number of tested loads. The search from
+    /// 5..20 to a resolution of 0.1 would take 7.2 halvings. The growth gives the knee after the
+    /// first saturated load.
     #[test]
     fn growth_saves_steps() {
         let knee = |load: f64| {
@@ -333,6 +335,8 @@ mod tests {
         assert!((found.saturated.unwrap() - 11.75).abs() < 1e-9);
     }
 
+    /// Checks that the error probability of the search is divided equally among the maximum number
+    /// of tests.
     #[test]
     fn the_error_rate_is_shared_among_the_tests() {
         let search = KneeSearch::new(1.0, 2.0, 0.125, 0.05).unwrap();
@@ -340,6 +344,8 @@ mod tests {
         assert_eq!(search.test(3).alpha, 0.05 / 13.0);
     }
 
+    /// Checks that impossible search ranges are refused, and so are reports for a load that the
+    /// search did not request.
     #[test]
     fn wrong_use_is_refused() {
         assert!(KneeSearch::new(0.0, 1.0, 0.1, 0.05).is_err());

@@ -8,8 +8,8 @@ use crate::share::ShareTest;
 /// Minimum number of observations above a percentile. With fewer, the percentile depends on the
 /// largest few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Ratio of the density of a bucket to that of its neighbours from which on all of its observations
-/// may have one value.
+/// Minimum ratio of the density of a bucket to that of its neighbours at which all observations of the bucket may have
+/// one value.
 const STEP: f64 = 2.0;
 /// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
 /// below their steady state, for example by half a standard deviation of their observations at 90%
@@ -115,7 +115,7 @@ struct Distributions {
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// Divisor of the effective number of observations for the upper end.
+    /// Divisor of the effective number of observations for the upper end of the interval.
     upper_divisor: f64,
 }
 
@@ -323,7 +323,7 @@ mod tests {
         /// Checks, for any observations, that the value lies within their range and in the
         /// interval, and that the interval contains the whole of a bucket that touches no other.
         #[test]
-        fn nothing_beyond_what_was_seen(
+        fn percentiles_lie_within_the_observations(
             values in prop::collection::vec(
                 prop::collection::vec(prop_oneof![0u64..300, 900u64..1100, any::<u32>().prop_map(u64::from)], 1..60),
                 2..6),
@@ -354,10 +354,10 @@ mod tests {
         }
     }
 
-    /// All observations are 10,066. Their bucket is 10,048 to 10,111, but no value outside the
-    /// range of the observations is returned.
+    /// Checks that the percentile of equal observations is exactly their value. All observations are 10,066. Their
+    /// bucket is 10,048 to 10,111, but no value outside the range of the observations is returned.
     #[test]
-    fn a_single_value_is_itself() {
+    fn equal_observations_give_their_exact_value() {
         let same: Vec<Histogram> = (0..10).map(|_| histogram([10_066; 500])).collect();
         for percentile in [0.0, 50.0, 99.0, 100.0] {
             let found = one(&same, percentile);
@@ -370,10 +370,11 @@ mod tests {
         assert_eq!(one(&same, 50.0).high, 10_066.0);
     }
 
-    /// The observations are 40, 41 or 42, with steps of the distribution at 30% and 89%. The 90th
-    /// percentile may be 41 or 42 if the replications differ by that; the median is certain.
+    /// Checks the intervals of percentiles of integers with few different values. The observations are 40, 41 or 42,
+    /// with steps of the distribution at 30% and 89%. The 90th percentile may be 41 or 42 if the replications differ by
+    /// that; the median is certain.
     #[test]
-    fn lattices_give_a_value_where_it_is_clear_and_both_where_not() {
+    fn intervals_of_integers_contain_one_or_two_values() {
         let replications: Vec<Histogram> = (0..10u64)
             .map(|i| {
                 histogram((0..1000).map(|j| match j {
@@ -391,9 +392,10 @@ mod tests {
         assert_eq!((far.low, far.high), (41.0, 41.0));
     }
 
-    /// Ten replications have each of 4096 values once. Their shares do not differ, so the median is
-    /// as precise as from n = 40,960 independent observations: up to 1.96 sqrt(1/4 / n) of the
-    /// values plus half an observation. That is less than the 32 values of a bucket.
+    /// Checks that an end of an interval is interpolated within a bucket of the histogram. Ten replications have each
+    /// of 4096 values once. Their shares do not differ, so the median is as precise as from n = 40,960 independent
+    /// observations: up to 1.96 sqrt(1/4 / n) of the values plus half an observation. That is less than the 32 values
+    /// of a bucket.
     #[test]
     fn ends_lie_within_buckets() {
         let even: Vec<Histogram> = (0..10).map(|_| histogram(4096..8192)).collect();
@@ -407,10 +409,11 @@ mod tests {
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }
 
-    /// Ten replications of 20 observations give no upper end of the 99th percentile, since the
-    /// probability that all observations lie below it is (0.99)^200 = 13%.
+    /// Checks that a percentile with too few observations above it has no upper end. Ten replications of 20
+    /// observations give no upper end of the 99th percentile, since the probability that all observations lie below it
+    /// is (0.99)^200 = 13%.
     #[test]
-    fn what_too_little_was_seen_of_has_no_upper_end() {
+    fn too_few_observations_give_no_upper_end() {
         let few: Vec<Histogram> = (0..10).map(|i| histogram(i..i + 20)).collect();
         let found = one(&few, 99.0);
         assert!(!found.resolved && found.high.is_infinite() && found.low < found.value);
@@ -421,6 +424,8 @@ mod tests {
         );
     }
 
+    /// Checks that the percentiles of three replications are averaged, and a percentile with few observations above it
+    /// is marked unresolved.
     #[test]
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();
@@ -439,6 +444,7 @@ mod tests {
         assert_eq!((same.low, same.high), (7.0, 7.0));
     }
 
+    /// Checks that empty histograms and percentiles above 100 are refused.
     #[test]
     fn empty_histograms_and_impossible_percentiles() {
         let empty = Histogram::new();

@@ -4,10 +4,10 @@ use crate::estimate::Estimate;
 
 /// Minimum number of samples of an estimate whose half-width may end a run.
 const SAMPLES_MIN: usize = 10;
-/// Minimum factor by which the work grows between two looks.
+/// Minimum factor by which the work grows between two evaluations of the stopping rule.
 const FACTOR_MIN: f64 = 1.5;
-/// Maximum factor by which the work grows between two looks, since an early half-width may be far
-/// off.
+/// Maximum factor by which the work grows between two evaluations of the stopping rule, since an
+/// early half-width may be far off.
 const FACTOR_MAX: f64 = 2.5;
 /// Ratio of the proposed work to the work that the present half-widths call for.
 const RESERVE: f64 = 1.2;
@@ -29,7 +29,7 @@ const RESERVE: f64 = 1.2;
 #[must_use]
 pub fn more_work(estimates: &[Estimate], relative: f64) -> Option<f64> {
     let missed = estimates.iter().filter_map(|estimate| {
-        // This is the half-width relative to the permitted one.
+        // Ratio of the half-width to the permitted half-width.
         let excess = if estimate.half_width == 0.0 {
             0.0
         } else {
@@ -51,6 +51,8 @@ mod tests {
         Estimate::new(mean, half_width, 0.95, 10)
     }
 
+    /// Checks that the least precise estimate determines the factor by which the work must
+    /// increase.
     #[test]
     fn the_worst_measure_sets_the_factor() {
         let all = [
@@ -64,6 +66,7 @@ mod tests {
         assert_eq!(more_work(&[], 0.02), None);
     }
 
+    /// Checks that the factor is at least 1.5 and at most 2.5.
     #[test]
     fn factors_are_limited() {
         assert_eq!(more_work(&[estimate(1.0, 0.0201)], 0.02), Some(1.5));
@@ -76,6 +79,8 @@ mod tests {
         }
     }
 
+    /// Checks that an exact estimate of 0 needs no more work, but an estimate of only 9 samples
+    /// does.
     #[test]
     fn zero_means_and_few_samples() {
         assert_eq!(more_work(&[estimate(0.0, 0.0)], 0.02), None);

@@ -72,6 +72,7 @@ mod tests {
         }
     }
 
+    /// Checks that the t quantile for many degrees of freedom approaches the normal quantile.
     #[test]
     fn many_degrees_approach_the_normal() {
         let normal = normal_quantile(0.975).unwrap();
@@ -82,8 +83,9 @@ mod tests {
         assert!((t_quantile(0.975, 10_000).unwrap() - expected).abs() < 1e-6);
     }
 
-    /// The square of a t variable with v degrees of freedom is F with 1 and v:
-    /// F(p) = t((1 + p) / 2)^2. With 2 and v, P(F > x) = (1 + 2 x / v)^(-v / 2).
+    /// Checks the quantiles of the F distribution in two cases with known results. The square of a
+    /// t variable with v degrees of freedom is F with 1 and v: F(p) = t((1 + p) / 2)^2. With 2 and
+    /// v, P(F > x) = (1 + 2 x / v)^(-v / 2).
     #[test]
     fn f_quantiles_follow_from_t_and_a_closed_form() {
         for p in [0.5, 0.9, 0.99] {
@@ -100,6 +102,8 @@ mod tests {
         assert!(f_quantile(1.0, 1, 1).is_err() && f_quantile(0.5, 0, 1).is_err());
     }
 
+    /// Checks that probabilities outside 0 to 1 (exclusive) and zero degrees of freedom are
+    /// refused.
     #[test]
     fn impossible_probabilities_are_refused() {
         for p in [0.0, 1.0, -0.1, 1.5, f64::NAN] {

@@ -387,7 +387,7 @@ mod tests {
     /// Checks that common noise cancels in the difference, and in the ratio as far as it is
     /// proportional.
     #[test]
-    fn shared_noise_goes() {
+    fn common_errors_of_paired_results_cancel() {
         let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
         let difference = one(&Operation::Difference, &[a.clone(), b.clone()]);
         assert!((difference.value - 2.0).abs() < 1e-9);
@@ -431,7 +431,7 @@ mod tests {
     /// Checks that replications whose numbers do not match, and brackets, are compared by their
     /// ends.
     #[test]
-    fn what_cannot_be_paired_errs_as_far_as_it_may() {
+    fn unpaired_results_are_compared_by_their_ends() {
         let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));
         let ratio = one(&Operation::Ratio, &[a.clone(), b.clone()]);
         assert!((ratio.low.unwrap() - 3.0 / 2.5).abs() < 1e-12);
@@ -463,7 +463,7 @@ mod tests {
     /// Checks that an estimate whose spread is as large as its mean has no upper end, whatever is
     /// subtracted from it.
     #[test]
-    fn what_has_no_end_gets_none() {
+    fn results_without_an_end_stay_without_one() {
         let wide = Quantity {
             high: None,
             ..sampled(&[1.0, 9.0])
@@ -477,6 +477,8 @@ mod tests {
         assert_eq!(other.low, None);
     }
 
+    /// Checks that operations on exact numbers give exact results, and a division by an exact
+    /// number only scales the interval.
     #[test]
     fn exact_numbers_stay_exact() {
         let (six, two) = (Quantity::exact(6.0), Quantity::exact(2.0));
@@ -496,7 +498,7 @@ mod tests {
 
     /// Checks that arms beyond the replications, such as those of a bin of 3, do not cancel.
     #[test]
-    fn bins_and_short_runs_are_added_whole() {
+    fn additional_widths_do_not_cancel() {
         let wide = |mean: f64| {
             let own = noisy(mean, 1.0);
             Quantity {
@@ -511,7 +513,8 @@ mod tests {
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 
-    /// The geometric mean of 2 and 8 is 4; the mean of 10 and 20 with the weights 1 and 3 is 17.5.
+    /// Checks the geometric mean and the weighted mean of several quantities. The geometric mean of
+    /// 2 and 8 is 4; the mean of 10 and 20 with the weights 1 and 3 is 17.5.
     #[test]
     fn means_of_several() {
         let both = [noisy(200.0, 1.0), noisy(800.0, 4.0)];

@@ -27,13 +27,14 @@ pub struct Recorder {
 }
 
 impl Default for Recorder {
+    /// Return a recorder without observations.
     fn default() -> Self {
         Self::new()
     }
 }
 
 impl Recorder {
-    /// Return an empty recorder.
+    /// Return a recorder without observations.
     #[must_use]
     pub fn new() -> Self {
         let series = Series::new();
@@ -123,8 +124,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Checks that the histogram after a warm-up leaves out the observations of the warm-up, up
+        /// to the size of one segment.
         #[test]
-        fn leaves_out_the_beginning(count in 0u64..40_000, cut in 0u64..40_000) {
+        fn histograms_leave_out_the_warm_up(count in 0u64..40_000, cut in 0u64..40_000) {
             let mut recorder = Recorder::new();
             (0..count).for_each(|value| recorder.push(value % 200));
             prop_assert_eq!(recorder.series().count(), count);
@@ -137,6 +140,7 @@ mod tests {
             prop_assert!(kept <= (count - cut).max(slack));
         }
 
+        /// Checks that the histogram after a mark contains exactly the observations after the mark.
         #[test]
         fn a_mark_is_exact(before in 0u64..9000, after in 1u64..9000) {
             let mut recorder = Recorder::new();

@@ -188,6 +188,8 @@ mod tests {
         recorder
     }
 
+    /// Checks that the MSER rule removes the initial transient from the mean, the percentiles and
+    /// the histogram.
     #[test]
     fn mser_removes_the_transient_from_mean_and_percentiles() {
         let replications = [with_transient(4000, 20), with_transient(4000, 24)];
@@ -200,6 +202,7 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
+    /// Checks that percentiles have no upper end if the measure increases until the end of the run.
     /// The values grow until the end, so no steady state shows. The upper end of a percentile
     /// depends on whether a steady state is known to exist.
     #[test]
@@ -218,6 +221,7 @@ mod tests {
         assert_eq!(unknown.percentiles[0].low, steady.percentiles[0].low);
     }
 
+    /// Checks that with a marked warm-up, exactly the observations before the mark are discarded.
     #[test]
     fn marked_replications_are_cut_exactly() {
         let mut recorder = with_transient(53, 20);
@@ -236,8 +240,10 @@ mod tests {
         assert_eq!(summary.histogram.count(), 2);
     }
 
+    /// Checks that the error for a replication without observations, or with NaN, names the
+    /// replication or observation.
     #[test]
-    fn empty_and_poisoned_replications_are_named() {
+    fn errors_name_the_invalid_replication() {
         let mut replications = [with_transient(100, 20), with_transient(60, 20)];
         replications.iter_mut().for_each(Recorder::mark);
         replications[0].push(20);

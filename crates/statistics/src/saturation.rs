@@ -80,7 +80,7 @@ pub struct SaturationTest {
 
 impl Default for SaturationTest {
     /// Return a test with a threshold of 0.5 % of the offered demands and an error rate of 1 % over
-    /// up to 4 looks.
+    /// up to 4 tests of a point.
     fn default() -> Self {
         Self {
             threshold: 0.005,
@@ -100,7 +100,7 @@ pub struct Judgement {
     pub growth: Estimate,
     /// Estimate of `g2 - g1 / 2` (see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
-    /// Factor by which to lengthen the runs before the next look, from 1.5 to 4; 1 if the verdict
+    /// Factor by which to lengthen the runs before the next test, from 1.5 to 4; 1 if the verdict
     /// is final.
     pub lengthen: f64,
 }
@@ -278,8 +278,10 @@ mod tests {
         Backlog::from_blocks(0, &blocks)
     }
 
+    /// Checks that the verdicts for backlogs without noise are correct: constant, linear, late
+    /// growth, and a square-root transient.
     #[test]
-    fn noiseless_shapes() {
+    fn backlogs_without_noise_have_the_right_verdict() {
         let test = SaturationTest::default();
         let verdict = |backlog: Backlog| test.judge(&[backlog]).unwrap().verdict;
         assert_eq!(verdict(exact(400, |_| 40.0)), Verdict::Stable);
@@ -302,6 +304,7 @@ mod tests {
         assert_eq!(slow.lengthen, 4.0);
     }
 
+    /// Checks that a transient is not judged as saturation, however many replications there are.
     #[test]
     fn many_replications_do_not_turn_a_transient_into_saturation() {
         let test = SaturationTest {
@@ -317,10 +320,11 @@ mod tests {
         assert_eq!(judgement.verdict, Verdict::Undecided);
     }
 
-    /// Each period leaves no backlog, always the same backlog, or a fifth of its hundred demands
-    /// more than the period before. Without scatter, four periods are enough for a verdict.
+    /// Checks the verdicts for periodic demands by the backlog at the end of each period. Each
+    /// period leaves no backlog, always the same backlog, or a fifth of its hundred demands more
+    /// than the period before. Without scatter, four periods are enough for a verdict.
     #[test]
-    fn periods_decide_by_what_they_leave() {
+    fn periodic_demands_are_judged_by_the_remaining_backlog() {
         let test = SaturationTest::default();
         let verdict = |count: u64, level: fn(f64) -> f64| {
             let runs = [exact(count, level), exact(count, level)];
@@ -335,6 +339,7 @@ mod tests {
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }
 
+    /// Checks that impossible error probabilities, thresholds and numbers of samples are refused.
     #[test]
     fn impossible_tests_are_refused() {
         let backlog = [exact(100, |_| 3.0)];

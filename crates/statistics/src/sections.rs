@@ -149,6 +149,8 @@ mod tests {
             .collect()
     }
 
+    /// Checks that independent batches of 10 replications are grouped into 40 samples, each the
+    /// mean of consecutive batches.
     #[test]
     fn independent_batches_give_forty_samples() {
         let found = sections(&noise(10, 103, 0.0, 4)).unwrap().unwrap();
@@ -160,6 +162,8 @@ mod tests {
         assert_eq!(sections(&noise(7, 96, 0.0, 4)).unwrap().unwrap().len(), 42);
     }
 
+    /// Checks that the analysis of variance rejects independent replications with its nominal
+    /// probability of 10%.
     #[test]
     fn the_analysis_of_variance_keeps_its_level() {
         let runs = 1000;
@@ -174,6 +178,8 @@ mod tests {
         );
     }
 
+    /// Checks that no sections are returned for correlated batches, for replications with different
+    /// means, or for enough replications.
     #[test]
     fn dependent_sections_are_refused() {
         assert_eq!(

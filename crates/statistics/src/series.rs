@@ -32,6 +32,7 @@ struct Mark {
 }
 
 impl Default for Series {
+    /// Return an empty series of at most 1024 batches.
     fn default() -> Self {
         Self::new()
     }
@@ -183,6 +184,7 @@ impl Series {
 
 #[cfg(test)]
 impl Extend<f64> for Series {
+    /// Record all observations of an iterator, in order.
     fn extend<T: IntoIterator<Item = f64>>(&mut self, values: T) {
         for value in values {
             self.push(value);
@@ -196,8 +198,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares the series with the plain vector of observations. They are integers, so every
-        /// sum is exact.
+        /// Checks that all results of a series agree with the recorded observations. Compares the
+        /// series with the plain vector of observations. They are integers, so every sum is exact.
         #[test]
         fn agrees_with_a_plain_vector(
             values in prop::collection::vec(0u32..1_000_000, 0..3000),
@@ -242,6 +244,7 @@ mod tests {
         }
     }
 
+    /// Checks that an empty series has no mean and no mark.
     #[test]
     fn an_empty_series_has_no_mean() {
         let series = Series::new();
@@ -252,6 +255,8 @@ mod tests {
         assert_eq!((series.after_mark(), series.marked_at()), (None, None));
     }
 
+    /// Checks that the series uses constant memory for 3,000,000 observations, and its mean stays
+    /// exact.
     #[test]
     fn memory_stays_fixed() {
         let mut series = Series::new();

@@ -15,10 +15,11 @@ use crate::quantile::{normal_cdf, normal_quantile, t_quantile};
 /// Maximum ratio of the effective number of observations to the actual number, however similar the
 /// replications are.
 const MOST_ALIKE: f64 = 8.0;
-/// Number of successes and failures from which on the normal distribution approximates the binomial
-/// distribution.
+/// Minimum number of successes and of failures for which the normal distribution replaces the
+/// binomial distribution.
 const MANY: f64 = 100.0;
-/// Number of observations from which on few successes are close to a Poisson distribution.
+/// Minimum number of observations for which a small number of successes is treated as Poisson
+/// distributed.
 const POISSON_FROM: f64 = 3000.0;
 
 /// Number of bisection steps for an end of a band, which give a precision of 2^-50.
@@ -133,7 +134,8 @@ mod tests {
         sum
     }
 
-    /// Compares with the sum of the probabilities, `P(X = k) = C(n, k) p^k (1-p)^(n-k)`.
+    /// Checks the probabilities of the binomial distribution. Compares with the sum of the
+    /// probabilities, `P(X = k) = C(n, k) p^k (1-p)^(n-k)`.
     #[test]
     fn tails_are_those_of_the_binomial_distribution() {
         for (count, of, p, within) in [
@@ -159,10 +161,10 @@ mod tests {
         assert_eq!(binomial_cdf(2.0, 10.0, 1.0), 0.0);
     }
 
-    /// A share of 0 among n observations is possible as long as (1-p)^n is at least the error
-    /// probability `tail`.
+    /// Checks the largest true share for which a sample may contain no success. A share of 0 among
+    /// n observations is possible as long as (1-p)^n is at least the error probability `tail`.
     #[test]
-    fn nothing_is_seen_of_what_is_rare() {
+    fn a_rare_success_may_be_absent_from_a_sample() {
         let test = ShareTest::new(10, 500, 0.95).unwrap().unwrap();
         let limit = 1.0 - 0.025f64.powf(1.0 / 500.0);
         assert!(test.lowest(0.99 * limit, 500.0) < 1e-12);
@@ -187,8 +189,10 @@ mod tests {
         assert!((high - (p + half)).abs() < 1e-3 * half, "{high}");
     }
 
+    /// Checks that the effective sample size is smaller if the shares of the replications differ
+    /// more than chance explains.
     #[test]
-    fn replications_that_scatter_are_worth_less() {
+    fn scattered_replications_have_a_smaller_effective_size() {
         let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();
         let apart = test.effective_size(&[0.3, 0.5, 0.4, 0.6]);
         // The variance of the mean is 0.0167 / 4, so the effective number is 0.2475 / 0.00417 =

@@ -157,6 +157,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that the fast MSER computation gives the same result as a direct computation of the definition.
         #[test]
         fn agrees_with_the_definition(
             transient in prop::collection::vec(0.0..50.0f64, 0..40),
@@ -174,7 +175,8 @@ mod tests {
         }
     }
 
-    /// Observations that step from 100 to an alternating 0, 1 after 50 observations must be cut exactly at the step.
+    /// Checks that MSER finds the end of a step in the data. Observations that step from 100 to an alternating 0, 1
+    /// after 50 observations must be cut exactly at the step.
     #[test]
     fn a_step_is_cut_where_it_ends() {
         let values: Vec<f64> = (0..1000)
@@ -190,6 +192,7 @@ mod tests {
         );
     }
 
+    /// Checks that no end of the warm-up is found in data that increase up to the end.
     #[test]
     fn growth_without_end_is_not_detected() {
         let ramp: Vec<f64> = (0..1000).map(f64::from).collect();
@@ -209,6 +212,7 @@ mod tests {
         ));
     }
 
+    /// Checks that no observations of constant data are discarded.
     #[test]
     fn constant_data_needs_no_warm_up() {
         let cut = mser5(&[0.1; 500]).unwrap();
@@ -221,6 +225,8 @@ mod tests {
         );
     }
 
+    /// Checks that MSER over several replications discards twice the longest detected warm-up, at least a tenth and at
+    /// most half of the run.
     #[test]
     fn mser_over_replications_keeps_a_margin() {
         let with_step = |step: u32, count: u32| {
@@ -239,8 +245,10 @@ mod tests {
         assert_eq!(cut(&[&with_step(400, 1000)]), at(500), "half");
     }
 
+    /// Checks that a marked warm-up needs a mark in every replication, and MSER discards half of the shorter run if it
+    /// finds no end.
     #[test]
-    fn rules_over_replications() {
+    fn warm_up_rules_handle_unequal_replications() {
         let mut short = Series::with_capacity(8);
         let mut long = Series::with_capacity(8);
         short.extend((0..30).map(f64::from));

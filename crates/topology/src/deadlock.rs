@@ -35,6 +35,7 @@ pub struct DependencyCycle {
 }
 
 impl fmt::Display for DependencyCycle {
+    /// Write the message of the error, with the channels of the cycle.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock is possible: channels ")?;
         for channel in &self.channels {
@@ -201,6 +202,8 @@ mod tests {
         (0..hop.dimension).map(move |dimension| cube.link(hop.target(), dimension))
     }
 
+    /// Checks that e-cube routing is free of deadlock in cubes of up to 14 dimensions, and channel
+    /// numbers increase along routes.
     #[test]
     fn ecube_is_free_of_deadlock_in_up_to_14_dimensions() {
         for dimension in (1..=10).chain([14]) {
@@ -215,6 +218,8 @@ mod tests {
         }
     }
 
+    /// Checks that the formula for the successors of a link gives the same links as all e-cube
+    /// routes.
     #[test]
     fn the_successors_of_a_link_are_those_of_all_ecube_paths() {
         let cube = Hypercube::new(5).unwrap();
@@ -231,6 +236,8 @@ mod tests {
         }
     }
 
+    /// Checks that routes in incomplete cubes of 1 to 64 nodes are free of deadlock, and their
+    /// successors are correct.
     #[test]
     fn incomplete_cubes_are_free_of_deadlock_for_all_counts_up_to_64() {
         for node_count in 1..=64 {
@@ -252,8 +259,9 @@ mod tests {
         }
     }
 
+    /// Checks that the check finds the cycle of channels in a ring with shortest paths.
     #[test]
-    fn a_ring_with_shortest_paths_shows_its_circle() {
+    fn a_ring_with_shortest_paths_has_a_cycle() {
         // Channel i leads clockwise from node i, channel 6 + i counterclockwise from node i.
         let mut dependencies = Dependencies::new(12);
         for from in 0..6 {
@@ -270,8 +278,10 @@ mod tests {
         );
     }
 
+    /// Checks that the check finds a cycle if some sources correct the dimensions in the opposite
+    /// order.
     #[test]
-    fn dimension_orders_chosen_per_message_show_a_circle() {
+    fn different_dimension_orders_have_a_cycle() {
         let cube = Hypercube::new(3).unwrap();
         let mut dependencies = Dependencies::new(cube.link_count());
         for from in cube.nodes() {
@@ -303,14 +313,16 @@ mod tests {
         }
     }
 
+    /// Checks that a channel that waits for itself is reported as a cycle of one channel.
     #[test]
-    fn a_channel_that_waits_for_itself_is_a_circle_of_one() {
+    fn a_channel_that_waits_for_itself_is_a_cycle() {
         let cycle = check(1, |_| [0]).unwrap_err();
         assert_eq!(cycle.channels, [0]);
     }
 
+    /// Checks that each channel has a different number.
     #[test]
-    fn numbers_are_distinct() {
+    fn channel_numbers_are_distinct() {
         let numbering = check(4, |channel| (channel < 2).then_some(channel + 2)).unwrap();
         let mut numbers = numbering.numbers().to_vec();
         numbers.sort_unstable();

@@ -202,6 +202,7 @@ mod tests {
         assert!(largest.is_sorted() && others.is_sorted());
     }
 
+    /// Checks that the formula for cubes gives the same histogram as breadth-first searches.
     #[test]
     fn cube_histograms_equal_those_of_a_search() {
         for node_count in 1..=130 {
@@ -211,6 +212,8 @@ mod tests {
         }
     }
 
+    /// Checks that in a complete 20-cube, the number of pairs at each distance is a binomial
+    /// coefficient times the number of nodes.
     #[test]
     fn in_a_complete_cube_the_pairs_are_binomial() {
         let cube = IncompleteHypercube::from(Hypercube::new(20).unwrap());
@@ -219,6 +222,7 @@ mod tests {
         assert_eq!((pairs[1], pairs[2]), (20 << 20, 190 << 20));
     }
 
+    /// Checks that with several sources, the distance of a node is that from its nearest source.
     #[test]
     fn the_nearest_source_counts() {
         let path = Graph::from_edge_list("0 1\n1 2\n2 3\n3 4\n4 5\n6 7").unwrap();
@@ -229,6 +233,7 @@ mod tests {
         assert_eq!(hops_from(&path, &[]), [None; 8]);
     }
 
+    /// Checks that of equally large components, the one with the lowest node counts as the largest.
     #[test]
     fn ties_of_parts_go_to_the_lowest_node() {
         let graph = Graph::from_edge_list("0\n1 4\n2 3").unwrap();
@@ -239,6 +244,7 @@ mod tests {
         assert_eq!(largest_part(&Graph::new(), []), (vec![], vec![]));
     }
 
+    /// Checks that distances and components leave out failed nodes and links.
     #[test]
     fn failed_nodes_are_no_part_of_distances() {
         let faults = CubeFaults::new(Hypercube::new(2).unwrap(), &[3], &[(0, 1)]).unwrap();
@@ -247,6 +253,8 @@ mod tests {
         assert_eq!((largest, others), (vec![0, 2], vec![1]));
     }
 
+    /// Checks that the number of search steps is limited to the largest integer instead of
+    /// overflowing.
     #[test]
     fn steps_do_not_overflow() {
         assert_eq!(walk_steps(5, 6), 5 * 17);
@@ -256,11 +264,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
+        /// Checks that distances by breadth-first search equal those by Floyd and Warshall's
+        /// relaxation, in random graphs.
         #[test]
         fn searches_agree_with_relaxation(graph in crate::graph::strategy(1..16, 24)) {
             check(&graph);
         }
 
+        /// Checks that distances by breadth-first search equal those by relaxation, in cubes with
+        /// failed nodes.
         #[test]
         fn searches_agree_with_relaxation_among_faults(
             node_count in 1u32..24,

@@ -37,13 +37,13 @@ pub enum DragonflyError {
     /// A quantity that must be 1 or more is 0.
     #[error("{what}: there must be 1 or more")]
     Zero {
-        /// Name of the quantity.
+        /// Name of the quantity with this error, such as "groups".
         what: &'static str,
     },
     /// A quantity exceeds its maximum.
     #[error("{count} {what}; there may be {most} at most")]
     TooMany {
-        /// Name of the quantity.
+        /// Name of the quantity with this error, such as "groups".
         what: &'static str,
         /// Requested value of the quantity.
         count: u64,
@@ -176,7 +176,8 @@ impl Dragonfly {
 mod tests {
     use super::*;
 
-    /// The largest dragonfly for h = 2 of the paper's Figure 5, and some with unused ports.
+    /// Checks that the numbers of global links of two routers differ by at most one. The largest dragonfly for h = 2 of
+    /// the paper's Figure 5, and some with unused ports.
     #[test]
     fn global_ports_are_spread_evenly() {
         for (nodes, routers, groups, links) in
@@ -204,6 +205,7 @@ mod tests {
         }
     }
 
+    /// Checks that dragonflies with a size of 0 or too many groups or cables are refused.
     #[test]
     fn impossible_dragonflies_are_refused() {
         let error = |nodes, groups| Dragonfly::new(nodes, 4, groups, 1).unwrap_err().to_string();

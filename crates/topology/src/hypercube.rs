@@ -7,11 +7,11 @@ use crate::Adjacency;
 /// Maximum dimension of a hypercube: 2^20 = 1,048,576 nodes.
 pub const MAX_DIMENSION: u32 = 20;
 
-/// The requested dimension of a hypercube is outside 1 to [`MAX_DIMENSION`].
+/// An error: the requested dimension of a hypercube is outside 1 to [`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("a hypercube has 1 to {MAX_DIMENSION} dimensions, not {dimension}")]
 pub struct DimensionError {
-    /// The requested dimension.
+    /// Requested number of dimensions.
     pub dimension: u32,
 }
 
@@ -105,10 +105,12 @@ impl Hypercube {
 }
 
 impl Adjacency for Hypercube {
+    /// Return the number of nodes of the cube.
     fn node_count(&self) -> u32 {
         Hypercube::node_count(*self)
     }
 
+    /// Return the neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Hypercube::neighbors(*self, node)
     }
@@ -144,6 +146,7 @@ pub struct Route {
 impl Iterator for Route {
     type Item = Hop;
 
+    /// Return the next hop of the route, or `None` at the destination.
     #[inline]
     fn next(&mut self) -> Option<Hop> {
         if self.remaining == 0 {
@@ -165,6 +168,7 @@ impl Iterator for Route {
 mod tests {
     use super::*;
 
+    /// Checks that a hypercube must have 1 to 20 dimensions.
     #[test]
     fn dimension_outside_1_to_20_is_refused() {
         for dimension in [0, 21, 32, u32::MAX] {
@@ -177,6 +181,7 @@ mod tests {
         assert_eq!(Hypercube::new(20).unwrap().node_count(), 1_048_576);
     }
 
+    /// Checks that a route crosses the differing dimensions from the highest to the lowest.
     #[test]
     fn route_corrects_the_highest_dimension_first() {
         let cube = Hypercube::new(4).unwrap();
@@ -187,6 +192,8 @@ mod tests {
         assert_eq!(hops, [(0b0011, 3), (0b1011, 0)]);
     }
 
+    /// Checks that the e-cube route of each pair is shortest, ends at the destination and crosses
+    /// dimensions in descending order.
     #[test]
     fn routes_are_shortest_and_arrive() {
         let cube = Hypercube::new(6).unwrap();
@@ -207,6 +214,8 @@ mod tests {
         }
     }
 
+    /// Checks that each link has a different index below the number of links, from which its hop
+    /// can be computed.
     #[test]
     fn link_indices_are_dense_and_invertible() {
         let cube = Hypercube::new(5).unwrap();

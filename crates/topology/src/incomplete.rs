@@ -5,11 +5,11 @@ use thiserror::Error;
 use crate::deadlock::{self, DependencyCycle, Numbering};
 use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 
-/// The requested number of nodes of a cube is outside 1 to 2^[`MAX_DIMENSION`].
+/// An error: the requested number of nodes of a cube is outside 1 to 2^[`MAX_DIMENSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("an incomplete hypercube has 1 to {} nodes, not {node_count}", 1u32 << MAX_DIMENSION)]
 pub struct NodeCountError {
-    /// The requested number of nodes.
+    /// Requested number of nodes, which is not permitted.
     pub node_count: u32,
 }
 
@@ -169,6 +169,7 @@ impl IncompleteHypercube {
 }
 
 impl From<Hypercube> for IncompleteHypercube {
+    /// Return a complete cube as the special case of an incomplete one.
     fn from(cube: Hypercube) -> Self {
         Self {
             node_count: cube.node_count(),
@@ -178,10 +179,12 @@ impl From<Hypercube> for IncompleteHypercube {
 }
 
 impl Adjacency for IncompleteHypercube {
+    /// Return the number of nodes of the cube.
     fn node_count(&self) -> u32 {
         self.node_count
     }
 
+    /// Return the existing neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         IncompleteHypercube::neighbors(*self, node)
     }
@@ -191,6 +194,7 @@ impl Adjacency for IncompleteHypercube {
 mod tests {
     use super::*;
 
+    /// Checks that an incomplete hypercube must have 1 to 2^20 nodes.
     #[test]
     fn node_count_must_be_1_to_2_to_the_20() {
         assert!(IncompleteHypercube::new(0).is_err());
@@ -204,6 +208,7 @@ mod tests {
         assert_eq!(IncompleteHypercube::new(17).unwrap().dimension(), 5);
     }
 
+    /// Checks that each route is shortest, ends at the destination and passes only existing nodes.
     #[test]
     fn routes_are_shortest_and_stay_on_existing_nodes() {
         for node_count in 1..=64 {
@@ -224,6 +229,7 @@ mod tests {
         }
     }
 
+    /// Checks that routes in a complete cube equal those of e-cube routing.
     #[test]
     fn complete_cubes_route_by_ecube() {
         for dimension in 1..=6 {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Index that stands for "not matched".
+/// Index of the partner of a sender or node that is not matched.
 const FREE: u32 = u32::MAX;
 
 /// A matching of senders with target nodes. Each sender is identified by its index in a list.
@@ -116,6 +116,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that a matching has as many pairs as the largest matching that an exhaustive search finds.
         #[test]
         fn matchings_are_maximum(
             edges in prop::collection::vec(prop::collection::btree_set(0u32..7, 0..4), 1..7),

@@ -67,6 +67,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Checks that every node except the root of each component has a link to a node of lower rank.
         #[test]
         fn one_node_of_each_part_has_no_link_up(graph in crate::graph::strategy(1..20, 30)) {
             let parts = distance::parts(&graph);

@@ -134,6 +134,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Checks that each cable has one link in each direction, and parallel links of a vertex
+        /// are adjacent.
         #[test]
         fn links_are_the_cables_in_both_directions(
             ends in prop::collection::vec((0u32..9, 1u32..9), 0..40),

@@ -136,6 +136,8 @@ mod tests {
         (mean, variance / mean.powi(2))
     }
 
+    /// Checks that exponential, deterministic and bursty arrivals have the requested mean gap and the expected
+    /// variation.
     #[test]
     fn every_open_process_keeps_its_mean() {
         let mean = Time::from_us(156); // 3120 cycles

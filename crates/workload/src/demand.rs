@@ -241,8 +241,9 @@ mod tests {
         (count as f64 / n - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt()
     }
 
+    /// Checks that messages, reads, writes and collective operations occur with the requested probabilities.
     #[test]
-    fn shares_of_demands_come_out() {
+    fn demands_have_the_requested_shares() {
         let spec = TrafficSpec {
             io_probability: 0.3,
             read_ratio: 0.75,
@@ -277,6 +278,7 @@ mod tests {
         }
     }
 
+    /// Checks that the hot PE receives its extra share of the messages, and the other PEs receive equal shares.
     #[test]
     fn receivers_are_uniform_except_the_hot_one() {
         let spec = TrafficSpec {
@@ -303,6 +305,8 @@ mod tests {
         ));
     }
 
+    /// Checks that a block is at the local I/O node with the requested probability, else at any other I/O node with
+    /// equal probability.
     #[test]
     fn locality_is_spherical() {
         let spec = TrafficSpec {

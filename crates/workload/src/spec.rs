@@ -30,9 +30,9 @@ pub enum Arrival {
     /// Closed loop: a PE keeps `outstanding` demands under way. An exponential think time separates
     /// each completion from the next demand.
     Closed {
-        /// Mean think time.
+        /// Mean time from the completion of a demand to the next demand.
         think: Time,
-        /// Demands that one PE keeps under way, at least 1.
+        /// Number of demands that one PE keeps under way, at least 1.
         outstanding: u32,
     },
 }
@@ -66,7 +66,7 @@ pub struct Collectives {
     pub scatter: f64,
     /// Share of I/O demands that collect a block from each of `group` PEs at one I/O node.
     pub gather: f64,
-    /// PEs that take part in one scatter or gather.
+    /// Number of PEs that take part in one scatter or gather.
     pub group: u32,
 }
 

@@ -10,32 +10,32 @@ use crate::staged::Group;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelKind {
-    /// From a PE to its router (k lanes).
+    /// Channel from a PE to its router (k lanes).
     PeInject,
-    /// From an I/O node to its PE router (m lanes).
+    /// Channel from an I/O node to its PE router (m lanes).
     FromIoNode,
-    /// From an I/O node to its I/O router (r lanes).
+    /// Channel from an I/O node to its I/O router (r lanes).
     IoInject,
-    /// Between two I/O routers (b lanes).
+    /// Channel between two I/O routers (b lanes).
     IoLink,
-    /// From an I/O router to its I/O node (r lanes).
+    /// Channel from an I/O router to its I/O node (r lanes).
     IoEject,
-    /// From an I/O router to its PE router (n lanes).
+    /// Channel from an I/O router to its PE router (n lanes).
     IoToPe,
-    /// From the router of a class I PE to a neighbouring router: channel D in Fig. 2.
+    /// Channel from the router of a class I PE to a neighbouring router: channel D in Fig. 2.
     LinkFromClassOne,
-    /// From a neighbouring router to the router of a class I PE: channel A in Fig. 2.
+    /// Channel from a neighbouring router to the router of a class I PE: channel A in Fig. 2.
     LinkToClassOne,
-    /// Between the routers of two class II PEs.
+    /// Channel between the routers of two class II PEs.
     Link,
-    /// From a router to its PE (k lanes).
+    /// Channel from a router to its PE (k lanes).
     PeEject,
-    /// From a PE router to its I/O node (m lanes).
+    /// Channel from a PE router to its I/O node (m lanes).
     ToIoNode,
 }
 
 impl ChannelKind {
-    /// Return a short English name of the kind.
+    /// Return a short English name of this kind of channel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "PE to router",
@@ -64,6 +64,7 @@ pub struct Channel {
 }
 
 impl std::fmt::Display for Channel {
+    /// Write the name of the kind of channel, and the dimension if the channels have one.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind.name())?;
         match self.dimension {
@@ -73,8 +74,8 @@ impl std::fmt::Display for Channel {
     }
 }
 
-/// Computation of the position of each group of channels in the solver's list. Paths only move down
-/// this list.
+/// Positions of the groups of channels in the solver's list. Every path crosses its channels in the
+/// order of this list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     io_dimension: usize,
@@ -89,7 +90,7 @@ impl Layout {
     /// Position of the channels from I/O nodes to I/O routers.
     pub(super) const IO_INJECT: usize = 2;
 
-    /// Return the positions for this machine.
+    /// Return the positions of the channel groups of this machine.
     pub(super) fn new(cube: &HypercubeIo) -> Self {
         Self {
             io_dimension: cube.io_dimension() as usize,
@@ -112,8 +113,9 @@ impl Layout {
         4 + self.io_dimension
     }
 
-    /// Return the position of channels D of a dimension of the PE cube. Channels A and the ordinary
-    /// links of the dimension follow.
+    /// Return the position of the links along `dimension` of the PE cube that leave class I routers
+    /// (channels D). The links that enter class I routers (channels A) and the other links of the
+    /// dimension follow.
     pub(super) fn links(self, dimension: usize) -> usize {
         5 + self.io_dimension + 3 * (self.dimension - 1 - dimension)
     }
@@ -230,6 +232,8 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
+    /// Checks that the formula for the number of labels with a certain bit equals a count over all
+    /// labels.
     #[test]
     fn labels_with_a_bit_are_counted() {
         for nodes in 1..70u32 {
@@ -240,6 +244,8 @@ mod tests {
         }
     }
 
+    /// Checks that the indices of the channel layout select the channels of the list with the same
+    /// kind and dimension.
     #[test]
     fn the_layout_and_the_list_agree() {
         let length = Moments::fixed(32.0);

@@ -7,17 +7,20 @@
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of the latency of PE-PE messages and requests inside the domain.
+/// Largest relative increase of the latency of PE-PE messages and requests for which the model is valid, if the load
+/// increases by [`STEP`].
 pub const GROWTH_MAX: f64 = 0.26;
 
-/// Largest growth of the latency of whole reads, writes, forwards and replies inside the domain.
+/// Largest relative increase of the latency of whole reads, writes, forwards and replies for which the model is valid,
+/// if the load increases by [`STEP`].
 pub const IO_GROWTH_MAX: f64 = 0.30;
 
 /// Prefixes of the names of latencies of short messages that start at PEs.
 const SHORT: [&str; 2] = ["pe_pe.", "request."];
 
-/// Return a text that says why a latency is outside the domain, or `None` if it is inside. `value` is the latency at
-/// the load of the machine, `more` the latency at a load larger by [`STEP`]; `None` if the machine is saturated there.
+/// Return a text that says why a latency is outside the domain of validity, or `None` if it is inside. `value` is the
+/// latency at the load of the machine, `more` the latency at a load larger by [`STEP`]; `None` if the machine is
+/// saturated there.
 pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
     let limit = if SHORT.iter().any(|class| measure.starts_with(class)) {
         GROWTH_MAX
@@ -31,8 +34,9 @@ pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<St
 mod tests {
     use super::*;
 
-    /// The test uses an M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at rho
-    /// = (g - 0.1) / (1.1 g).
+    /// Checks that a single queue leaves the domain of validity at one load and stays outside beyond it. The test uses
+    /// an M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at rho = (g - 0.1) /
+    /// (1.1 g).
     #[test]
     fn the_domain_of_a_queue_ends_once() {
         let wait = |rho: f64| (rho < 1.0).then(|| rho / (1.0 - rho));

@@ -8,8 +8,8 @@ use crate::Error;
 use crate::error::{check, check_probability};
 use crate::moments::Moments;
 
-/// Traffic of each PE: kinds and lengths of messages. Its rate is an argument of the methods of
-/// [`HypercubeIo`].
+/// Traffic of each PE: kinds and lengths of messages. The message rate is an argument of the
+/// methods of [`HypercubeIo`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
     /// P_io: share of messages that are I/O requests.

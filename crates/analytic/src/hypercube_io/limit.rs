@@ -1,4 +1,4 @@
-//! The kind of channel that limits the machine.
+//! Search for the bottleneck: the kind of channel that limits the throughput of the machine.
 //!
 //! At saturation the sources overflow: worms that wait for a full channel hold the channels behind
 //! them, back to the injection lanes. So the first channel whose lanes are always busy need not be
@@ -11,10 +11,11 @@ use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
 
-/// A number of lanes in Fig. 2: a function that doubles it, and the kinds of channels that have this number of lanes.
+/// A parameter for a number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of
+/// channels to which it applies.
 type Width = (fn(&mut Lanes), &'static [ChannelKind]);
 
-/// All numbers of lanes that may limit the machine.
+/// All parameters for numbers of lanes that may limit the throughput.
 const WIDTHS: [Width; 6] = [
     (
         |lanes| lanes.pe *= 2,

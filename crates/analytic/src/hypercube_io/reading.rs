@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::staged::{Blocking, ManyLanes, Variation};
 
-/// Probability that a message of uniform traffic in an n-cube crosses a given dimension, for the arrival rate of that
-/// dimension's channels.
+/// Formula for the probability that a message of uniform traffic in an n-cube crosses one of the dimensions. It
+/// determines the arrival rate at the channels of that dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Uniform {
     /// 1/2, as printed (lambda_g / 2).
@@ -46,7 +46,7 @@ pub enum Interface {
 /// Rule for the number of channels on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathLength {
-    /// 1/2 per dimension, as the paper prints.
+    /// 1/2 channel per dimension, as printed in the paper.
     Printed,
     /// The mean over the pairs of nodes that exchange messages, which is exact without contention.
     Exact,

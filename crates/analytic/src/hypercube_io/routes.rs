@@ -25,7 +25,7 @@ const CLASS_ONE_START: usize = 2;
 const CLASS_ONE: usize = 3;
 /// The message is at an intermediate class II router.
 const CLASS_TWO: usize = 4;
-/// The message is on the way between a PE and its own I/O node.
+/// The message travels between a PE and its own I/O node.
 const HOMEWARD: usize = 5;
 
 /// Conditional probabilities of the links of one dimension: the state before, the probabilities,
@@ -83,7 +83,8 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
         .collect()
 }
 
-/// Machine and reading from which the stages are computed.
+/// Computation of the stages of the message classes: the machine, and the reading of the paper (a
+/// set of assumptions).
 struct Routes<'a> {
     cube: &'a HypercubeIo,
     reading: &'a Reading,
@@ -209,7 +210,7 @@ impl Routes<'_> {
         let io_nodes = f64::from(self.cube.io_nodes);
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            // These are pairs of a class I PE and a PE that another class I PE serves.
+            // The messages travel between a class I PE and a PE that another class I PE serves.
             let crossing = self.cube.serving.crossing[dimension];
             let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across_pe_cube(dimension, counted, 0.0)
@@ -338,7 +339,7 @@ impl Routes<'_> {
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
-    /// Return the transitions if the reading includes blocking inside the PE cube, else none.
+    /// Return `given` if the reading includes blocking inside the PE cube, else no transitions.
     fn if_blocking(&self, given: Transitions) -> Transitions {
         if self.reading.pe_blocking {
             given
@@ -489,7 +490,8 @@ fn crossing_probability(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     }
 }
 
-/// Return a stage that all messages cross, at one group of channels.
+/// Return a stage with one group of channels that all messages cross. They are in state `to`
+/// afterwards.
 fn certain_stage(group: usize, to: usize) -> Stage {
     Stage {
         port: group as u32,

@@ -90,6 +90,8 @@ fn add_bits(mut bits: u32, counts: &mut [u64]) {
 mod tests {
     use super::*;
 
+    /// Checks that each PE of the 7-cube has exactly one I/O node of the Hamming code within one
+    /// hop, and one eighth of the paths crosses each dimension.
     #[test]
     fn the_seven_cubes_hamming_code_is_perfect() {
         // Section 4.1 lists the I/O nodes. Each PE belongs to the only I/O node at distance 0 or 1.
@@ -118,6 +120,8 @@ mod tests {
         assert_eq!(counted.mean_distance(), 7.0 / 8.0);
     }
 
+    /// Checks that for PEs two hops from their I/O node, the first, last and all crossed dimensions
+    /// are counted separately.
     #[test]
     fn longer_paths_are_split_into_first_and_last() {
         // One I/O node at PE 0 of a 2-cube. PE 3 is two dimensions away.
@@ -128,8 +132,10 @@ mod tests {
         assert_eq!(counted.class_one_ones, [0.0, 0.0]);
     }
 
+    /// Checks that tables of the wrong length, with unknown PEs, or with I/O nodes that do not
+    /// serve themselves are refused.
     #[test]
-    fn broken_tables_are_refused() {
+    fn invalid_tables_are_refused() {
         assert!(Serving::from_table(2, &[0, 0, 0]).is_err());
         assert!(Serving::from_table(1, &[1, 0]).is_err());
         assert!(Serving::from_table(1, &[7, 7]).is_err());

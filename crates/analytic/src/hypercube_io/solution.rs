@@ -14,7 +14,7 @@ use crate::staged::{GroupState, Network, Rules};
 /// Mean header latency of one message class.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeaderLatency {
-    /// The message class.
+    /// Message class whose latency this is.
     pub class: MessageClass,
     /// Messages of the class per cycle and PE.
     pub rate: f64,
@@ -32,7 +32,7 @@ pub struct HeaderLatency {
 /// Load of one kind of channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChannelUse {
-    /// The group of channels.
+    /// Kind and dimension of the channels.
     pub channel: Channel,
     /// Number of lanes of each channel.
     pub lanes: u32,
@@ -58,7 +58,7 @@ pub struct ChannelUse {
 /// Solution of the model at one load: latencies and loads of channels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Solution {
-    /// The load: messages per cycle and PE.
+    /// Load of the machine: messages per cycle and PE.
     pub rate: f64,
     /// Latencies of the message classes, in the order of [`MessageClass::ALL`].
     pub latencies: Vec<HeaderLatency>,
@@ -105,7 +105,7 @@ impl Solution {
 /// The load at which a channel saturates, and this channel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// The load: messages per cycle and PE.
+    /// Load of the machine: messages per cycle and PE.
     pub rate: f64,
     /// The channel that has rho = 1 at this load.
     pub channel: Channel,
@@ -188,7 +188,7 @@ impl HypercubeIo {
         )
     }
 
-    /// Return a load and a group found by the solver as a load and a channel.
+    /// Convert a load and a group index, which the solver has found, to a load and a channel.
     fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {

@@ -1,14 +1,14 @@
-//! Domain of validity of the [paces](super::loops) of clients.
+//! Domain of validity of the throughputs and latencies of clients that [`loops`](super::loops) computes.
 //!
 //! On fat trees there are three causes of errors. With cut-through, packets wait in the buffers of switches and block
-//! those behind them, which the paces neglect. With either form of switching the same happens at links between switches
-//! that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance: then it
-//! matters whether clients choose their partners at random, and how lengths are distributed. The limits were set on
-//! random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has the
-//! table.
+//! those behind them, which the model neglects. With either form of switching the same happens at links between
+//! switches that are nearly full. If messages wait for long at parts that are not full, these parts are idle by chance:
+//! then it matters whether clients choose their partners at random, and how lengths are distributed. The limits were
+//! set on random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has
+//! the table.
 //!
 //! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for
-//! long. There the paces are valid with buffers if messages hardly wait, or if nodes are full but links between
+//! long. There the model is valid with buffers if messages hardly wait, or if nodes are full but links between
 //! switches are not (`bench/estimates.py graph-loops`, seeds 51 and 52).
 
 use super::loops::{Client, Pace};
@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 pub const CUT_THROUGH_MAX: f64 = 0.35;
 /// Largest share of the time for which data of clients may occupy a link between switches, with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// Ratio of the time of a message to its time without other messages, from which on messages wait for long.
+/// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
 pub const STRETCH_MAX: f64 = 1.5;
 /// Utilisation from which on a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
 /// Utilisation up to which a part (a link, server or interface) is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Number of clients below which clients may take turns for long, at parts of any load.
+/// Number of clients below which long waits are excluded even if no part is heavily loaded.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
@@ -34,13 +34,13 @@ pub const SHORT_STRETCH_MAX: f64 = 1.2;
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
 /// Reason for excluding nodes with several jobs: their messages wait for one another at the interface, and the job with
-/// fewer messages in flight gets less than its pace.
+/// fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// Reason for excluding waits by chance.
+/// Reason for excluding messages that wait for long at parts that are not full. Such waits depend on chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// Load of links and nodes by clients that run at their computed paces.
+/// Load of the links and nodes of a network by clients with their computed throughputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Utilisation of the busiest link between switches.
@@ -54,7 +54,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Return the load that clients cause at these paces. `between` returns whether a part is a link between switches.
+    /// Return the load that clients with the computed throughputs `paces` cause. `between` returns whether a part is a
+    /// link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -96,7 +97,7 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Return a text that says why paces are outside their domain in a fat tree, or `None` if they are inside.
+    /// Return a text that says why computed throughputs are not valid in a fat tree, or `None` if they are valid.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
@@ -114,9 +115,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// Return a text that says why paces are outside their domain in a network other than a fat tree, or `None` if they
-    /// are inside. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit; it
-    /// is `None` if packets hold circuits.
+    /// Return a text that says why computed throughputs are not valid in a network other than a fat tree, or `None` if
+    /// they are valid. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit;
+    /// it is `None` if packets hold circuits.
     pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
     use crate::packets::loops::Use;
 
-    /// A load inside the domain.
+    /// A load inside the domain of validity, for the tests.
     const LOAD: Load = Load {
         between: 0.0,
         busiest: 0.0,
@@ -151,10 +152,10 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Two clients send 0.2 messages per time unit. Each uses its own link for 2 and a common link for 1 time unit per
-    /// message.
+    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit.
+    /// Each uses its own link for 2 and a common link for 1 time unit per message.
     #[test]
-    fn parts_are_as_busy_as_all_clients_keep_them() {
+    fn link_loads_are_sums_over_clients() {
         let client = |own| Client {
             under_way: 1,
             at_once: 1.0,
@@ -184,6 +185,8 @@ mod tests {
         }
     }
 
+    /// Checks that a response time shorter than the client's pause is in the domain only for pauses that vary and for
+    /// light load.
     #[test]
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
         let outside = |stretch, response, pause, is_equal| {
@@ -196,6 +199,7 @@ mod tests {
         assert!(outside(1.21, 2.0, 2.1, false).unwrap().contains("wait"));
     }
 
+    /// Checks that each limit of the domain of validity rejects a load just beyond it.
     #[test]
     fn each_limit_ends_the_domain() {
         assert_eq!(LOAD.reason_outside(true), None);
@@ -226,8 +230,10 @@ mod tests {
         );
     }
 
+    /// Checks that on networks that are not fat trees, the domain requires short waits or fully used nodes, and enough
+    /// buffers.
     #[test]
-    fn on_other_networks_messages_wait_little_or_nodes_are_full() {
+    fn other_networks_need_short_waits_or_full_nodes() {
         let load = |stretch, busiest, between| Load {
             stretch,
             busiest,

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// Use of one class of parts by one class of clients.
 pub(super) struct ClassUse {
     pub part_class: usize,
-    /// Number of parts of the class that each client uses in this manner.
+    /// Number of parts of the part class that each client of the client class uses in the same manner.
     pub parts: f64,
-    /// Number of clients of the class that use each part in this manner.
+    /// Number of clients of the client class that use each part of the part class in the same manner.
     pub clients: f64,
     pub probability: f64,
     pub busy: f64,
@@ -24,7 +24,7 @@ pub(super) struct Class {
     pub uses: Vec<ClassUse>,
 }
 
-/// The classes of all clients and parts.
+/// The partition of all clients and parts into classes of equivalent ones.
 pub(super) struct Equivalence {
     pub classes: Vec<Class>,
     pub part_classes: usize,
@@ -113,7 +113,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// Return the uses of parts by these clients.
+    /// Return the lists of uses of parts by these clients.
     fn new(clients: &[Client]) -> Self {
         let uses = || clients.iter().flat_map(|client| &client.uses);
         let (parts, part_count) = number_keys(uses().map(|of| of.part));

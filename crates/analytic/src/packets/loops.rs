@@ -21,11 +21,11 @@ use crate::error::{check, check_not_negative};
 /// Use of a part (a link, server or interface) by the messages of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// Number of the part.
+    /// Number of the part (link, server or interface).
     pub part: u32,
     /// Probability that a message uses the part.
     pub probability: f64,
-    /// Time for which such a message occupies the part, no longer than its transfer.
+    /// Time for which a message that uses the part occupies it; at most the transfer time of the message.
     pub busy: f64,
     /// Whether this entry is a stream: the messages that reach the part from one previous part. Their wait for each
     /// other is subtracted.
@@ -46,7 +46,7 @@ pub struct Client {
     pub transfer: f64,
     /// Messages per unit of time that the client offers; infinite in a closed loop.
     pub offered: f64,
-    /// The parts and streams used, each once.
+    /// Parts and streams that messages of the client use, each listed once.
     pub uses: Vec<Use>,
 }
 
@@ -124,14 +124,14 @@ fn check_clients(clients: &[Client]) -> Result<Equivalence, Error> {
     Ok(equivalence)
 }
 
-/// Return the pace of each client in equilibrium, for any number of parts.
+/// Return the throughput and latency of each client in equilibrium, for any number of parts.
 ///
 /// Equivalent clients and parts are solved once. A client with an offered load below its maximum is assumed to pause
 /// longer.
 ///
 /// # Errors
 /// A number that is negative or not finite, no message in flight, a transfer of no time or shorter than the busy time
-/// of a part, a probability above 1; paces that do not converge.
+/// of a part, a probability above 1; an iteration that does not converge.
 pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
     let equivalence = check_clients(clients)?;
     let paces = equilibrium(clients, &equivalence)?;
@@ -169,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // For each part, this is the level at which it is full.
+        // Level of activity of the clients at which each part is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -196,9 +196,9 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
 /// Use of a class of parts by a class of clients, during the solution.
 struct Visit {
     part: usize,
-    /// Number of parts of the class that each client uses.
+    /// Number of parts of the part class that each client of the client class uses.
     parts: f64,
-    /// Number of clients of the class that use each part.
+    /// Number of clients of the client class that use each part of the part class.
     clients: f64,
     probability: f64,
     /// 1 for a use of the part, -1 for a stream, whose wait is subtracted.
@@ -212,15 +212,16 @@ struct Visit {
 /// Load at a part, as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
-    /// Sum of present a, with a the share of the part's time that a message uses.
+    /// Sum of `present` times a, where a is the share of the part's time that a message uses.
     asked: f64,
-    /// Sum of present a^2.
+    /// Sum of `present` times a^2, where a is the share of the part's time that a message uses.
     squares: f64,
-    /// Sum of present^2 a^2 / at once, which is the reduction of the variance by messages that are certainly present.
+    /// Sum of (`present` a)^2 / `at_once`, where a is the share of the part's time that a message uses. Messages that
+    /// are certainly present reduce the variance by this sum.
     certain: f64,
 }
 
-/// Return the pace of each client, computed for classes of equivalent clients.
+/// Return the throughput and latency of each client, computed for classes of equivalent clients.
 fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace>, Error> {
     let mut classes: Vec<(&Client, Vec<Visit>)> = equivalence
         .classes
@@ -267,7 +268,7 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // The throughput does not exceed the offered one or the one at which messages can move.
+            // The throughput is limited by the offered load and by the rate at which messages can move.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);

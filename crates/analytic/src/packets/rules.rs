@@ -15,7 +15,7 @@ pub struct Link {
     /// Time from the last byte of a packet at its destination to the acknowledgement; 0 if packets
     /// hold no circuits.
     pub acknowledgement_ns: f64,
-    /// Time that the acknowledgement takes for each switch on its way back.
+    /// Time that the acknowledgement takes to cross each switch on its return path.
     pub acknowledgement_switch_ns: f64,
     /// Number of packets that can hold the link at the same time, which is its number of virtual
     /// channels; infinite if packets hold no circuits.
@@ -29,7 +29,7 @@ pub struct Interface {
     pub payload: f64,
     /// Overhead of a packet, in bytes.
     pub overhead: f64,
-    /// Number of bytes to a multiple of which payloads are padded.
+    /// Padding unit: payloads are padded to a multiple of this number of bytes.
     pub padding: f64,
     /// Number of packets of a node that may be in flight at the same time; infinite without a
     /// limit.
@@ -233,6 +233,8 @@ mod tests {
         assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
     }
 
+    /// Checks that the message rate between two nodes is limited by the right part: the DMA engine,
+    /// the memory, or the circuits.
     #[test]
     fn one_node_sends_to_another() {
         let ping = ELAN.one_way(5);
@@ -249,10 +251,13 @@ mod tests {
         near(bound.rate, 320.0 / 1345.0);
     }
 
+    /// Checks that the latency of messages of up to one packet, and of one byte more, equals a
+    /// calculation by hand.
     #[test]
     fn latency_of_short_messages() {
         let ns = |bytes| ELAN.message_ns(bytes, 5).unwrap();
-        // The messages take 58 bytes and 122 bytes at 2.5 ns, over five switches.
+        // Messages of 0 and 64 bytes take 58 and 122 bytes on a link, at 2.5 ns per byte, over five
+        // switches.
         near(ns(0.0), 1880.0 + 145.0 + 175.0);
         near(ns(1.0), ns(64.0));
         near(ns(64.0), 1880.0 + 305.0 + 175.0);
@@ -261,6 +266,8 @@ mod tests {
         near(ELAN.turn_ns(5), 1880.0 + 175.0 + 175.0 + 50.0);
     }
 
+    /// Checks that infinite limits on circuits and packets are accepted, and a limit of 0, no
+    /// bandwidth and NaN are refused.
     #[test]
     fn impossible_rules_are_refused() {
         assert!(ELAN.checked().is_ok());

@@ -1,4 +1,4 @@
-//! Domain of validity of [`estimate`](super::estimate).
+//! Domain of validity of the latency estimate for fabrics of SCI rings, [`estimate`](super::estimate).
 //!
 //! The estimate ignores that queues are finite. A packet keeps its slot of the client's queue until its echo is back.
 //! If few slots are free, packets wait for one, and the estimate is too low. It is also too low near the bound of the
@@ -7,10 +7,11 @@
 
 use super::{Class, Timing, Waits};
 
-/// Largest load inside the domain, relative to the load that fills the busiest link.
+/// Largest load for which the latency estimate is valid, relative to the load that fills the busiest link.
 pub const LINK_SHARE_MAX: f64 = 0.7;
 
-/// Largest mean share of a client's slots at one interface that its packets may occupy inside the domain.
+/// Largest mean share of a client's queue slots at one interface that packets occupy, for which the latency estimate is
+/// valid.
 pub const SLOTS_SHARE_MAX: f64 = 0.35;
 
 /// Return the mean number of slots that a client's packets of a class occupy at one interface. The packets arrive at
@@ -21,8 +22,8 @@ pub fn slots_taken(timing: &Timing, class: &Class, rate: f64, output: f64, ring:
     rate * (output + class.send_slot + passed + class.echo_slot)
 }
 
-/// Return a text that says why a fabric is outside the domain, or `None` if it is inside. `load` is relative to the
-/// load that fills the busiest link, `slots` is the largest share of occupied slots.
+/// Return a text that says why a fabric is outside the domain of validity, or `None` if it is inside. `load` is
+/// relative to the load that fills the busiest link, `slots` is the largest share of occupied slots.
 pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
     if load > LINK_SHARE_MAX {
         let limit = 100.0 * LINK_SHARE_MAX;
@@ -38,10 +39,11 @@ pub fn reason_outside(load: f64, slots: f64) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// By Little's law, a packet of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot
-    /// for 41 + 4 x 17 + 5 cycles.
+    /// Checks the mean number of queue slots that packets occupy until their echoes return. By Little's law, a packet
+    /// of 41 symbols that never waits, on a ring of 4 with 17 cycles per hop, occupies a slot for 41 + 4 x 17 + 5
+    /// cycles.
     #[test]
-    fn a_slot_is_held_for_a_trip_round_the_ring() {
+    fn slots_are_occupied_until_the_echo_returns() {
         let timing = Timing {
             hop: 17.0,
             ring_change: 33.0,
@@ -64,7 +66,7 @@ mod tests {
         assert!((taken(10.0, &ring) - 1.3).abs() < 1e-12);
     }
 
-    /// Checks that more load or more occupied slots never lead back into the domain.
+    /// Checks that more load or more occupied slots never lead back into the domain of validity.
     #[test]
     fn the_domain_ends_once() {
         assert_eq!(reason_outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);

@@ -131,7 +131,7 @@ pub fn torus_rounded(protocol: &Protocol, side: u32) -> Result<f64, Error> {
 mod tests {
     use super::*;
 
-    /// The protocol of the paper.
+    /// The protocol of the SCI paper: 64-byte moves.
     const PAPER: Protocol = Protocol::MOVE_64;
 
     /// Return a number with two decimals, as the paper prints it.
@@ -139,6 +139,7 @@ mod tests {
         format!("{value:.2}")
     }
 
+    /// Checks that the peak throughputs equal those of the text and of Tables 2 and 4 of the paper.
     #[test]
     fn results_equal_those_printed_in_the_paper() {
         assert_eq!(printed(single_ring(&PAPER)), "1.39");
@@ -157,6 +158,8 @@ mod tests {
         }
     }
 
+    /// Checks that the formulas for a single ring and for a torus are special cases of the general
+    /// formula.
     #[test]
     fn the_closed_forms_equal_the_general_one() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-12 * b;
@@ -179,6 +182,8 @@ mod tests {
         assert!((large / counter_rotating_bound(&PAPER) - 1.0).abs() < 1e-3);
     }
 
+    /// Checks that packets with a larger payload give a higher throughput, since their overhead is
+    /// fixed.
     #[test]
     fn larger_payloads_waste_less() {
         let with = |payload_bytes| {
@@ -187,11 +192,13 @@ mod tests {
                 ..PAPER
             })
         };
-        // 256 / (136 + 1 + 5 symbols of 2 ns, half the ring each).
+        // A payload of 256 bytes, its idle symbol and its echo take 136 + 1 + 5 symbols of 2 ns,
+        // each on half of the ring, so 142 ns.
         assert!((with(256) - 256.0 / 142.0).abs() < 1e-12);
         assert!(with(16) < with(64) && with(64) < with(256));
     }
 
+    /// Checks that fabrics with too few nodes, no rings or impossible distances are refused.
     #[test]
     fn impossible_fabrics_are_refused() {
         let message = counter_rotating(&PAPER, 1).unwrap_err().to_string();

@@ -61,7 +61,7 @@ struct RateSums {
 }
 
 impl RateSums {
-    /// Return the sums over these streams.
+    /// Return the sums of rate times power of the length over these streams.
     fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
@@ -135,7 +135,7 @@ struct Trains {
     coupling: f64,
     /// Number of trains that start per free symbol.
     starts: f64,
-    /// E\[T^2\] of the train length T.
+    /// Second moment E\[T^2\] of the train length T.
     second: f64,
     /// Mean number, and mean total length, of the packets that follow a packet in its train.
     rest_packets: f64,
@@ -212,7 +212,7 @@ impl PassingPacket {
             passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
-        // This is the same probability for a whole train.
+        // The same expectation for a whole train of packets.
         let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
         let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
         Self {
@@ -244,13 +244,14 @@ mod tests {
     use super::*;
     use crate::queue::mg1_wait;
 
-    /// Return a stream of packets.
+    /// Return a stream of packets of this rate and length.
     fn stream(rate: f64, symbols: f64) -> Stream {
         Stream { rate, symbols }
     }
 
+    /// Checks that without passing packets, the output queue of a node has the waits of M/G/1.
     #[test]
-    fn without_passing_packets_it_is_a_queue_of_its_own() {
+    fn without_passing_packets_the_output_is_an_mg1_queue() {
         for rate in [0.0, 1e-9, 0.01, 0.0243] {
             let found = solve(&[stream(rate, 41.0)], &[stream(0.0, 5.0)]);
             let expected = mg1_wait(rate, 41.0, 0.0).unwrap();
@@ -263,6 +264,8 @@ mod tests {
         assert!((found.output - expected).abs() < 1e-9 * expected);
     }
 
+    /// Checks that a packet that enters the ring at an otherwise idle node waits only for the end
+    /// of a passing packet.
     #[test]
     fn a_lone_packet_waits_for_the_end_of_the_one_that_passes() {
         let passing = [stream(0.01, 41.0), stream(0.02, 5.0)];
@@ -273,6 +276,7 @@ mod tests {
         assert!((rare.output - found.output).abs() < 1e-6);
     }
 
+    /// Checks that a rare passing packet is delayed by half of each packet that the node inserts.
     #[test]
     fn rare_packets_are_delayed_by_half_of_each_entering_packet() {
         // Each passing packet arrives at a random moment of the time in which X free symbols
@@ -281,6 +285,7 @@ mod tests {
         assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
     }
 
+    /// Checks that the wait is infinite for a queue whose load exceeds the capacity of the link.
     #[test]
     fn an_overloaded_output_has_infinite_waits() {
         let found = solve(&[stream(0.02, 41.0)], &[stream(0.01, 41.0)]);
@@ -291,6 +296,7 @@ mod tests {
         assert_eq!(full.bypass, f64::INFINITY);
     }
 
+    /// Checks that the tails of the exponential series equal their closed forms, also near 0.
     #[test]
     fn series_tails_equal_those_of_the_exponential() {
         for x in [1e-12, 0.3, 0.999, 1.0, 1.5, 40.0_f64] {

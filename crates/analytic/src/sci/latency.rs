@@ -138,6 +138,8 @@ mod tests {
         }
     }
 
+    /// Checks that without load, all waits are 0 and the latency is the sum of the delays of the
+    /// path.
     #[test]
     fn without_load_nothing_waits() {
         // The path has two links, a change of ring and one link, without echoes.
@@ -161,6 +163,8 @@ mod tests {
         assert_eq!(found.waits, [nothing; 3]);
     }
 
+    /// Checks that two half classes give the same estimate as one whole class, and longer packets
+    /// in one of them increase the latency.
     #[test]
     fn a_class_may_be_split_in_two() {
         let load = LinkUse {
@@ -189,6 +193,7 @@ mod tests {
         assert!(mixed.latencies[1] > mixed.latencies[0] + 95.9);
     }
 
+    /// Checks that negative rates, an empty list of classes and NaN are refused.
     #[test]
     fn bad_numbers_are_refused() {
         let links = [LinkUse::default()];
@@ -201,7 +206,7 @@ mod tests {
         assert!(light_load_latency(&timing, &moves(&links)).is_err());
     }
 
-    /// Return random uses of links.
+    /// Return a strategy for random loads of the links of a ring.
     fn loads() -> impl Strategy<Value = Vec<LinkUse>> {
         let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkUse {
             sends,
@@ -213,6 +218,7 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that all output waits and utilisations increase with the load.
         #[test]
         fn more_load_means_longer_queues(links in loads(), low in 0.0..1.2f64, high in 0.0..1.2f64) {
             let class = moves(&links);
@@ -226,6 +232,8 @@ mod tests {
             prop_assert!(!high.latencies[0].is_nan());
         }
 
+        /// Checks that the latency is finite just below the saturation rate, and the output wait of
+        /// the bottleneck is infinite just above it.
         #[test]
         fn estimates_saturate_at_the_bottleneck(links in loads()) {
             let class = moves(&links);

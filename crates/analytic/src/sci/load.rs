@@ -131,8 +131,9 @@ mod tests {
         }
     }
 
+    /// Checks that the saturation rate of a single ring equals Eq. (1) of the paper.
     #[test]
-    fn one_ring_is_eq_1() {
+    fn one_ring_has_the_peak_of_equation_1() {
         let links = ring(8);
         let class = moves(&links);
         let bottleneck = bottleneck(&[class]).unwrap();
@@ -145,6 +146,7 @@ mod tests {
         assert!(class.mean_changes().abs() < 1e-12);
     }
 
+    /// Checks that the bottleneck is the link with the most symbols per transaction.
     #[test]
     fn the_most_loaded_link_bounds_the_others() {
         let mut links = ring(4);
@@ -155,6 +157,7 @@ mod tests {
         assert!((found.symbols - (41.0 * 0.75 + 5.0 * 0.25)).abs() < 1e-12);
     }
 
+    /// Checks that the symbols of several packet classes on a link are added.
     #[test]
     fn requests_and_responses_add_up() {
         let links = ring(5);
@@ -166,6 +169,8 @@ mod tests {
         assert!((both.symbols - (9.0 + 5.0 + 41.0 + 5.0) / 2.0).abs() < 1e-12);
     }
 
+    /// Checks that classes with different numbers of links, no symbols, or impossible rates are
+    /// refused.
     #[test]
     fn impossible_loads_are_refused() {
         let message = |classes: &[Class]| bottleneck(classes).unwrap_err().to_string();

@@ -75,8 +75,10 @@ impl Protocol {
 mod tests {
     use super::*;
 
+    /// Checks that the 64-byte move of the paper occupies 41 symbols and its echo 5, and partly
+    /// filled symbols count as whole ones.
     #[test]
-    fn the_move_of_the_paper() {
+    fn packet_lengths_equal_those_of_the_paper() {
         let protocol = Protocol::MOVE_64.checked().unwrap();
         // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
         assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));
@@ -88,6 +90,7 @@ mod tests {
         assert_eq!(odd.send_symbols(), 9.0);
     }
 
+    /// Checks that protocols with a zero symbol length or an undefined symbol time are refused.
     #[test]
     fn impossible_links_are_refused() {
         let message = |protocol: Protocol| protocol.checked().unwrap_err().to_string();

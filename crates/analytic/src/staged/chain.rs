@@ -175,6 +175,8 @@ mod tests {
         stages
     }
 
+    /// Checks that a message of uniform traffic in a 3-cube crosses each dimension with the same
+    /// probability, 4/7.
     #[test]
     fn uniform_traffic_crosses_every_dimension_alike() {
         let reached = &groups_after(&cube())[0][0];
@@ -188,6 +190,8 @@ mod tests {
         }
     }
 
+    /// Checks that the inputs of a channel are the previous channels on the paths of its messages,
+    /// with the right probabilities.
     #[test]
     fn inputs_are_the_channels_just_before() {
         let group = Group {
@@ -209,8 +213,10 @@ mod tests {
         assert!((inputs[3][0][0].probability - 1.0).abs() < 1e-12);
     }
 
+    /// Checks that the flow of a dimension is divided among the states of messages in the
+    /// proportions of the Markov chain.
     #[test]
-    fn apportion_follows_the_chain() {
+    fn flows_are_divided_in_the_proportions_of_the_chain() {
         let mut stages = cube();
         stages[2].visits[0].path = 4.0 / 7.0;
         apportion(&mut stages);

@@ -24,9 +24,9 @@ use crate::moments::Moments;
 /// Method for C^2 of a service time after the waits for later channels are added to its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Variation {
-    /// C^2 is 1.
+    /// C^2 of every service time is 1.
     One,
-    /// C^2 is that of the message lengths.
+    /// C^2 of the service time is that of the message lengths.
     Base,
     /// C^2 is the variance of the message lengths divided by the square of the adjusted mean, so it
     /// decreases with the load.
@@ -63,7 +63,7 @@ pub enum Blocking {
 pub enum ManyLanes {
     /// M/M/m, with C^2 = 1, as in section 6 of the hypercube paper.
     Exponential,
-    /// M/G/m by the formula of Allen and Cunneen.
+    /// The queue M/G/m, by the formula of Allen and Cunneen.
     General,
 }
 
@@ -84,7 +84,7 @@ pub struct Group {
 /// `rate` and `path` follow from `given`; in readings of a paper the three may differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Visit {
-    /// Index of the group.
+    /// Index of the group of channels that the message crosses.
     pub group: usize,
     /// Probability that a message crosses the group, for the arrival rate of the group.
     pub rate: f64,
@@ -106,7 +106,7 @@ pub struct Stage {
     /// Number of the router input that these channels form for the next channel. Stages of
     /// different classes with the same number share the input.
     pub port: u32,
-    /// The alternative crossings.
+    /// The alternative crossings of the stage, of which a message makes at most one.
     pub visits: Vec<Visit>,
 }
 

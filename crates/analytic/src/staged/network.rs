@@ -27,7 +27,7 @@ pub struct GroupState {
     pub wait: Moments,
 }
 
-/// Rules for waits that apply to the whole network.
+/// Rules by which the model computes waits, the same for all groups of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Formula for the wait at groups with several lanes.
@@ -111,7 +111,7 @@ impl Network {
         })
     }
 
-    /// Return the message classes.
+    /// Return the message classes of the network.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -205,7 +205,8 @@ impl Network {
         (channels, waits, source)
     }
 
-    /// Compute the state of one group after all later groups.
+    /// Compute the state of one group of channels, after those of all groups that follow it on the
+    /// paths.
     fn solve_group(&self, index: usize, load: f64, solved: &mut Solved) {
         let crossings = &self.crossings[index];
         let total: f64 = crossings.iter().map(|crossing| crossing.rate).sum();
@@ -352,7 +353,8 @@ impl Network {
     }
 }
 
-/// Return `seen` times a wait that may be infinite. A worm that no message can block does not wait.
+/// Return the product of the share `seen` and a mean wait, which may be infinite. It is 0 for a
+/// share of 0: a worm that no message can block does not wait.
 fn mean_wait(seen: f64, wait: f64) -> f64 {
     if seen > 0.0 { seen * wait } else { 0.0 }
 }
@@ -362,7 +364,7 @@ fn with_share(wait: &Moments, seen: f64) -> Moments {
     wait.map(|moment| mean_wait(seen, moment))
 }
 
-/// State of a group without messages.
+/// State of a group of channels without messages.
 const IDLE: GroupState = GroupState {
     rate: 0.0,
     length: Moments::ZERO,
@@ -429,7 +431,7 @@ mod tests {
         }
     }
 
-    /// Return a group of one channel with waits.
+    /// Return a group of one channel at which messages wait.
     fn group(lanes: u32, variation: Variation) -> Group {
         Group {
             lanes,
@@ -450,6 +452,8 @@ mod tests {
         Network::new(groups, vec![message], RULES).unwrap()
     }
 
+    /// Checks that a single channel has the wait and saturation load of an M/G/1 queue, in every
+    /// variation of the model.
     #[test]
     fn a_single_channel_is_an_mg1_queue() {
         let lengths = Moments::mixture(&[(1.0, 32.0), (1.0, 4096.0)], 2.0);
@@ -469,6 +473,8 @@ mod tests {
         }
     }
 
+    /// Checks that a message occupies the first channel of its path while it waits for the second,
+    /// which lowers the saturation load.
     #[test]
     fn the_first_channel_is_held_through_the_wait_for_the_second() {
         let network = line(Moments::fixed(100.0), Variation::Base);
@@ -491,6 +497,7 @@ mod tests {
         assert!((saturation * 100.0 - (2.0 - 2f64.sqrt())).abs() < 1e-9);
     }
 
+    /// Checks that the wait before a saturated channel is infinite, and no result is NaN.
     #[test]
     fn waits_before_a_saturated_channel_are_infinite_and_never_nan() {
         let network = line(Moments::fixed(100.0), Variation::WithWaits);
@@ -510,6 +517,7 @@ mod tests {
         assert_eq!(network.solve(0.01).groups[0].wait.mean, f64::INFINITY);
     }
 
+    /// Checks that a message that crosses channel groups in descending order is refused.
     #[test]
     fn paths_against_the_order_are_refused() {
         let message = Message {
@@ -521,6 +529,8 @@ mod tests {
         assert!(Network::new(groups, vec![message], RULES).is_err());
     }
 
+    /// Checks that with the rule for other inputs, a message waits only for messages that come from
+    /// other inputs.
     #[test]
     fn a_worm_is_not_blocked_by_worms_behind_it() {
         // Two single-lane inputs feed one channel. 3/4 of the traffic comes from the first.

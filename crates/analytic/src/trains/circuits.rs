@@ -30,7 +30,7 @@ struct Demand {
 }
 
 impl Demand {
-    /// The demand without messages.
+    /// The demand for a channel that no messages use: zero.
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,
@@ -173,9 +173,10 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Channels, Hop, Network};
 
-    /// Circuits of two nodes on one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with
-    /// rho = 8 r they wait half of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels
-    /// each, with Erlang's C = rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
+    /// Checks the wait for the channels of circuits against formulas for one and two channels. Circuits of two nodes on
+    /// one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with rho = 8 r they wait half
+    /// of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels each, with Erlang's C =
+    /// rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
     #[test]
     fn circuits_wait_for_channels() {
         let rate = 0.05;

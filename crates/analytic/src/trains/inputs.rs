@@ -1,4 +1,4 @@
-//! Inputs of a switch: packets that a link has brought to it, and their waits for the next links.
+//! Inputs of a switch: the packets that arrive over one link, and their waits for the next links.
 
 use super::Train;
 use super::network::{Buffer, Class};
@@ -9,13 +9,13 @@ const ENDLESS: f64 = 1e9;
 /// Load of a link by all messages, or by the messages that arrive over one other link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLoad {
-    /// rho: utilisation of the link.
+    /// rho: share of the time for which the link is busy.
     pub(super) work: f64,
-    /// R: mean residual work of the messages in service.
+    /// R: mean residual work of the messages in service, in ns.
     pub(super) residual: f64,
-    /// r: mean residual work of the packets in service.
+    /// r: mean residual work of the packets in service, in ns.
     pub(super) packets: f64,
-    /// Packets per ns on the link.
+    /// Number of packets per ns on the link.
     pub(super) count: f64,
 }
 
@@ -38,7 +38,7 @@ impl LinkLoad {
     }
 }
 
-/// Wait for a link of the first packet of a train that arrives over one input.
+/// Wait for the next link of the first packet of a train that has arrived over one input of a switch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FirstWait {
     pub(super) fixed: f64,
@@ -135,10 +135,11 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Channels, Network};
 
-    /// Packets of 1 ns from link 0 continue on two other links. While they wait, they occupy their buffer slots longer.
-    /// If the buffer has no room beyond its round trip, each nanosecond of wait takes its share of the link.
+    /// Checks that packets which wait at an input slow down the previous link. Packets of 1 ns from link 0 continue on
+    /// two other links. While they wait, they occupy their buffer slots longer. If the buffer has no room beyond its
+    /// round trip, each nanosecond of wait takes its share of the link.
     #[test]
-    fn waiting_packets_hold_their_slots() {
+    fn waiting_packets_slow_down_their_link() {
         let mut network = Network::new(1);
         for (node, to) in [(0, 8), (0, 9), (1, 8), (2, 9)] {
             network.add(0, 0.1, node, &[hop(node), hop(to)]);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 pub struct Class {
     /// The packets of a message of the class.
     pub train: Train,
-    /// Whether messages of the class share their node packet by packet with all other messages of the node. Otherwise
-    /// the node sends messages one after another.
+    /// Whether a node interleaves the packets of messages of this class with those of its other messages. Otherwise the
+    /// node sends one message after another.
     pub by_turns: bool,
     /// Whether each destination requests the next message only after the previous one has arrived.
     pub requested_one_by_one: bool,
@@ -134,7 +134,7 @@ impl Network {
         })
     }
 
-    /// Set the buffer behind a link.
+    /// Set the size and delay of the buffer behind a link.
     pub fn buffer(&mut self, link: u32, buffer: Buffer) {
         self.buffers.insert(link, buffer);
     }

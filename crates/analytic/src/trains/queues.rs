@@ -291,8 +291,9 @@ mod tests {
             .last
     }
 
-    /// By conservation of work, packets of one length that arrive over several links wait, at nodes and at the common
-    /// link together, as long as in one M/D/1 queue. Two nodes with half of the load each have M(rho / 2) of this wait.
+    /// Checks that messages of one packet wait as long, over all queues on their routes, as in one queue. By
+    /// conservation of work, packets of one length that arrive over several links wait, at nodes and at the common link
+    /// together, as long as in one M/D/1 queue. Two nodes with half of the load each have M(rho / 2) of this wait.
     #[test]
     fn single_packets_wait_as_in_one_queue() {
         let queue = |rho: f64| rho / 2.0 / (1.0 - rho);
@@ -304,9 +305,9 @@ mod tests {
         assert_eq!(wait(1.0, &[0.4, 0.7]), f64::INFINITY);
     }
 
-    /// Packets that arrive over one link alone never wait behind it. If two trains of K packets seldom meet, the last
-    /// packet of one waits for the packets of the other that are before it: K (K - 1/2) ns, summed over the offsets at
-    /// which the trains meet.
+    /// Checks that messages wait only for messages that arrive over other links. Packets that arrive over one link
+    /// alone never wait behind it. If two trains of K packets seldom meet, the last packet of one waits for the packets
+    /// of the other that are before it: K (K - 1/2) ns, summed over the offsets at which the trains meet.
     #[test]
     fn trains_meet_those_of_other_links_only() {
         assert!(wait(8.0, &[0.1]).abs() < 1e-12);
@@ -321,8 +322,8 @@ mod tests {
         }
     }
 
-    /// A link whose buffer halves its throughput has the same waits, for trains at that pace, as a link of half the
-    /// bandwidth.
+    /// Checks that a short buffer has the effect of a link with less bandwidth. A link whose buffer halves its
+    /// throughput has the same waits, for trains at that pace, as a link of half the bandwidth.
     #[test]
     fn short_buffers_slow_their_link() {
         for packets in [1.0, 3.0] {
@@ -358,7 +359,8 @@ mod tests {
         }
     }
 
-    /// A packet finds an empty lane unless a packet waits on each lane.
+    /// Checks that additional lanes reduce the wait behind blocked packets. A packet finds an empty lane unless a
+    /// packet waits on each lane.
     #[test]
     fn lanes_keep_packets_from_blocking_others() {
         let mut network = Network::new(1);

@@ -1,4 +1,4 @@
-//! Timing of the packets of a message.
+//! Timing of the packets of a message, at its node and on links.
 
 use crate::Error;
 use crate::error::{check, check_not_negative, check_probability};
@@ -34,13 +34,13 @@ pub struct Train {
     pub work: f64,
     /// Time that the packets of a message take at their node.
     pub pace: f64,
-    /// Half the mean square of `pace`.
+    /// Half the mean square of `pace`, in ns^2.
     pub pace_residual: f64,
     /// Time from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
     /// Transmission time of the last packet of a message.
     pub last: f64,
-    /// Half the mean square of `work`.
+    /// Half the mean square of `work`, in ns^2.
     pub square: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
@@ -51,7 +51,7 @@ pub struct Train {
 /// Load that a train causes on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OnLink {
-    /// Transmission time of all packets of the train on the link.
+    /// Transmission time of all packets of the train on the link, in ns.
     pub work: f64,
     /// Half the mean square of the work of a train, for the trains that meet as a whole.
     pub residual: f64,
@@ -62,7 +62,7 @@ pub struct OnLink {
 }
 
 impl Train {
-    /// Return the means over these lengths, whose probabilities must add up to one.
+    /// Return the train with the means over these lengths of messages. Their probabilities must add up to one.
     ///
     /// # Errors
     /// A time or probability is impossible, or a packet starts before the previous packet has left.
@@ -160,7 +160,8 @@ mod tests {
         }
     }
 
-    /// The message has three packets of 2 ns and one of 1 ns, with a gap only after the last.
+    /// Checks the means of a train of packets against a calculation by hand. The message has three packets of 2 ns and
+    /// one of 1 ns, with a gap only after the last.
     #[test]
     fn a_train_by_hand() {
         let packets = Packets {
@@ -182,7 +183,8 @@ mod tests {
         assert_eq!(Train::new([half, half]).unwrap(), train);
     }
 
-    /// Packets with gaps as long as themselves do not meet as trains.
+    /// Checks that trains with long gaps have no part that meets other trains as a whole. Packets with gaps as long as
+    /// themselves do not meet as trains.
     #[test]
     fn trains_with_gaps_meet_packet_by_packet() {
         let train = Train::new([of(3.0, 4.0)]).unwrap();

@@ -1,4 +1,4 @@
-//! Channels of several lanes: the number of held lanes, and the time until the first of them is free.
+//! Channels with several lanes: the number of occupied lanes, and the time until the first of them is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
@@ -43,7 +43,8 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// False if worms start at the channel, so that any number of them may wait.
+    /// Whether the lanes belong to a previous channel. If false, worms start at the channel, and any number of them may
+    /// wait.
     channel: bool,
     /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
     held: Vec<f64>,
@@ -190,7 +191,8 @@ mod tests {
         }
     }
 
-    /// The minimum of m times that are uniform up to L has the mean L / (m + 1).
+    /// Checks the mean time until the first of several worms in service ends. The minimum of m times that are uniform
+    /// up to L has the mean L / (m + 1).
     #[test]
     fn the_first_of_several_ends_early() {
         for lanes in 1..=8 {
@@ -200,8 +202,9 @@ mod tests {
         }
     }
 
-    /// Both lanes of one input are held with the probability a^2 / 2, and the first of the two worms ends after L / 3.
-    /// If both worms go to one lane, the first one in the queue ends after L / 2.
+    /// Checks the probability that both lanes of an input are held, and the time until one is free. Both lanes of one
+    /// input are held with the probability a^2 / 2, and the first of the two worms ends after L / 3. If both worms go
+    /// to one lane, the first one in the queue ends after L / 2.
     #[test]
     fn two_lanes_of_one_input_are_held_as_poisson_arrivals_hold_them() {
         let (load, length) = (1e-3, 100.0);
@@ -217,7 +220,8 @@ mod tests {
         assert!((mean(1.0) / (length / 2.0) - 1.0).abs() < 0.02);
     }
 
-    /// While both lanes of an input hold the channel, only other worms can wait behind them.
+    /// Checks that an input whose lanes are all held adds no load behind them. While both lanes of an input hold the
+    /// channel, only other worms can wait behind them.
     #[test]
     fn lanes_that_hold_a_channel_send_no_more() {
         let inputs = [input(Some(2), 0.5, 100.0), input(Some(1), 1e-6, 1.0)];

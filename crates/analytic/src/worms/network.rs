@@ -20,7 +20,7 @@ pub struct Step {
 pub struct Start {
     /// Class of the worms for the latency statistics.
     pub class: usize,
-    /// First step of the worms, on which they start.
+    /// Index of the step on which the worms start.
     pub step: u32,
     /// Worms of this source per cycle, at a load of 1.
     pub rate: f64,
@@ -47,7 +47,7 @@ pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// The part of `rate` that consists of answers.
+    /// Rate of the answers among these worms, which is a part of `rate`.
     pub(super) answers: f64,
     /// The group of these answers; 0 if there are no answers.
     pub(super) group: u32,
@@ -61,7 +61,8 @@ pub struct Network {
     pub(super) lengths: Vec<Moments>,
     pub(super) steps: Vec<Step>,
     pub(super) starts: Vec<Start>,
-    /// For each step, the slots of the waits before its next steps, in the order of `next`.
+    /// For each step, the slots (indices in the list of waits) of the waits before its next steps,
+    /// in the order of `next`.
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
     /// For each channel, its inputs: previous channels, or `None` for sources. The slots of the
@@ -70,7 +71,7 @@ pub struct Network {
     pub(super) first_slot: Vec<u32>,
     /// For each channel, the worms that arrive at it.
     pub(super) arrivals: Vec<Vec<Arrival>>,
-    /// For each channel, the steps on it.
+    /// For each channel, the steps of paths on which worms hold it.
     pub(super) steps_on: Vec<Vec<u32>>,
     /// The channels in use, those at the ends of paths first.
     pub(super) order: Vec<u32>,
@@ -79,7 +80,7 @@ pub struct Network {
     /// For each channel, the next channels of its worms, with the slots of their waits and the
     /// shares of the worms.
     pub(super) onward: Vec<Vec<Onward>>,
-    /// Number of groups of requests and answers.
+    /// Number of groups of requests with their answers.
     pub(super) groups: usize,
 }
 

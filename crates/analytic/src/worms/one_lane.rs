@@ -1,4 +1,4 @@
-//! Rule 2 of the module description: the wait for a channel of one lane.
+//! Wait of worms for a channel of one lane: rule 2 of the description of the module `worms`.
 
 use super::inflow::Inflow;
 use crate::moments::Moments;
@@ -102,7 +102,7 @@ impl ArrivalState {
         }
     }
 
-    /// Return the sum of two states.
+    /// Return the sum of two arrival states, value by value.
     fn plus(self, other: Self) -> Self {
         Self {
             serving: self.serving + other.serving,
@@ -123,9 +123,9 @@ impl ArrivalState {
     }
 }
 
-/// Maximum number of rounds of the iteration by which rule 2 is solved.
+/// Maximum number of iterations in the computation of the waits at a channel of one lane.
 const ROUNDS_MAX: usize = 60;
-/// Return the waits of the inputs of a channel of one lane by rule 2.
+/// Return the waits of the inputs of a channel of one lane, by rule 2 of the module description of `worms`.
 pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
     let served: Vec<ArrivalState> = inflows.iter().map(ArrivalState::of).collect();
     let in_service = (served.iter()).fold(ArrivalState::default(), |sum, one| sum.plus(*one));

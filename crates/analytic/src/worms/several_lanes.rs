@@ -1,4 +1,4 @@
-//! Rule 3 of the module description: the wait for a channel of several lanes.
+//! Wait of worms for a channel of several lanes: rule 3 of the description of the module `worms`.
 
 use super::inflow::Inflow;
 use super::lanes::{HELD_MAX, InputLanes, POINTS, held_after, load_behind};
@@ -7,10 +7,11 @@ use super::sources::{as_source, mgm};
 use crate::moments::Moments;
 use crate::queue;
 
-/// Number of rounds in the computation of rule 3. Each round adds a smaller correction.
+/// Number of iterations in the computation of the waits at a channel of several lanes. Each iteration adds a smaller
+/// correction.
 const FOLLOWING_ROUNDS: usize = 8;
 
-/// Return the waits of the inputs of a channel of several lanes by rule 3.
+/// Return the waits of the inputs of a channel of several lanes, by rule 3 of the module description of `worms`.
 pub(super) fn several_lanes(
     inflows: &[Inflow],
     (rate, service): (f64, &Moments),
@@ -90,8 +91,8 @@ pub(super) fn several_lanes(
         .collect()
 }
 
-/// Apply rule 3 without worms that follow directly on others. Return the probability of a wait, its mean and its second
-/// moment.
+/// Apply rule 3 of the module description of `worms` without worms that follow directly on others. Return the
+/// probability of a wait, its mean and its second moment.
 fn wait_without_following(
     inflows: &[Inflow],
     at: usize,

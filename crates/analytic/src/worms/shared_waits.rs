@@ -1,4 +1,5 @@
-//! Rule 4 of the module description: waits behind worms of the same channel that go to the same busy channel.
+//! Wait of worms behind worms of the same channel that go to the same busy channel: rule 4 of the description of the
+//! module `worms`.
 
 use crate::moments::Moments;
 
@@ -9,7 +10,7 @@ pub(super) struct SharedWaits {
     pub serial_probability: f64,
     /// E\[W^3\] of the later waits that any two of the worms have in common.
     pub third: f64,
-    /// Common waits at each next channel.
+    /// For each next channel, the waits that worms have in common there.
     pub common: Vec<CommonWait>,
     /// If the next channel has one lane, all worms go there and no others cross it: the mean wait there, and the mean
     /// wait there if all worms waited in one queue. Otherwise `None`.
@@ -29,8 +30,8 @@ pub(super) struct CommonWait {
 }
 
 impl SharedWaits {
-    /// Apply rule 4. Return the probability that worms find all of `lanes` held by others that wait for the same
-    /// channel, and the moments of the wait of these worms.
+    /// Apply rule 4 of the module description of `worms`. Return the probability that worms find all of `lanes` held by
+    /// others that wait for the same channel, and the moments of the wait of these worms.
     pub(super) fn wait(&self, rate: f64, lanes: u32, rho: f64) -> (f64, Moments) {
         let m = lanes as i32;
         let (mut probability, mut all) = (0.0, Moments::ZERO);
@@ -52,8 +53,9 @@ impl SharedWaits {
 mod tests {
     use super::*;
 
-    /// A share s of the worms waits together for blocks of the length B, with the probability p. In light traffic two
-    /// arrive during one block, and a third waits for the rest: (lambda s)^2 p B^3 / 24, where E[W^3] is p B^3 / 4.
+    /// Checks the wait for lanes whose worms all wait for the same next channel. A share s of the worms waits together
+    /// for blocks of the length B, with the probability p. In light traffic two arrive during one block, and a third
+    /// waits for the rest: (lambda s)^2 p B^3 / 24, where E[W^3] is p B^3 / 4.
     #[test]
     fn worms_wait_for_two_that_wait_for_the_same_channel() {
         let (rate, share, block, probability) = (1e-6, 0.5, 1000.0, 0.2);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// The solution of the network at one load: waits and utilisations.
 #[derive(Debug, Clone)]
 pub struct Solved {
-    /// Wait of each input of each channel, by slot.
+    /// Wait of worms from each input of each channel, indexed by slot.
     pub(super) waits: Vec<Moments>,
     /// For each step, the wait of an answer for other answers of the same batch.
     pub(super) batch_wait: Vec<Moments>,
@@ -60,7 +60,7 @@ impl Network {
         })
     }
 
-    /// Return the solution without worms.
+    /// Return the solution of the network for a load of zero.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
@@ -252,7 +252,8 @@ mod tests {
         network(&lanes, &[100.0], steps, starts)
     }
 
-    /// One source sends over three channels in a row. Only the first channel has a queue, as in M/D/1.
+    /// Checks that worms from one source wait as in M/D/1 at the source, and nowhere else. One source sends over three
+    /// channels in a row. Only the first channel has a queue, as in M/D/1.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -270,7 +271,8 @@ mod tests {
         assert!((saturation - 0.01).abs() < 1e-7);
     }
 
-    /// Two sources share their second channel. Worms hold each first channel while they wait.
+    /// Checks that the wait for a later channel lengthens the service time of the first channel. Two sources share
+    /// their second channel. Worms hold each first channel while they wait.
     #[test]
     fn waiting_worms_hold_channels_behind_them() {
         let steps = vec![
@@ -291,10 +293,11 @@ mod tests {
         assert!(saturation <= bound && saturation > 0.0049);
     }
 
-    /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never held at
-    /// the same time, so the result is that for one lane.
+    /// Checks that a channel uses no more lanes than its inputs can fill. A source with one lane, a channel with two,
+    /// and one that another source shares: the two lanes are never held at the same time, so the result is that for one
+    /// lane.
     #[test]
-    fn no_more_lanes_are_held_than_are_fed() {
+    fn usable_lanes_are_limited_by_the_inputs() {
         let headers = |lanes: u32| {
             let network = meeting([1, lanes, 1, 1], [1.0, 1.0]);
             assert_eq!(network.usable_lanes[1], 1);
@@ -303,15 +306,17 @@ mod tests {
         assert_eq!(headers(2), headers(1));
     }
 
+    /// Checks that a network whose channels feed each other in a cycle is refused.
     #[test]
-    fn circles_are_refused() {
+    fn cycles_of_channels_are_refused() {
         let steps = vec![step(0, vec![(1.0, 1)]), step(1, vec![(1.0, 0)])];
         let lengths = vec![Moments::fixed(10.0)];
         let refused = Network::new(vec![1; 2], lengths, steps, vec![start(0, 1.0)]);
         assert!(refused.is_err());
     }
 
-    /// Worms of equal length that all go to one lane wait as in M/D/1, wherever they wait.
+    /// Checks that the waits on all channels of a route to one lane add up to the wait of M/D/1. Worms of equal length
+    /// that all go to one lane wait as in M/D/1, wherever they wait.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
         for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {
@@ -336,7 +341,8 @@ mod tests {
         }
     }
 
-    /// All worms of the first channels go on to the last, where they wait for another source.
+    /// Checks the third moment of the waits that worms on different lanes have in common. All worms of the first
+    /// channels go on to the last, where they wait for another source.
     #[test]
     fn waits_of_all_worms_are_shared() {
         let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);
@@ -367,7 +373,8 @@ mod tests {
         assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);
     }
 
-    /// The first worm on a channel of one lane blocks the others while it waits later.
+    /// Checks that worms also wait for later waits of the worm before them. The first worm on a channel of one lane
+    /// blocks the others while it waits later.
     #[test]
     fn worms_wait_for_the_first_that_waits_later() {
         let network = meeting([2, 1, 1, 1], [0.001, 0.004]);

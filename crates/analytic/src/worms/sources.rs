@@ -1,14 +1,14 @@
-//! Rule 1 of the module description: the wait of worms that start at a channel.
+//! Wait of worms at the channel where they start: rule 1 of the description of the module `worms`.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 use super::lanes::time_to_first;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return the wait by rule 1: that of M/M/m times a ratio between its limits in light and in heavy traffic. In light
-/// traffic a worm waits for the first of m worms in service (Burman and Smith, *Bell System Technical Journal* 62,
-/// 1983); in heavy traffic the ratio is (1 + C^2) / 2 (Lee and Longton). The result is within 3% of M/D/m for 2 to 8
-/// lanes.
+/// Return the mean wait at a source, by rule 1 of the description of the module `worms`: that of M/M/m times a ratio
+/// between its limits in light and in heavy traffic. In light traffic a worm waits for the first of m worms in service
+/// (Burman and Smith, *Bell System Technical Journal* 62, 1983); in heavy traffic the ratio is (1 + C^2) / 2 (Lee and
+/// Longton). The result is within 3% of M/D/m for 2 to 8 lanes.
 pub(super) fn mgm(
     inflows: &[Inflow],
     rate: f64,

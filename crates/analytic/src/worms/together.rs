@@ -1,4 +1,4 @@
-//! Rule 5 of the module description: answers that arrive in batches.
+//! Wait of answers that arrive in batches: rule 5 of the description of the module `worms`.
 
 use super::network::{Network, Role, Start};
 use super::solve::Solved;
@@ -148,8 +148,9 @@ mod tests {
         (network, solved)
     }
 
-    /// M/D/1 with batch arrivals, c others on average: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 -
-    /// rho), and that for others of the same batch is c S / 2.
+    /// Checks that answers to requests that waited together arrive in batches and wait longer. M/D/1 with batch
+    /// arrivals, c others on average: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho), and that for
+    /// others of the same batch is c S / 2.
     #[test]
     fn answers_to_gathered_requests_arrive_in_batches() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
@@ -172,7 +173,8 @@ mod tests {
         assert!(answered(1, ask, 0.0).1.batch_wait[3].mean < 1e-3);
     }
 
-    /// Answers from each of three sources meet the answers from the two others at the last channel.
+    /// Checks that answers of one batch from several sources wait for each other at their common channel. Answers from
+    /// each of three sources meet the answers from the two others at the last channel.
     #[test]
     fn answers_from_several_sources_meet_later() {
         let (ask, long) = (0.003, 0.005);
@@ -186,6 +188,7 @@ mod tests {
         assert!((solved.batch_wait[3].mean / expected - 1.0).abs() < 1e-9);
     }
 
+    /// Checks that simultaneous answers give no higher saturation load than independent answers.
     #[test]
     fn batches_of_answers_do_not_raise_the_saturation_load() {
         let (together, _) = answered(3, 0.003, 0.005);

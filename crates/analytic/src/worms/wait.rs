@@ -87,6 +87,7 @@ mod tests {
         there.iter().enumerate().map(waiting).sum::<f64>() * length / offered
     }
 
+    /// Checks that the wait at a source is that of M/D/1 with one lane, and within 3% of M/D/m with several lanes.
     #[test]
     fn sources_are_mg1_and_nearly_mdm_queues() {
         let source = inflow(None, 0.006, 100.0);
@@ -111,8 +112,9 @@ mod tests {
         );
     }
 
-    /// In light traffic both lanes are held with the probability a^2 / 2, and the first is free after L / 3. In heavy
-    /// traffic the wait is (1 + C^2) / 2 times that of M/M/m.
+    /// Checks the wait at a source of two lanes in light and in heavy traffic. In light traffic both lanes are held
+    /// with the probability a^2 / 2, and the first is free after L / 3. In heavy traffic the wait is (1 + C^2) / 2
+    /// times that of M/M/m.
     #[test]
     fn sources_with_two_lanes_have_both_limits() {
         let (length, lanes) = (100.0, 2);
@@ -128,6 +130,7 @@ mod tests {
         assert!((wait(offered) / heavy - 1.0).abs() < 1e-6);
     }
 
+    /// Checks that worms that all arrive over the same single lane never wait for each other.
     #[test]
     fn worms_that_follow_on_one_lane_never_wait() {
         assert_eq!(
@@ -136,8 +139,9 @@ mod tests {
         );
     }
 
+    /// Checks that worms do not wait at a channel with more lanes than its inputs have.
     #[test]
-    fn no_more_lanes_in_than_out_is_no_wait() {
+    fn enough_lanes_cause_no_wait() {
         let inflows = [inflow(Some(1), 0.006, 100.0), inflow(Some(2), 0.01, 100.0)];
         assert!(
             waits(&inflows, 3, &SharedWaits::default())
@@ -151,9 +155,10 @@ mod tests {
         );
     }
 
-    /// At light load the other input is busy with probability lambda L, for a further L / 2.
+    /// Checks that in light traffic a worm waits for half of the service time of another worm. At light load the other
+    /// input is busy with probability lambda L, for a further L / 2.
     #[test]
-    fn lightly_loaded_inputs_meet_with_half_a_length_to_go() {
+    fn lightly_loaded_inputs_wait_half_a_length() {
         let rate = 1e-7;
         let inflows = [
             inflow(Some(1), rate, 100.0),
@@ -172,8 +177,8 @@ mod tests {
         assert!((waits(&wide, 1, &SharedWaits::default())[0].mean / expected - 1.0).abs() < 1e-3);
     }
 
-    /// At light load both lanes are held with probability p_1 p_2, and the first of two uniform times up to L ends
-    /// after L / 3.
+    /// Checks the wait for a channel of two lanes in light traffic. At light load both lanes are held with probability
+    /// p_1 p_2, and the first of two uniform times up to L ends after L / 3.
     #[test]
     fn two_lanes_are_free_when_the_first_of_two_ends() {
         let (rate, length) = (1e-5, 100.0);
@@ -187,8 +192,9 @@ mod tests {
         );
     }
 
-    /// An input with very many lanes brings worms at random times, as in M/D/1, whose wait has the second moment
-    /// 2 W^2 + lambda L^3 / (3 (1 - rho)).
+    /// Checks that the wait of worms from an input with many lanes approaches that of M/D/1. An input with very many
+    /// lanes brings worms at random times, as in M/D/1, whose wait has the second moment 2 W^2 + lambda L^3 / (3 (1 -
+    /// rho)).
     #[test]
     fn many_lanes_lead_to_one_as_in_md1() {
         let length = 100.0;
@@ -206,9 +212,10 @@ mod tests {
         }
     }
 
-    /// Two equal inputs of one lane. With r = lambda L and w = lambda W a worm waits for the other input with the
-    /// probability q = w / r while that is served. With probability r - w its lane is free and the other served, for L
-    /// / 2. With probability r + w it follows; then one worm has gathered with the probability q (2 - q), and takes L.
+    /// Checks the wait for a channel of one lane with two equal inputs against the equation of rule 2. Two equal inputs
+    /// of one lane. With r = lambda L and w = lambda W a worm waits for the other input with the probability q = w / r
+    /// while that is served. With probability r - w its lane is free and the other served, for L / 2. With probability
+    /// r + w it follows; then one worm has gathered with the probability q (2 - q), and takes L.
     #[test]
     fn a_following_worm_finds_the_gathered_worms() {
         let (rate, length) = (0.003, 100.0);
@@ -223,7 +230,8 @@ mod tests {
         assert!((found.mean / expected - 1.0).abs() < 1e-6);
     }
 
-    /// With 16 lanes before it, a channel has nearly random arrivals.
+    /// Checks that the wait for several lanes behind many lanes is near that of M/D/m. With 16 lanes before it, a
+    /// channel has nearly random arrivals.
     #[test]
     fn many_lanes_lead_to_several_as_in_mdm() {
         for lanes in [2, 4] {

@@ -65,6 +65,8 @@ mod tests {
     use super::*;
     use crate::deadlock::Dependencies;
 
+    /// Checks that the formula for dependencies between links gives the same result as all routes
+    /// of the cube.
     #[test]
     fn dependencies_are_those_of_all_paths() {
         for node_count in 1..=33 {

@@ -19,7 +19,7 @@ pub(super) struct Dependencies {
     work_left: u64,
 }
 
-/// The first dependency of a list that closes a cycle with previous dependencies.
+/// Reason why a list of dependencies was not added: the first of them that would close a cycle.
 pub(super) struct Refusal {
     /// Index of the dependency in the list.
     pub index: usize,
@@ -29,7 +29,8 @@ pub(super) struct Refusal {
 }
 
 impl Dependencies {
-    /// Return no additional dependencies, and allow `work_max` steps of reachability tests.
+    /// Return an empty set of additional dependencies, whose reachability tests may take `work_max`
+    /// steps.
     pub(super) fn new(cube: IncompleteHypercube, work_max: u64) -> Self {
         Self {
             cube,

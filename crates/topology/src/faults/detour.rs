@@ -6,7 +6,7 @@ use crate::Hop;
 
 /// Maximum number of hops by which a detour may exceed the distance between its ends.
 const EXTRA_HOPS_MAX: u32 = 12;
-/// Maximum number of orders in which the search processes the pairs.
+/// Maximum number of orders in which the search processes the pairs of nodes.
 const ORDERS_MAX: u64 = 8;
 /// Maximum number of paths of one length that the search tries for a pair.
 const TRIES_MAX: u32 = 64;
@@ -57,7 +57,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Return a search around `faults` that may take `work_max` steps.
+    /// Return the initial state of a search for detours around `faults`, limited to `work_max`
+    /// steps.
     fn new(faults: &'a CubeFaults, work_max: u64) -> Self {
         let cube = faults.cube();
         let links = cube.link_count();
@@ -221,9 +222,9 @@ pub(super) struct Detours {
 }
 
 impl Detours {
-    /// Find a detour for each pair, in the given order. If no detour is found for a pair, it is
-    /// moved to the front and the search starts again. Return `None` if this does not help, or if
-    /// the search has used up its steps.
+    /// Find a detour for each pair of nodes, in the given order. If no detour is found for a pair,
+    /// it is moved to the front of the list and the search starts again. Return `None` if this does
+    /// not help, or if the search has used up its steps.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,
@@ -250,7 +251,7 @@ impl Detours {
         None
     }
 
-    /// Store these detours in the order of their pairs.
+    /// Return a table of these detours, sorted by their pairs of nodes.
     fn new(mut found: Vec<((u32, u32), Vec<u8>)>) -> Self {
         found.sort_unstable_by_key(|&(pair, _)| pair);
         let mut detours = Self {

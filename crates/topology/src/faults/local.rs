@@ -8,7 +8,7 @@ use crate::{Hop, Hypercube};
 
 /// Maximum number of hops by which a local detour may exceed the hops that it replaces.
 const EXTRA_HOPS_MAX: usize = 4;
-/// Maximum number of orders in which the search processes the places that need a detour.
+/// Maximum number of orders in which the search processes the broken sections of routes.
 const ORDERS_MAX: u64 = 32;
 /// Maximum number of paths that the search tries for one local detour.
 const TRIES_MAX: usize = 256;
@@ -49,9 +49,10 @@ pub(super) fn replaced_dimensions(faults: &CubeFaults, node: u32, remaining: u32
 }
 
 impl LocalDetours {
-    /// Find a detour for every place that needs one, such that the whole routing is free of
-    /// deadlock. If no detour is found for a place, it is moved to the front and the search starts
-    /// again. Return `None` if this does not help, or if the search has used up its steps.
+    /// Find a detour for every broken section of a route, such that the whole routing is free of
+    /// deadlock. If no detour is found for a section, it is moved to the front of the list and the
+    /// search starts again. Return `None` if this does not help, or if the search has used up its
+    /// steps.
     pub(super) fn find(faults: &CubeFaults, work_max: u64) -> Option<Self> {
         if !faults.cube().is_complete() {
             return None;
@@ -113,7 +114,8 @@ impl LocalDetours {
     }
 }
 
-/// Return all places that need a detour, single hops first: (first node, dimensions replaced).
+/// Return all sections of routes that need a detour, as (first node, dimensions to replace), single
+/// hops first.
 fn detour_places(faults: &CubeFaults, cube: Hypercube) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
     for (node, dimension) in faults.unusable_links() {
@@ -245,14 +247,14 @@ impl Search<'_> {
         let (first, last) = (links[0], links[links.len() - 1]);
         let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // The route may come from another detour of higher dimensions,
+        // Case 1: the route comes from another detour, which replaces higher dimensions.
         let before = self.leaving_at.get(&node).into_iter().flatten();
         let before = before.filter(|exit| exit.leads_to(highest));
         wanted.extend(before.map(|exit| (exit.last, first)));
         let mut exits = Vec::new();
-        // or from a single link of a higher dimension. The exception is a detour that replaces one
-        // hop, since in that case the two hops would be replaced together. Such a detour also ends
-        // its route.
+        // Case 2: the route comes from a single link of a higher dimension. This excludes a detour
+        // that replaces one hop, since the two hops would then be replaced together. Such a detour
+        // also ends its route.
         if highest != lowest {
             for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {

@@ -20,7 +20,7 @@ pub enum FaultError {
     /// A listed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
-        /// The listed node.
+        /// Number of the node in the list of failed nodes.
         node: u32,
         /// Number of nodes of the cube.
         node_count: u32,
@@ -28,23 +28,23 @@ pub enum FaultError {
     /// The ends of a listed link are not neighbours.
     #[error("failed link {from}-{to}, but {from} and {to} are not neighbours: their addresses differ in {} bits, not 1", (from ^ to).count_ones())]
     NotNeighbors {
-        /// One end of the listed link.
+        /// One end of the link in the list of failed links.
         from: u32,
-        /// The other end of the listed link.
+        /// The other end of the link in the list of failed links.
         to: u32,
     },
 }
 
-/// Working nodes that the faults have cut off from one another.
+/// An error: some pairs of working nodes have no path, because the faults disconnect the network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the faults cut the network apart: {pair_count} ordered pairs of working nodes have no path, \
      the first from node {from} to node {to}"
 )]
 pub struct DisconnectedError {
-    /// Source of the first unreachable pair.
+    /// Source of the first pair of working nodes without a path.
     pub from: u32,
-    /// Destination of the first unreachable pair.
+    /// Destination of the first pair of working nodes without a path.
     pub to: u32,
     /// Number of ordered pairs of working nodes without a path.
     pub pair_count: u64,
@@ -236,6 +236,7 @@ mod tests {
     use super::*;
     use crate::Hypercube;
 
+    /// Checks that failed nodes outside the cube and failed links between nodes that are not neighbours are refused.
     #[test]
     fn faults_that_do_not_exist_are_refused() {
         let cube = Hypercube::new(3).unwrap();
@@ -252,6 +253,7 @@ mod tests {
         assert!(CubeFaults::new(io_cube, &[5], &[]).is_err());
     }
 
+    /// Checks that all links of a failed node are unusable.
     #[test]
     fn a_failed_node_takes_its_links_with_it() {
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[0], &[(6, 7)]).unwrap();
@@ -276,6 +278,7 @@ mod tests {
         assert_eq!(faults.check_connected(), Ok(()));
     }
 
+    /// Checks that the error for a disconnected cube contains the number of unreachable pairs.
     #[test]
     fn cut_off_nodes_are_counted() {
         // Node 0 works, but all its links have failed, so 7 pairs are unreachable in each

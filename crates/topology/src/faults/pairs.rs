@@ -50,6 +50,8 @@ mod tests {
     use super::*;
     use crate::{Hypercube, IncompleteHypercube};
 
+    /// Checks that the affected pairs are exactly those whose e-cube route crosses a failed node or
+    /// link.
     #[test]
     fn affected_pairs_are_those_of_all_routes() {
         let cubes = [
@@ -75,6 +77,7 @@ mod tests {
         }
     }
 
+    /// Checks that a failed link of a 7-cube affects 64 pairs in each direction.
     #[test]
     fn a_failed_link_affects_half_of_the_nodes_in_each_direction() {
         let faults = CubeFaults::new(Hypercube::new(7).unwrap(), &[], &[(5, 13)]).unwrap();

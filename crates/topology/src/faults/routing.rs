@@ -60,7 +60,7 @@ pub enum RoutingScheme {
     UpDown,
 }
 
-/// The stored data of each routing scheme.
+/// The data that each routing scheme stores to find routes.
 #[derive(Debug, Clone)]
 enum Table {
     Detours(Detours),
@@ -206,6 +206,7 @@ enum Steps<'a> {
 impl Iterator for FaultyRoute<'_> {
     type Item = Hop;
 
+    /// Return the next hop of the route, or `None` at the destination.
     fn next(&mut self) -> Option<Hop> {
         let dimension = match &mut self.steps {
             Steps::Own(route) => route.next()?.dimension,

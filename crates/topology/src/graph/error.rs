@@ -18,7 +18,7 @@ pub struct GraphError {
 /// A problem in a graph or in a line of a graph file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GraphProblem {
-    /// A node without a name.
+    /// A node of the graph has an empty name.
     #[error("a node needs a name")]
     EmptyName,
     /// Two nodes have the same name.
@@ -30,7 +30,7 @@ pub enum GraphProblem {
     /// An edge joins a node to itself.
     #[error("edge from node \"{name}\" to itself; an edge joins two different nodes")]
     SelfLoop {
-        /// Name of the node.
+        /// Name of the node at both ends of the edge.
         name: String,
     },
     /// An edge ends at a node that the file does not declare.
@@ -42,7 +42,7 @@ pub enum GraphProblem {
     /// The text is not well-formed XML.
     #[error("not well-formed XML: {what}")]
     Xml {
-        /// Message of the XML reader.
+        /// Error message of the XML reader.
         what: String,
     },
     /// The XML text ends inside an element.
@@ -57,7 +57,7 @@ pub enum GraphProblem {
     /// An XML element is in a position where it is not permitted.
     #[error("element \"{element}\" {why}")]
     Element {
-        /// Name of the element.
+        /// Name of the XML element with this problem.
         element: String,
         /// Reason why the element is not permitted in this position.
         why: &'static str,
@@ -65,7 +65,7 @@ pub enum GraphProblem {
     /// An XML element has no value for a required attribute.
     #[error("element \"{element}\" has no attribute \"{attribute}\"")]
     MissingAttribute {
-        /// Name of the element.
+        /// Name of the XML element with this problem.
         element: &'static str,
         /// Name of the missing attribute.
         attribute: &'static str,
@@ -73,20 +73,20 @@ pub enum GraphProblem {
     /// A `data` element refers to an undeclared key.
     #[error("data for key \"{key}\", which the file does not declare before")]
     UnknownKey {
-        /// The undeclared key.
+        /// Identifier of the undeclared key.
         key: String,
     },
     /// An attribute has an invalid value.
     #[error("\"{value}\" for {attribute}; it must be {allowed}")]
     Value {
-        /// Name of the attribute.
+        /// Name of the attribute with this problem.
         attribute: &'static str,
-        /// The invalid value.
+        /// Value of the attribute in the file.
         value: String,
         /// Permitted values of the attribute.
         allowed: &'static str,
     },
-    /// A quote that does not end on its line.
+    /// A quoted word has no closing quote on its line.
     #[error("the quote opened in column {column} is not closed on its line")]
     OpenQuote {
         /// The column of the quote, counted in characters from 1.
@@ -116,13 +116,13 @@ pub enum GraphProblem {
     /// An attribute is in the position of a node name.
     #[error("\"{word}\" where the name of a node belongs; write names with \"=\" in double quotes")]
     NotAName {
-        /// The attribute.
+        /// The attribute, as written in the file.
         word: String,
     },
     /// An attribute occurs twice on one line, or for one node.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
-        /// Name of the attribute.
+        /// Name of the attribute with this problem.
         name: String,
     },
 }

@@ -17,7 +17,7 @@ pub use error::{GraphError, GraphProblem};
 /// The attributes of a node or edge: their values as text, by name.
 pub type Attributes = BTreeMap<String, String>;
 
-/// The kind of element that an attribute belongs to.
+/// The kind of element of a graph that an attribute belongs to: an edge, a vertex or the whole graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The attribute belongs to an edge.
@@ -227,10 +227,12 @@ impl Graph {
 }
 
 impl Adjacency for Graph {
+    /// Return the number of nodes of the graph.
     fn node_count(&self) -> u32 {
         Graph::node_count(self)
     }
 
+    /// Return the neighbours of a node, ascending, each once.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Graph::neighbors(self, node).iter().copied()
     }
@@ -263,6 +265,7 @@ pub(crate) fn strategy(
 mod tests {
     use super::*;
 
+    /// Checks that duplicate and empty names and edges from a node to itself are refused.
     #[test]
     fn nodes_and_edges_are_checked() {
         let mut graph = Graph::new();

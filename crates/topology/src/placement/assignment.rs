@@ -3,7 +3,7 @@
 use super::PlacementError;
 use crate::{Adjacency, distance};
 
-/// Index that stands for "no server assigned yet".
+/// Index of the server of a PE to which no server is assigned yet.
 const UNASSIGNED: u32 = u32::MAX;
 /// Maximum number of passes in which PEs move to servers with fewer PEs.
 const BALANCING_PASSES: usize = 4;
@@ -75,6 +75,7 @@ mod tests {
     use crate::{Hypercube, Placement};
     use proptest::prelude::*;
 
+    /// Checks that PEs with two nearest I/O nodes are divided evenly between the two.
     #[test]
     fn ties_are_balanced() {
         // The I/O nodes are antipodal in the 4-cube: 6 of the 16 PEs are two hops from both.
@@ -83,6 +84,8 @@ mod tests {
     }
 
     proptest! {
+        /// Checks that each PE is served by an I/O node at minimum distance, and the coverage
+        /// contains these distances.
         #[test]
         fn the_server_is_a_nearest_io_node(
             dimension in 1u32..8,

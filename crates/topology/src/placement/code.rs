@@ -58,6 +58,8 @@ mod tests {
         Hypercube::new(dimension).unwrap()
     }
 
+    /// Checks that the Hamming placement in the 7-cube equals the list in section 4.1 of the
+    /// hypercube paper.
     #[test]
     fn the_7_cube_has_the_nodes_listed_in_section_4_1() {
         let placement = Placement::hamming(cube(7)).unwrap();
@@ -71,6 +73,8 @@ mod tests {
         assert_eq!(placement.coverage().distance_histogram(), [16, 112]);
     }
 
+    /// Checks that a Hamming placement exists only in cubes of 2^m - 1 dimensions, where it is
+    /// perfect.
     #[test]
     fn hamming_exists_exactly_in_2_to_the_m_minus_1_dimensions() {
         for dimension in 1..=20 {
@@ -83,6 +87,8 @@ mod tests {
         }
     }
 
+    /// Checks that the combined placement in the 4-cube equals that printed in section 3.2 of the
+    /// hypercube paper.
     #[test]
     fn the_4_cube_has_the_nodes_printed_in_section_3_2() {
         let placement = Placement::combined(cube(4));
@@ -106,6 +112,8 @@ mod tests {
         }
     }
 
+    /// Checks that with combined codes, each PE has an I/O node within one hop in its own subcube,
+    /// and all loads are equal.
     #[test]
     fn every_pe_is_served_within_a_hop_in_its_own_subcube() {
         for dimension in 1..=12 {
@@ -121,6 +129,7 @@ mod tests {
         }
     }
 
+    /// Checks that combined placements have as few I/O nodes at a distance of two hops as possible.
     /// Pairs of I/O nodes two hops apart are pairs of equal parity-check columns. Their number is
     /// minimal if the columns are used as evenly as possible.
     #[test]

@@ -146,8 +146,9 @@ impl Placement {
 mod tests {
     use crate::{CubeFaults, Graph, Hypercube, Placement};
 
+    /// Checks that the nearest working I/O node replaces a failed one.
     #[test]
-    fn a_failed_io_node_hands_over_to_the_nearest() {
+    fn the_nearest_io_node_replaces_a_failed_one() {
         let cube = Hypercube::new(7).unwrap();
         let placement = Placement::hamming(cube).unwrap();
         let clients = placement.coverage().served();
@@ -169,6 +170,7 @@ mod tests {
         assert_ne!(address[0], address[5]);
     }
 
+    /// Checks that of equally near I/O nodes, the one with the fewest PEs replaces a failed one.
     #[test]
     fn neighbours_share_the_load_of_failed_nodes() {
         // Each PE of a square has an I/O node, so both neighbours of a failed one are equally near.
@@ -182,7 +184,8 @@ mod tests {
         assert_eq!(taken, Ok(vec![2, 1, 2, 3]));
     }
 
-    /// The 4-cube with I/O nodes at 0, 7, 9 and 14. PE 9, which serves 8, 9, 11 and 13, has failed.
+    /// Checks that the clients of an I/O node on a failed PE use the nearest other I/O nodes. The
+    /// 4-cube with I/O nodes at 0, 7, 9 and 14. PE 9, which serves 8, 9, 11 and 13, has failed.
     #[test]
     fn clients_of_a_failed_pe_use_the_nearest_io_node() {
         let cube = Hypercube::new(4).unwrap();
@@ -209,7 +212,8 @@ mod tests {
         assert_eq!((server_of_each[11], server_of_each[13]), (Some(1), Some(3)));
     }
 
-    /// The 3-cube with I/O nodes at both ends, four PEs each. Two PEs of the first have failed.
+    /// Checks that failed PEs have no I/O node and do not count as clients. The 3-cube with I/O
+    /// nodes at both ends, four PEs each. Two PEs of the first have failed.
     #[test]
     fn failed_pes_are_not_served() {
         let cube = Hypercube::new(3).unwrap();
@@ -228,8 +232,9 @@ mod tests {
         );
     }
 
+    /// Checks that the I/O node of a failed PE is also out of service.
     #[test]
-    fn a_failed_pe_silences_its_io_node() {
+    fn io_nodes_of_failed_pes_are_out_of_service() {
         let cube = Hypercube::new(4).unwrap();
         let placement = Placement::list(&cube, &[1, 4, 9, 14]).unwrap();
         let pes = CubeFaults::new(cube, &[9, 10], &[(0, 1)]).unwrap();
@@ -241,6 +246,7 @@ mod tests {
         assert!(placement.io_nodes_down(&pes, &[4]).is_err());
     }
 
+    /// Checks that failed I/O nodes that do not exist or have no reachable replacement are refused.
     #[test]
     fn impossible_requests_are_refused() {
         let cube = Hypercube::new(3).unwrap();

@@ -33,10 +33,10 @@ pub enum PlacementError {
          {dimension}; `combined` handles the others"
     )]
     NotPerfect {
-        /// The requested dimension.
+        /// Number of dimensions of the cube.
         dimension: u32,
     },
-    /// No I/O node was requested.
+    /// The requested placement has no I/O nodes.
     #[error("a placement needs at least one I/O node")]
     Empty,
     /// More I/O nodes than PEs were requested.
@@ -44,21 +44,21 @@ pub enum PlacementError {
     TooMany {
         /// The requested number of I/O nodes.
         count: u32,
-        /// Number of PEs.
+        /// Number of PEs of the network.
         pe_count: u32,
     },
     /// An I/O node was requested on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
-        /// The requested PE.
+        /// Number of the PE that was requested for an I/O node.
         pe: u32,
-        /// Number of PEs.
+        /// Number of PEs of the network.
         pe_count: u32,
     },
     /// Two I/O nodes were requested on one PE.
     #[error("PE {pe} is listed more than once; it can carry one I/O node")]
     Duplicate {
-        /// The repeated PE.
+        /// Number of the PE that was requested twice.
         pe: u32,
     },
     /// A PE has no path to any I/O node.
@@ -70,9 +70,9 @@ pub enum PlacementError {
     /// A listed I/O node does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
-        /// The listed index.
+        /// Index of the I/O node in the list of failed I/O nodes.
         index: u32,
-        /// Number of I/O nodes.
+        /// Number of I/O nodes of the placement.
         count: u32,
     },
     /// A failed I/O node has no possible replacement.
@@ -283,6 +283,7 @@ mod tests {
         Hypercube::new(dimension).unwrap()
     }
 
+    /// Checks that a placement by stride is even, also if the number of I/O nodes does not divide the number of PEs.
     #[test]
     fn stride_is_even_without_divisibility() {
         let even = Placement::stride(&cube(4), 4).unwrap();
@@ -293,6 +294,7 @@ mod tests {
         assert_eq!(all.coverage().distance_histogram(), [16]);
     }
 
+    /// Checks that a clustered placement uses the PEs with the lowest addresses.
     #[test]
     fn clustered_takes_the_lowest_addresses() {
         let placement = Placement::clustered(&cube(5), 4).unwrap();
@@ -308,6 +310,7 @@ mod tests {
         );
     }
 
+    /// Checks that a list of PEs is sorted, and empty lists, duplicates and missing PEs are refused.
     #[test]
     fn a_list_is_sorted_and_checked() {
         let placement = Placement::list(&cube(3), &[7, 0]).unwrap();
@@ -329,6 +332,7 @@ mod tests {
         }
     }
 
+    /// Checks that placements work in other networks than cubes, and refuse PEs without a path to an I/O node.
     #[test]
     fn other_networks_use_node_numbers() {
         let path = Graph::from_edge_list("0 1\n1 2\n2 3\n3 4\n4 5").unwrap();
@@ -344,6 +348,7 @@ mod tests {
         );
     }
 
+    /// Checks that a placement is recognized as smallest, as not smallest, or as undecided.
     #[test]
     fn the_smallest_are_recognized() {
         let cube = cube(5);
@@ -367,6 +372,7 @@ mod tests {
         assert_eq!(combined.is_smallest(&unproven), None);
     }
 
+    /// Checks that placements with no I/O nodes or more I/O nodes than PEs are refused.
     #[test]
     fn counts_are_checked() {
         for place in [Placement::stride, Placement::clustered] {

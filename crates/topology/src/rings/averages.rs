@@ -40,7 +40,8 @@ impl Routes {
         }
     }
 
-    /// Compute the averages from the traffic to one node: the load of each link is the sum over all links of its class.
+    /// Compute the averages from the traffic to one node. The load of each link is the sum over all links that are
+    /// equivalent to it.
     fn symmetric_averages(&self, grid: &Grid) -> Averages {
         let mut sums = Sums::default();
         let nodes = f64::from(self.fabric().node_count());
@@ -82,7 +83,7 @@ struct RingLoad {
 }
 
 impl<'a> LinkLoads<'a> {
-    /// Return zero loads for all links of a fabric.
+    /// Return an accumulator with a load of zero for all links of a fabric.
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,
@@ -113,7 +114,7 @@ impl<'a> LinkLoads<'a> {
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // This limit exceeds the rounding errors on unused links.
+            // This limit is larger than the rounding errors on unused links.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {
@@ -126,7 +127,7 @@ impl<'a> LinkLoads<'a> {
     }
 }
 
-/// Traffic by number of links, and total traffic, before the division by the total.
+/// Sums over the paths of packets: traffic by path length, and total traffic. A division by the total gives averages.
 #[derive(Default)]
 pub(super) struct Sums {
     distances: Vec<f64>,
@@ -165,7 +166,7 @@ impl Sums {
 }
 
 impl LinkUse {
-    /// Return all loads of the link for changes.
+    /// Return mutable references to all five loads of the link.
     fn amounts(&mut self) -> [&mut f64; 5] {
         let Self {
             sends,
@@ -272,8 +273,9 @@ mod tests {
         (one - other).abs() <= 1e-12 * one.abs().max(1e-12)
     }
 
-    /// Compares the fast computation, on all tori and rules to which it applies, with all pairs one by one. Amounts of
-    /// dimension order and of fixed routes are halves of halves, so their sums are equal to the bit.
+    /// Checks that the averages from the traffic to one node equal those over all pairs, on all tori and rules for
+    /// which this fast computation exists. Amounts of dimension order and of fixed routes are halves of halves, so
+    /// their sums are equal to the bit.
     #[test]
     fn the_traffic_to_one_node_determines_all() {
         let shapes = [
@@ -328,7 +330,8 @@ mod tests {
         assert!(cycles > 5, "{cycles} with circles");
     }
 
-    /// Uses 16,384 nodes, for which a computation over all pairs would take minutes.
+    /// Checks that averages over uniform traffic on large tori take a short time. Uses 16,384 nodes, for which a
+    /// computation over all pairs would take minutes.
     #[test]
     fn the_largest_tori_are_fast() {
         for shape in [

@@ -17,7 +17,7 @@ pub enum RingsError {
     /// A ring has fewer than two nodes.
     #[error("ring {ring} has {}; a ring joins at least 2", count_nodes(*.nodes))]
     ShortRing {
-        /// Number of the ring, from 0.
+        /// Number of the ring with this error, from 0.
         ring: u32,
         /// Number of nodes of the ring, 0 or 1.
         nodes: u32,
@@ -25,13 +25,13 @@ pub enum RingsError {
     /// A dimension of a torus has too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
-        /// The kind of fabric.
+        /// Name of the kind of fabric, for the message.
         fabric: &'static str,
-        /// The dimension, from 0 (x).
+        /// Number of the dimension, from 0 (x).
         dimension: u32,
-        /// The requested number of nodes.
+        /// Requested number of nodes in this dimension.
         size: u32,
-        /// The minimum number of nodes.
+        /// Minimum number of nodes in a dimension.
         least: u32,
     },
     /// A dimension of a Manhattan street network has an odd size, so its streets cannot alternate.
@@ -40,9 +40,9 @@ pub enum RingsError {
          alternate in direction all the way round, which takes an even number"
     )]
     OddSize {
-        /// The dimension, 0 (x) or 1 (y).
+        /// Number of the dimension: 0 (x) or 1 (y).
         dimension: u32,
-        /// The requested number of nodes.
+        /// Requested number of nodes in this dimension.
         size: u32,
     },
     /// The fabric has more nodes than can be addressed.
@@ -54,9 +54,9 @@ pub enum RingsError {
     /// A ring passes a node twice.
     #[error("ring {ring} passes node {node} twice; a node has one interface on a ring")]
     RepeatedNode {
-        /// Number of the ring, from 0.
+        /// Number of the ring with this error, from 0.
         ring: u32,
-        /// The repeated node.
+        /// Number of the node that the ring passes twice.
         node: u32,
     },
     /// A node number between 0 and the highest node is on no ring.
@@ -64,9 +64,9 @@ pub enum RingsError {
         "node {node} is on no ring; the rings name nodes up to {highest}, so there must be all of 0 to {highest}"
     )]
     NodeOnNoRing {
-        /// The lowest missing node.
+        /// Lowest node number that is on no ring.
         node: u32,
-        /// The highest node on a ring.
+        /// Highest node number on any ring.
         highest: u32,
     },
     /// No common nodes join some of the rings.
@@ -74,17 +74,17 @@ pub enum RingsError {
         "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
     )]
     Unreachable {
-        /// Source of the first unreachable pair.
+        /// Source of the first pair of nodes without a path.
         from: u32,
-        /// Destination of the first unreachable pair.
+        /// Destination of the first pair of nodes without a path.
         to: u32,
     },
     /// A listed failed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {highest}")]
     MissingNode {
-        /// The listed node.
+        /// Number of the node in the list of failed nodes.
         node: u32,
-        /// The highest node of the fabric.
+        /// Highest node number of the fabric.
         highest: u32,
     },
     /// A listed failed link does not exist.
@@ -114,7 +114,7 @@ pub enum RoutesError {
          or always the same way along dimensions; the rules fixed, random and fewest changes work"
     )]
     NoDimensions {
-        /// Name of the fabric.
+        /// Name of the fabric, such as "6 x 6 torus".
         fabric: String,
     },
     /// The table of routes would not fit into memory.
@@ -124,7 +124,7 @@ pub enum RoutesError {
          without faults"
     )]
     TooManyNodes {
-        /// Name of the fabric.
+        /// Name of the fabric, such as "6 x 6 torus".
         fabric: String,
         /// Maximum number of nodes of a fabric with a table.
         limit: u32,
@@ -135,15 +135,15 @@ pub enum RoutesError {
          the rules fixed and fewest changes leave fewer"
     )]
     TooManyPaths {
-        /// Source of the first such pair of nodes.
+        /// Source of the first pair of nodes with too many equal paths.
         from: u32,
-        /// Destination of the first such pair of nodes.
+        /// Destination of the first pair of nodes with too many equal paths.
         to: u32,
     },
     /// No two nodes are connected after the faults.
     #[error("{fabric}: with these faults no node can reach another")]
     NothingLeft {
-        /// Name of the fabric.
+        /// Name of the fabric, such as "6 x 6 torus".
         fabric: String,
     },
 }

@@ -58,6 +58,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
+    /// Write the failed link or node and the rings that it stops.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
             Cause::Link { from, to } => write!(f, "link {from}-{to}")?,
@@ -169,10 +170,13 @@ mod tests {
     use super::*;
     use crate::rings::Shape;
 
+    /// Return a fabric of this shape without faults.
     fn fabric(shape: Shape) -> Fabric {
         Fabric::new(&shape).unwrap()
     }
 
+    /// Checks that the list of single failures has one failure for all links of a ring, and one for
+    /// each node.
     #[test]
     fn the_links_of_a_ring_are_one_event() {
         let torus = fabric(Shape::BidirectionalTorus { sizes: vec![4, 3] });
@@ -191,6 +195,8 @@ mod tests {
         assert_eq!(last.to_string(), "node 11 (stops rings 4, 5, 12, 13)");
     }
 
+    /// Checks that two rings between the same two nodes are listed as one failure, since they have
+    /// the same links.
     #[test]
     fn rings_between_the_same_two_nodes_stop_together() {
         let rings = fabric(Shape::CounterRotating { nodes: 2 });
@@ -202,6 +208,8 @@ mod tests {
         );
     }
 
+    /// Checks that the failures of a fabric with faults leave out the parts that have already
+    /// failed.
     #[test]
     fn failed_parts_do_not_fail_again() {
         let torus = fabric(Shape::UniformRingTorus { sizes: [3, 3] });
@@ -215,6 +223,7 @@ mod tests {
         assert_eq!(twice, torus.with_faults(&both).unwrap());
     }
 
+    /// Checks that the numbering of unordered pairs covers all pairs without gaps.
     #[test]
     fn pairs_are_numbered_without_gaps() {
         let mut number = 0;
@@ -230,6 +239,7 @@ mod tests {
         assert_eq!((pair_count(0), pair_count(1)), (0, 0));
     }
 
+    /// Checks that a random sample contains different pairs, and all pairs if it is large enough.
     #[test]
     fn sampled_pairs_differ_and_may_be_all() {
         let mut state = 1u64;

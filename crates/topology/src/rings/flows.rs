@@ -17,8 +17,8 @@ pub(super) struct Flow {
 
 impl Routes {
     /// Call `visit` with all segments of all paths that the rule permits between live nodes. The
-    /// amount of each is the weight of its pair times the probability of its path. A segment may be
-    /// visited more than once.
+    /// traffic on each segment is the weight of its pair of nodes times the probability of its
+    /// path. A segment may be visited more than once.
     pub(super) fn visit(
         &self,
         mut weight: impl FnMut(u32, u32) -> f64,
@@ -70,8 +70,8 @@ impl Routes {
         }
     }
 
-    /// If the pair is routed dimension by dimension, call `visit` with the segments of its paths.
-    /// Return whether it is routed in this way.
+    /// Return whether the pair is routed dimension by dimension. If it is, call `visit` with the
+    /// segments of its paths.
     fn visit_dimensions(
         &self,
         source: u32,
@@ -151,7 +151,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Return empty buffers for a fabric.
+    /// Return buffers of the right size for a fabric, all zero.
     fn new(fabric: &Fabric) -> Self {
         Self {
             row: Row::default(),

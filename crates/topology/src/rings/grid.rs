@@ -30,11 +30,11 @@ pub(super) struct Grid {
     node_count: u32,
 }
 
-/// One dimension of a torus.
+/// One dimension of a torus: its size and the numbering of its nodes and rings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
-    /// Difference of the numbers of neighbours along this axis.
+    /// Difference between the numbers of two neighbouring nodes along this axis.
     stride: u32,
     /// Number of the first ring along this axis; unused if the rings surround faces.
     first_ring: u32,
@@ -264,7 +264,7 @@ impl Grid {
 }
 
 impl Direction {
-    /// Return the opposite direction.
+    /// Return the opposite direction along the same dimension.
     pub fn opposite(self) -> Self {
         match self {
             Self::Up => Self::Down,
@@ -277,6 +277,7 @@ impl Direction {
 mod tests {
     use super::*;
 
+    /// Checks that the formulas for the ring and the end of each link agree with the list of rings.
     #[test]
     fn arithmetic_finds_the_ring_of_each_link() {
         let shapes: [(Kind, &[u32]); 9] = [
@@ -354,6 +355,7 @@ mod tests {
         }
     }
 
+    /// Checks that the offset between two nodes uses the direction with fewer hops, and marks ties.
     #[test]
     fn offsets_take_the_shorter_way_round() {
         let grid = Grid::new(Kind::TwoWay, &[6, 5]);

@@ -1,4 +1,4 @@
-//! Results of routes that need a visit of all pairs of nodes.
+//! Computation of the results for routes that depend on all pairs of nodes of a fabric.
 
 use super::Routes;
 use super::averages::{LinkLoads, Sums};

@@ -62,6 +62,7 @@ impl WaitCycle {
 }
 
 impl fmt::Display for WaitCycle {
+    /// Write the queues of the cycle as pairs of a ring and a node.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input queues can wait for one another in a circle: ")?;
         for (ring, node) in &self.places {
@@ -76,8 +77,8 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// Results over all pairs of nodes of a fabric. They are needed where one node does not represent
-/// all.
+/// Results over all pairs of nodes of a fabric. They are needed if the nodes are not equivalent, so
+/// that one node cannot represent all.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.

@@ -1,4 +1,4 @@
-//! Routes through a fabric.
+//! Routes of packets through a fabric of rings, by a routing rule.
 
 use std::sync::OnceLock;
 
@@ -47,9 +47,10 @@ pub struct Routes {
 /// The method by which paths are found.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
-    /// Only arithmetic: for all rules on tori of lines, and for dimension order on all tori.
+    /// All paths are computed by arithmetic: for all rules on tori of lines, and for dimension
+    /// order on all tori.
     Arithmetic(Grid),
-    /// Only the table of all pairs.
+    /// All paths are found in a table of all pairs of nodes.
     Table(Table),
     /// Dimension order by arithmetic if its path is intact, otherwise the table.
     Mixed(Grid, Table),

@@ -73,7 +73,7 @@ pub enum Routing {
 /// One segment of a path: a number of consecutive links on one ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Segment {
-    /// Number of the ring.
+    /// Number of the ring that the segment follows.
     pub ring: u32,
     /// Number of consecutive links on the ring, 1 or more.
     pub hops: u32,

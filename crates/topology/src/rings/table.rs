@@ -27,9 +27,9 @@ impl Rule {
 /// A type that counts paths: exact integers, to select one of the paths, or floating-point numbers,
 /// to compute shares.
 pub(super) trait PathCount: Copy + PartialOrd {
-    /// No path.
+    /// The number of paths if no path exists: 0.
     const NONE: Self;
-    /// One path.
+    /// The number of paths if exactly one path exists: 1.
     const ONE: Self;
     /// Return the sum if the type can represent it, else `None`.
     fn checked_plus(self, other: Self) -> Option<Self>;
@@ -38,6 +38,7 @@ pub(super) trait PathCount: Copy + PartialOrd {
 impl PathCount for u64 {
     const NONE: Self = 0;
     const ONE: Self = 1;
+    /// Return the sum, or `None` if it is 2^64 or more.
     fn checked_plus(self, other: Self) -> Option<Self> {
         self.checked_add(other)
     }
@@ -46,6 +47,7 @@ impl PathCount for u64 {
 impl PathCount for f64 {
     const NONE: Self = 0.0;
     const ONE: Self = 1.0;
+    /// Return the sum, which a floating-point number can always represent.
     fn checked_plus(self, other: Self) -> Option<Self> {
         Some(self + other)
     }
@@ -61,7 +63,7 @@ pub(super) struct Row<N> {
     paths: Vec<N>,
 }
 
-/// Distance that stands for "no path".
+/// Distance of a node without a path to the destination.
 const UNREACHED: u16 = u16::MAX;
 
 /// A view of the shortest paths to one destination.
@@ -132,7 +134,7 @@ impl<N: PathCount> Row<N> {
         }
     }
 
-    /// Return a view of the paths.
+    /// Return a view of the shortest paths in this row.
     pub fn paths<'a>(&'a self, fabric: &'a Fabric, rule: Rule) -> Paths<'a, N> {
         Paths {
             fabric,

@@ -34,7 +34,7 @@ pub(super) struct QueueDependencies<'a> {
 }
 
 impl<'a> QueueDependencies<'a> {
-    /// Return no dependencies.
+    /// Return an empty set of dependencies between the queues of a fabric.
     pub fn new(fabric: &'a Fabric) -> Self {
         Self {
             fabric,

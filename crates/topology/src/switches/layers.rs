@@ -12,7 +12,7 @@ pub(super) const DATELINE_LAYERS: u32 = 2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     of: Assignment,
-    /// Number of layers.
+    /// Number of layers of virtual channels.
     pub count: u16,
     /// The switches of a possible cycle of waiting packets if all routes were in one layer; empty if no cycle exists.
     pub circle: Vec<u32>,
@@ -307,11 +307,11 @@ mod tests {
         }
     }
 
-    /// A torus of 9 x 9 takes three layers if each route is in one layer. With three channels per link, each of three
-    /// layers has floor(3/3) = 1 channel and each of two layers has floor(3/2) = 1; with four channels the numbers are
-    /// 1 and 2.
+    /// Checks that each route stays in one layer if this leaves as many channels per layer as datelines do. A torus of
+    /// 9 x 9 takes three layers if each route is in one layer. With three channels per link, each of three layers has
+    /// floor(3/3) = 1 channel and each of two layers has floor(3/2) = 1; with four channels the numbers are 1 and 2.
     #[test]
-    fn whole_routes_stay_in_a_layer_where_that_leaves_as_many_channels() {
+    fn routes_stay_in_one_layer_if_enough_channels_remain() {
         let wide = ways(&torus(&[9, 9]));
         let found = [2, 3, 4, 16].map(|channels| {
             let layers = wide.layers(channels);
@@ -326,10 +326,11 @@ mod tests {
         }
     }
 
-    /// A ring of seven has routes of at most three links, which pass its lowest switch once, so it needs two layers.
-    /// Trees of random numbers need no more layers, and each route stays in one layer.
+    /// Checks that packets change layers only if this reduces the number of layers. A ring of seven has routes of at
+    /// most three links, which pass its lowest switch once, so it needs two layers. Trees of random numbers need no
+    /// more layers, and each route stays in one layer.
     #[test]
-    fn packets_change_where_that_takes_fewer_layers() {
+    fn packets_change_layers_if_fewer_layers_suffice() {
         let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
         let layers = ways(&ring).layers(16);
         assert_eq!((layers.count, layers.change()), (2, None));

@@ -46,7 +46,7 @@ pub enum ListError {
         /// Line number of the first cable beyond the maximum.
         line: usize,
     },
-    /// An edge has a direction.
+    /// The list declares an edge as directed.
     #[error("the edge from {from:?} to {to:?} has a direction")]
     Directed {
         /// Line number of the edge.
@@ -56,12 +56,12 @@ pub enum ListError {
         /// Name of the vertex at which the edge ends.
         to: String,
     },
-    /// An attribute is unknown.
+    /// The list contains an attribute with an unknown name.
     #[error("attribute {name:?} of {owner} means nothing here")]
     Attribute {
         /// Line number of the first occurrence of the attribute.
         line: usize,
-        /// Name of the attribute.
+        /// Name of the unknown or missing attribute.
         name: String,
         /// The vertex or edge that has the attribute, as text.
         owner: String,
@@ -71,7 +71,7 @@ pub enum ListError {
     /// An attribute to be ignored does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
-        /// Name of the attribute.
+        /// Name of the unknown or missing attribute.
         name: String,
     },
     /// A vertex has an invalid role.
@@ -322,6 +322,7 @@ fn width(attributes: &Attributes) -> Result<u32, String> {
 mod tests {
     use super::*;
 
+    /// Checks that switches, nodes and cable widths are read from an edge list.
     #[test]
     fn switches_nodes_and_widths_are_read() {
         let text = "# two switches\nleft right 2\nleft right\nleft a\nb right width=1\nleft c\n";
@@ -335,6 +336,7 @@ mod tests {
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
+    /// Checks that the role of a vertex in the file has priority over the rule for leaves.
     #[test]
     fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"
@@ -350,6 +352,7 @@ mod tests {
         }
     }
 
+    /// Checks that error messages contain the number of the line.
     #[test]
     fn errors_have_a_line() {
         let cases = [

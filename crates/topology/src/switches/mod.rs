@@ -67,6 +67,7 @@ pub enum Nodes {
 }
 
 impl From<u32> for Nodes {
+    /// Return a distribution of `each` nodes to every switch.
     fn from(each: u32) -> Self {
         Self::Each(each)
     }
@@ -334,6 +335,7 @@ fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
 }
 
 impl fmt::Display for Form {
+    /// Write a short description of the network, such as "4 x 2 torus".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = |sizes: &[u32]| {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
@@ -367,6 +369,7 @@ fn has_nodes(wiring: &Wiring) -> Vec<bool> {
 mod tests {
     use super::*;
 
+    /// Checks that rings, tori, meshes and lists of cables have the right number of cables and the right description.
     #[test]
     fn grids_have_their_cables() {
         let cables = |form: Form| form.cables().len();

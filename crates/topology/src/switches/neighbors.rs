@@ -2,13 +2,13 @@
 
 use crate::{Adjacency, Wiring, distance};
 
-/// Two switches that no path joins.
+/// An error: no path joins two switches of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// Number of the first switch.
+    /// Number of one of the two switches.
     pub from: u32,
-    /// Number of the second switch.
+    /// Number of the other switch, which no path joins to the first.
     pub to: u32,
 }
 
@@ -88,10 +88,12 @@ impl Neighbors {
 }
 
 impl Adjacency for Neighbors {
+    /// Return the number of switches.
     fn node_count(&self) -> u32 {
         self.switches()
     }
 
+    /// Return the neighbours of a switch.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         self.of(node).iter().copied()
     }

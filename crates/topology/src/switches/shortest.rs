@@ -28,7 +28,7 @@ pub struct Shortest {
     found: Source,
 }
 
-/// The way in which the routes were found.
+/// The method by which the routes were found.
 #[derive(Debug, Clone)]
 enum Source {
     /// The routes go dimension by dimension on this grid.
@@ -41,7 +41,7 @@ impl Shortest {
     /// Name of this routing in results.
     pub const NAME: &str = "one of the shortest ways";
 
-    /// Return the shortest routes of a form with its wiring.
+    /// Return the shortest routes of a network of this form and wiring.
     ///
     /// # Errors
     /// The first two switches that no path joins.
@@ -200,6 +200,7 @@ mod tests {
         }
     }
 
+    /// Checks that a network with two unconnected parts is refused.
     #[test]
     fn disconnected_parts_are_refused() {
         let form = Form::of_cables(vec![(0, 1), (2, 3)]);

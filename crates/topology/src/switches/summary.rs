@@ -15,9 +15,9 @@ pub struct ListSummary {
     pub leaves_are: Leaves,
     /// Reason why the leaves cannot be nodes although they are most of the vertices.
     pub obstacle: Option<ListError>,
-    /// Number of switches with this role of the leaves.
+    /// Number of switches if the leaves have the role in `leaves_are`.
     pub switches: u32,
-    /// Number of nodes with this role of the leaves.
+    /// Number of nodes if the leaves have the role in `leaves_are`.
     pub nodes: u32,
     /// Number of cables between switches. Parallel cables count separately.
     pub cables: usize,
@@ -64,7 +64,8 @@ impl ListSummary {
 mod tests {
     use super::*;
 
-    /// The list has 535 hosts at five switches in a ring: 5 * 107 leaves of 540 vertices.
+    /// Checks that leaves are assumed to be nodes if they are most of the vertices. The list has 535 hosts at five
+    /// switches in a ring: 5 * 107 leaves of 540 vertices.
     #[test]
     fn hosts_of_a_list_are_nodes() {
         let ring = (0..5).map(|at| format!("s{at} s{} 4\n", (at + 1) % 5));
@@ -77,10 +78,10 @@ mod tests {
         assert_eq!(parts, (5, 535, 5 * 4));
     }
 
-    /// Half of the vertices are not most of them. A host with two cables is no node, and neither are two hosts that are
-    /// joined to each other.
+    /// Checks that leaves are assumed to be switches if they are few or have invalid cables. Half of the vertices are
+    /// not most of them. A host with two cables is no node, and neither are two hosts that are joined to each other.
     #[test]
-    fn leaves_stay_switches_where_they_are_few_or_cannot_be_nodes() {
+    fn few_or_invalid_leaves_are_switches() {
         for (text, obstacle) in [
             ("a b\nb c\nc d\n", false),
             ("s a 2\ns b\n", true),

@@ -21,7 +21,7 @@ pub struct UpDown {
     hops: Vec<u64>,
 }
 
-/// Entry that stands for "no route".
+/// Entry of the table of next switches if no route exists.
 const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
 /// Rank the switches by their distance from the switch with the most neighbours, the lowest of several.
@@ -37,7 +37,7 @@ impl UpDown {
     /// The reason why packets cannot deadlock, for results.
     pub const REASON: &str = "no way leads up after it has led down";
 
-    /// Return the routes of a form with its wiring.
+    /// Return the up*/down* routes of a network of this form and wiring.
     ///
     /// # Errors
     /// The first two switches that no path joins.
@@ -121,8 +121,9 @@ impl UpDown {
 mod tests {
     use super::*;
 
-    /// In a ring of six with the root 0, no packet crosses the link opposite to the root upwards after a hop down.
-    /// Switch 3 is the lowest, and a route from 2 to 4 leads over 0 unless the route down to 3 is shorter.
+    /// Checks that no route leads up after it has led down. In a ring of six with the root 0, no packet crosses the
+    /// link opposite to the root upwards after a hop down. Switch 3 is the lowest, and a route from 2 to 4 leads over 0
+    /// unless the route down to 3 is shorter.
     #[test]
     fn no_route_goes_up_after_down() {
         for form in [

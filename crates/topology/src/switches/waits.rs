@@ -1,4 +1,4 @@
-//! Pairs of links such that packets wait for one link while they hold the other.
+//! Waits of packets: pairs of links such that packets wait for one link while they hold the other.
 
 /// Waits of packets, which form no cycle: for each link the links that packets wait for while they hold it, and the
 /// reverse. All links have positions that increase along every wait. A new wait moves only the links between its two

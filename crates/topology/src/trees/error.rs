@@ -18,11 +18,11 @@ pub enum TreesError {
     NoLevels,
     /// The lists for links down, links up and parallel links differ in length.
     Lengths {
-        /// Number of entries for the links down.
+        /// Length of the list of numbers of links down.
         down: usize,
-        /// Number of entries for the links up.
+        /// Length of the list of numbers of links up.
         up: usize,
-        /// Number of entries for the parallel links.
+        /// Length of the list of numbers of parallel links.
         parallel: usize,
     },
     /// The arity of a k-ary tree is below 2.
@@ -155,6 +155,7 @@ impl TreesError {
 }
 
 impl fmt::Display for TreesError {
+    /// Write the problem and a suggestion how to fix it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.problem(), self.hint())
     }

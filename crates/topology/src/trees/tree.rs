@@ -49,7 +49,7 @@ pub(super) struct Level {
     pub subtree: u32,
     /// W_i: number of vertices of this level over one subtree.
     pub lanes: u32,
-    /// Number of vertices on this level.
+    /// Number of nodes or switches on this level.
     pub count: u32,
     /// Number of the first switch of this level; 0 for nodes.
     pub first_switch: u32,
@@ -160,7 +160,8 @@ impl Tree {
     /// Return the number of directed links, half of them up and half down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Nodes have no links down, but if they had, these links would have the last numbers.
+        // Links down of nodes would have the last numbers, so the first of these numbers is the
+        // number of links.
         nodes.first_down
     }
 
@@ -188,7 +189,7 @@ impl Tree {
         self.levels[level as usize].subtree
     }
 
-    /// Return the top level.
+    /// Return the top level of the tree.
     pub(super) fn top(&self) -> &Level {
         self.levels.last().expect("a tree has levels")
     }

@@ -221,7 +221,7 @@ impl Asker {
             to: self.to.next(&asks.targets),
             bytes,
             operation,
-            // The message is part of the newest burst.
+            // The message belongs to the newest burst of the client.
             burst: (self.bursts_reported + self.bursts.len() as u64).saturating_sub(1),
         }
     }

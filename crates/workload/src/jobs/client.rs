@@ -6,7 +6,7 @@ use isthmus_kernel::{Cycles, Gap, Stream};
 use isthmus_units::Time;
 use std::collections::VecDeque;
 
-/// Return `time` in ticks, without rounding.
+/// Return `time` as a number of ticks of the length `tick`, without rounding.
 pub(super) fn ticks(time: Time, tick: Time) -> f64 {
     time.ps() as f64 / tick.ps() as f64
 }

@@ -260,6 +260,7 @@ mod tests {
         plans
     }
 
+    /// Checks that in each step of every plan, each rank waits for as many messages as the other ranks send to it.
     #[test]
     fn each_rank_waits_for_its_messages() {
         for (ranks, plan) in plans() {
@@ -294,6 +295,7 @@ mod tests {
         known
     }
 
+    /// Checks that after an all-reduce, every rank has the data of all ranks.
     #[test]
     fn an_all_reduce_brings_the_data_of_each_rank_to_all() {
         for ranks in 2..=40 {
@@ -308,6 +310,7 @@ mod tests {
         }
     }
 
+    /// Checks that in an all-to-all, a rank sends one message to each other rank, in the order of the ranks after it.
     #[test]
     fn an_all_to_all_goes_to_each_other_rank_once() {
         let plan = Plan::AllToAll { ranks: 5, bytes: 8 };
@@ -318,6 +321,7 @@ mod tests {
         assert_eq!(to, [4, 0, 1, 2]);
     }
 
+    /// Checks that the neighbours of a rank are those of a grid with or without wraparound.
     #[test]
     fn neighbours_are_those_of_the_grid() {
         assert_eq!(neighbours(&[4, 3], false, 0), [1, 4]);

@@ -1,4 +1,4 @@
-//! The nodes of servers and jobs on a machine of a given size.
+//! Assignment of the nodes of a machine to I/O servers and jobs.
 
 use crate::jobs::spec::{
     Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers, Targets, Traffic,
@@ -11,7 +11,7 @@ pub enum LayoutError {
     /// The list of servers contains a node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     ServerOutside {
-        /// The listed node.
+        /// Number of the node that the list contains.
         node: u32,
         /// Number of nodes of the machine.
         nodes: u32,
@@ -30,15 +30,15 @@ pub enum LayoutError {
     /// The list of servers contains a node twice.
     #[error("server {node} is listed twice")]
     ServerTwice {
-        /// The repeated node.
+        /// Number of the node that is listed twice.
         node: u32,
     },
     /// A job lists a node that does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     NodeOutside {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// The listed node.
+        /// Number of the node that the list contains.
         node: u32,
         /// Number of nodes of the machine.
         nodes: u32,
@@ -46,17 +46,17 @@ pub enum LayoutError {
     /// A job lists a node twice.
     #[error("node {node} is listed twice")]
     NodeTwice {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// The repeated node.
+        /// Number of the node that is listed twice.
         node: u32,
     },
     /// A job lists a server node, which the dedicated mapping reserves.
     #[error("node {node} is an I/O server, which a dedicated mapping keeps free of jobs")]
     OnServer {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// The node of the server.
+        /// Number of the node that is a server.
         node: u32,
     },
     /// Two jobs list the same node, where the mapping allows only one job per node.
@@ -72,7 +72,7 @@ pub enum LayoutError {
     /// A job requests a part of the nodes with a number that does not exist.
     #[error("there is no part {part} of {of}")]
     NoPart {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// Requested number of the part, from 1.
         part: u32,
@@ -82,25 +82,25 @@ pub enum LayoutError {
     /// A job has too few nodes for its traffic.
     #[error("{nodes} nodes are too few; it needs {needed}")]
     TooFewNodes {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// Number of nodes of the job that take part in its traffic.
         nodes: usize,
-        /// Smallest valid number of these nodes.
+        /// Smallest number of nodes that this traffic permits.
         needed: usize,
     },
     /// A job uses I/O servers on a machine without any server.
     #[error("there are no I/O servers")]
     NoServers {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
     },
     /// The hot node of a job does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     HotNodeOutside {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// The requested hot node.
+        /// Number of the requested hot node.
         node: u32,
         /// Number of nodes of the machine.
         nodes: u32,
@@ -108,7 +108,7 @@ pub enum LayoutError {
     /// The size of a job's grid differs from the job's number of nodes.
     #[error("a grid of {grid} nodes for a job of {nodes}")]
     Grid {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// Number of nodes of the grid.
         grid: u64,
@@ -118,7 +118,7 @@ pub enum LayoutError {
     /// The offset of a shift makes each node its own partner.
     #[error("an offset of {offset} leads each of {nodes} nodes to itself")]
     ToItself {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// Offset from the rank of a node to the rank of its partner.
         offset: u32,
@@ -128,7 +128,7 @@ pub enum LayoutError {
     /// A listed message has a sender or receiver rank that does not exist.
     #[error("there is no rank {rank}; the job has {nodes} nodes")]
     RankOutside {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// The rank that does not exist.
         rank: u32,
@@ -138,9 +138,9 @@ pub enum LayoutError {
     /// A listed message goes to a server that does not exist.
     #[error("there is no server {server}; there are {servers} I/O servers")]
     NoSuchServer {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// Requested index of the server.
+        /// Index of the server in the listed message.
         server: u32,
         /// Number of I/O servers.
         servers: usize,
@@ -148,15 +148,15 @@ pub enum LayoutError {
     /// The receiver of a listed message is its sender.
     #[error("a message of rank {rank} goes to its own node")]
     ToOwnNode {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
-        /// Rank of the sender.
+        /// Rank of the node that sends the listed message.
         rank: u32,
     },
     /// A job of pairs has an odd number of nodes, so that one node has no partner.
     #[error("{nodes} nodes do not make pairs")]
     OddNodes {
-        /// Index of the job.
+        /// Index, in the list of jobs, of the job with this error.
         job: usize,
         /// Number of nodes of the job.
         nodes: usize,

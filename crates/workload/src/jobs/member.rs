@@ -23,7 +23,7 @@ pub(super) struct Sent {
 /// Limits and times that all steps of a collective operation share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Pause between two rounds.
+    /// Pause between two rounds of the operation, in cycles.
     pub(super) pause: Cycles,
     /// Processor time for each message before it is handed over.
     overhead: Cycles,
@@ -105,7 +105,7 @@ pub(super) struct Member {
     started: VecDeque<Step>,
     /// Number of started steps that are not done.
     unfinished: u32,
-    /// Numbers of early messages: for the first step that has not started, for the one after it, and so on.
+    /// For each step that has not started, in order: the number of messages that have already arrived for the step.
     early: VecDeque<u32>,
     /// Messages that are generated but not yet handed to the network interface, in order.
     waiting: VecDeque<Sent>,
@@ -117,9 +117,9 @@ pub(super) struct Member {
     generated: u64,
     /// Time of the last step that generated messages, and the number of these messages.
     last: (Cycles, u64),
-    /// Start time of the present round.
+    /// Time at which the rank started its present round.
     round: Cycles,
-    /// Time from which the processor is free: then the last message has been handed to the network interface.
+    /// Time at which the processor becomes free: it has handed the last message to the network interface by then.
     free: Cycles,
     /// Whether the rank has ended a round and waits until all ranks have ended it.
     waits_for_all: bool,

@@ -60,7 +60,8 @@ mod tests {
         servers.iter().map(load).collect()
     }
 
-    /// Section 3.4 of the QsNET paper: 7 clients for each of 8 servers, 8 if servers are clients.
+    /// Checks the numbers of clients of each server that the QsNET paper states. Section 3.4 of the
+    /// QsNET paper: 7 clients for each of 8 servers, 8 if servers are clients.
     #[test]
     fn the_paper_servers_are_balanced() {
         let all: Vec<u32> = (0..64).collect();
@@ -79,6 +80,7 @@ mod tests {
         assert_eq!((blocked[6], blocked[7]), (Some(56), Some(57)));
     }
 
+    /// Checks that the numbers of clients of two servers differ by at most one.
     #[test]
     fn every_set_of_clients_and_servers_is_balanced() {
         for nodes in 2..14u32 {
@@ -99,6 +101,7 @@ mod tests {
         }
     }
 
+    /// Checks that a node that is the only server has no server as a client.
     #[test]
     fn the_only_server_is_no_client() {
         let partners = partners(Destinations::Interleaved, &[3, 4], &[4]);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// A client process and its possible partners. All partners are equally likely for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partners {
-    /// The node of the client.
+    /// Number of the node of the client.
     pub client: u32,
     /// The nodes of the partners. The client's own node may be in the list and must be ignored.
     pub others: Arc<[u32]>,
@@ -18,7 +18,7 @@ pub struct Partners {
 /// A client process and one of its partners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
-    /// The node of the client.
+    /// Number of the node of the client.
     pub client: u32,
     /// The node of the partner, different from `client`.
     pub other: u32,
@@ -43,7 +43,7 @@ impl Layout {
         if collective {
             return Vec::new();
         }
-        // The result does not depend on times, so any tick serves.
+        // The result does not depend on times, so any length of the tick is suitable.
         let tick = Time::from_ps(1);
         let clients = clients(&job.traffic, &self.jobs[number], &self.servers, tick);
         let targets: Arc<[u32]> = clients.targets.as_slice().into();

@@ -98,6 +98,7 @@ impl Phases {
 mod tests {
     use super::*;
 
+    /// Checks that a phase counts as open from the time at which its first process enters it.
     #[test]
     fn a_phase_is_open_from_its_first_process_on() {
         let mut phases = Phases::new(3);
@@ -119,6 +120,8 @@ mod tests {
         );
     }
 
+    /// Checks that a phase lasts from the time at which its first process begins to the time at which its last process
+    /// ends.
     #[test]
     fn a_phase_lasts_from_the_first_begin_to_the_last_end() {
         let mut phases = Phases::new(3);

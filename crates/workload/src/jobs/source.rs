@@ -28,17 +28,17 @@ pub struct Demand {
     /// Time at which the process generated the message. It is before `time` if the message waits for another message of
     /// the process.
     pub asked: Cycles,
-    /// Number of the process.
+    /// Number of the process that hands over the message.
     pub process: u32,
     /// Index of the job of the process in the list of all jobs.
     pub job: u32,
-    /// The node of the process.
+    /// Number of the node of the process.
     pub from: u32,
     /// The node that the process writes to or reads from, never its own.
     pub to: u32,
     /// Length in bytes; zero only for pings.
     pub bytes: u64,
-    /// Direction of the data.
+    /// Direction of the data: a write or a read.
     pub operation: Operation,
     /// Number of the step of a collective operation that the message belongs to, counted over all rounds, or number of
     /// its checkpoint. For other traffic 0.
@@ -157,7 +157,7 @@ impl Behaviour {
     }
 }
 
-/// State of one process.
+/// State of one process of a job.
 #[derive(Debug, Clone)]
 struct State {
     /// Index of the job of the process among the active jobs.

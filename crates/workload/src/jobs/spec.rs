@@ -8,16 +8,16 @@ use strum::{EnumString, VariantNames};
 /// Choice of the nodes that are I/O servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Servers {
-    /// The machine has no I/O servers.
+    /// No node is an I/O server.
     None,
     /// The servers are the nodes with the highest numbers (section 3.4 of the QsNET paper).
     Clustered {
-        /// Number of servers.
+        /// Number of I/O servers.
         count: u32,
     },
     /// The servers are nodes at equal distances: `offset`, `offset + stride` and so on.
     Distributed {
-        /// Number of servers.
+        /// Number of I/O servers.
         count: u32,
         /// Distance from one server to the next. `None` selects the largest distance that the machine allows.
         stride: Option<u32>,
@@ -29,7 +29,7 @@ pub enum Servers {
     /// The servers are separate from the nodes and cannot run jobs, like the I/O nodes of a hypercube. Their numbers
     /// follow those of the nodes.
     Apart {
-        /// Number of servers.
+        /// Number of I/O servers.
         count: u32,
     },
 }
@@ -58,13 +58,13 @@ pub enum Mapping {
 /// The choice of the nodes of one job. A node is available if it is not an I/O server or if the mapping is shared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNodes {
-    /// All available nodes.
+    /// The job has all available nodes.
     All,
     /// Part number `part` of the available nodes, split into `of` consecutive equal parts.
     Part {
         /// Number of the part, from 1.
         part: u32,
-        /// Number of parts.
+        /// Number of equal parts into which the available nodes are split.
         of: u32,
     },
     /// The listed nodes, in the order of their ranks.
@@ -135,7 +135,7 @@ pub enum Arrivals {
     },
     /// Closed loop: the node pauses after each completion, then generates the next message.
     Closed {
-        /// Mean of the pause.
+        /// Mean of the pause between a completion and the next message.
         think: Time,
         /// Distribution of the pauses around their mean.
         spread: Spread,
@@ -155,13 +155,13 @@ impl Arrivals {
 /// Traffic of an I/O job: nodes read data from targets and write data to them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Io {
-    /// Targets of messages.
+    /// Receivers of the messages: I/O servers or a hot node.
     pub targets: Targets,
     /// Share of messages that are reads: a small request, then the data from the target.
     pub read_ratio: f64,
-    /// Sizes of messages.
+    /// Distribution of the sizes of the messages.
     pub sizes: Sizes,
-    /// Arrival process of each node.
+    /// Arrival process of the messages of each node.
     pub arrivals: Arrivals,
 }
 
@@ -204,18 +204,18 @@ pub enum Traffic {
     /// Each message goes to any other node of the job, all equally likely (section 3.5 of the QsNET paper: one blocking
     /// message after another).
     Uniform {
-        /// Sizes of messages.
+        /// Distribution of the sizes of the messages.
         sizes: Sizes,
-        /// Arrival process of each node.
+        /// Arrival process of the messages of each node.
         arrivals: Arrivals,
     },
     /// Each node sends its messages to the node whose rank is higher by `offset`, modulo the number of nodes.
     Shift {
         /// Difference between the ranks of receiver and sender; must not be a multiple of the number of nodes.
         offset: u32,
-        /// Sizes of messages.
+        /// Distribution of the sizes of the messages.
         sizes: Sizes,
-        /// Arrival process of each node.
+        /// Arrival process of the messages of each node.
         arrivals: Arrivals,
     },
     /// Rounds in which each node sends a message to each other node: first to the next rank, then to the rank after
@@ -223,7 +223,7 @@ pub enum Traffic {
     AllToAll {
         /// Length of the message to each other node.
         message: Bytes,
-        /// Pause between two rounds.
+        /// Pause between two rounds of the operation.
         pause: Time,
     },
     /// Rounds in which all nodes combine a vector (all-reduce).
@@ -232,7 +232,7 @@ pub enum Traffic {
         vector: Bytes,
         /// Algorithm of the all-reduce.
         algorithm: AllReduce,
-        /// Pause between two rounds.
+        /// Pause between two rounds of the operation.
         pause: Time,
     },
     /// Rounds in which each node of a grid sends to all its neighbours at once. A round ends for a
@@ -244,7 +244,7 @@ pub enum Traffic {
         wrap: bool,
         /// Length of the message to each neighbour.
         message: Bytes,
-        /// Pause between two rounds.
+        /// Pause between two rounds of the operation.
         pause: Time,
     },
     /// At every multiple of the period each node starts to write. Writes that are not done by the next
@@ -264,9 +264,9 @@ pub enum Traffic {
     Listed {
         /// The messages: all between nodes of the job, or all to I/O servers.
         messages: Vec<Listed>,
-        /// Processor time for each message before it is handed over. A processor handles one at a time.
+        /// Processor time for each message before it is handed over. A processor handles one message at a time.
         overhead: Time,
-        /// Pause between two rounds.
+        /// Pause between two rounds of the operation.
         pause: Time,
     },
     /// Reads from and writes to I/O servers or one hot node.
@@ -307,7 +307,7 @@ pub struct Job {
     pub name: String,
     /// Nodes of the job.
     pub nodes: JobNodes,
-    /// Traffic of the job.
+    /// Kind and parameters of the traffic of the job.
     pub traffic: Traffic,
     /// Limit on the messages of each node that are under way. A message is under way from its
     /// handover to the network interface until the node knows that it is complete.

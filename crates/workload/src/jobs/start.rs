@@ -13,7 +13,7 @@ pub struct Start {
     /// messages are handed over at once. In an open loop they are the first message of each process, which is
     /// determined before it is due.
     pub messages: u64,
-    /// Lengths of the messages.
+    /// Distribution of the lengths of the initial messages.
     pub sizes: Sizes,
 }
 
@@ -31,7 +31,7 @@ impl Layout {
                 sizes: Sizes::fixed(Bytes::new(plan.bytes())),
             };
         }
-        // The result does not depend on times, so any tick serves.
+        // The result does not depend on times, so any length of the tick is suitable.
         let clients = clients(&job.traffic, nodes, &self.servers, Time::from_ps(1));
         let each = match clients.asking {
             Asking::Open { .. } => 1,

@@ -1,4 +1,4 @@
-//! Traffic of packets between nodes.
+//! Traffic of a packet network: its description, and a source of packets for each node.
 
 mod source;
 pub mod spec;

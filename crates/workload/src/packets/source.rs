@@ -69,7 +69,7 @@ pub struct PacketSource {
 /// State of one sending node: its index among the live nodes, and its random streams.
 #[derive(Debug, Clone)]
 struct Node {
-    /// Index of the node in `live`.
+    /// Index of the node in the list of live nodes.
     own: u32,
     has_sent: bool,
     time: Cycles,

@@ -37,7 +37,8 @@ pub struct HotNode {
 /// The traffic of all nodes together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PacketTraffic {
-    /// Offered load: payload of all nodes together. Each sending node offers an equal share.
+    /// Offered load: payload per unit of time that all nodes generate together. Each sending node offers an equal
+    /// share.
     pub load: Bandwidth,
     /// Distribution of the gaps between the packets of one node.
     pub spacing: Spacing,

@@ -1,4 +1,4 @@
-//! GraphML, the XML format of graph tools.
+//! Reader of graphs in GraphML, an XML format of graph tools.
 
 mod read;
 
@@ -29,6 +29,7 @@ mod tests {
 </graphml>
 "#;
 
+    /// Checks that nodes, edges, default values and attributes of a GraphML file are read.
     #[test]
     fn nodes_edges_defaults_and_data_are_read() {
         let graph = Graph::from_graphml(SMALL).unwrap();
@@ -43,6 +44,7 @@ mod tests {
         assert!(!edges[0].2.directed && edges[1].2.directed);
     }
 
+    /// Checks that error messages contain the number of the line and the problem.
     #[test]
     fn errors_name_the_line() {
         let wrap = |inner: &str| format!("<graphml>\n<graph>\n{inner}\n</graph>\n</graphml>");

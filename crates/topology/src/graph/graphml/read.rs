@@ -59,7 +59,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Return a converter at the start of `text`.
+    /// Return a converter of byte offsets to line numbers, at the start of `text`.
     fn new(text: &'a str) -> Self {
         Self {
             text: text.as_bytes(),
@@ -325,7 +325,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Return the graph after the end of the file.
+    /// Check that the file is complete, and return its graph.
     fn finish(mut self) -> Result<Graph, GraphError> {
         if let Some((element, _)) = self.open.pop() {
             return Err(GraphProblem::Truncated { element }.at(self.line));

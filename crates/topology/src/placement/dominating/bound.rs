@@ -60,6 +60,8 @@ mod tests {
     use super::*;
     use crate::{Graph, Hypercube};
 
+    /// Checks that the lower bound for a hypercube is the sphere-covering bound, nodes / (dimension
+    /// + 1) rounded up.
     #[test]
     fn hypercubes_get_the_sphere_covering_bound() {
         for dimension in 1..=12u32 {
@@ -69,6 +71,7 @@ mod tests {
         }
     }
 
+    /// Checks that leaves that no single node dominates raise the lower bound.
     #[test]
     fn leaves_far_apart_need_a_node_each() {
         // Three stars in a row, joined at their hubs: the shares at the hubs are small, but three

@@ -4,7 +4,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem, SolveOptions, SolveO
 
 use super::Neighborhoods;
 
-/// Result of the solver.
+/// Result of the exact solver for dominating sets.
 pub(super) struct Solved {
     /// Best dominating set that the solver found, if any. The caller must check the set.
     pub pes: Option<Vec<u32>>,

@@ -177,6 +177,8 @@ mod tests {
         }
     }
 
+    /// Checks that without the solver, the set for the 6-cube has 12 PEs, and the set for the
+    /// 7-cube is proven to be smallest.
     #[test]
     fn six_dimensions_reach_12_and_seven_are_proven_by_the_code() {
         let budget = Budget {
@@ -190,8 +192,10 @@ mod tests {
         assert!(set.is_optimal() && placement.coverage().is_perfect());
     }
 
+    /// Checks that the smallest dominating sets of stars, rings and networks with isolated nodes
+    /// are found.
     #[test]
-    fn trees_rings_and_loose_nodes() {
+    fn stars_rings_and_isolated_nodes_are_solved() {
         let star = Graph::from_edge_list("hub a\nhub b\nhub c\nhub d").unwrap();
         let set = find(&star);
         assert_eq!((set.pes(), set.is_optimal()), (&[0][..], true));
@@ -208,6 +212,7 @@ mod tests {
         assert_eq!(find(&loose).pes().len(), 3);
     }
 
+    /// Checks that the initial set is ignored if it does not dominate the network.
     #[test]
     fn an_initial_set_is_used_only_if_it_dominates() {
         let cube = Hypercube::new(4).unwrap();
@@ -225,6 +230,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
+        /// Checks that the sets found for random graphs are as small as those of an exhaustive
+        /// search.
         #[test]
         fn random_graphs_are_solved_exactly(
             node_count in 2u32..13,
@@ -244,6 +251,8 @@ mod tests {
             prop_assert!(placement.coverage().is_dominating());
         }
 
+        /// Checks that without the solver, the lower bound does not exceed the size of the smallest
+        /// set.
         #[test]
         fn bounds_hold_without_the_solver(node_count in 1u32..17) {
             let cube = IncompleteHypercube::new(node_count).unwrap();

@@ -106,7 +106,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-/// Index that stands for "not chosen".
+/// Position in the list of chosen nodes of a node that is not chosen.
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
@@ -288,6 +288,7 @@ mod tests {
     use super::*;
     use crate::Hypercube;
 
+    /// Checks that the greedy set dominates the cube, and no PE can be removed from it.
     #[test]
     fn greedy_sets_dominate_and_have_no_idle_node() {
         for dimension in 1..=10 {
@@ -303,6 +304,7 @@ mod tests {
         }
     }
 
+    /// Checks that the scores that the search updates step by step equal newly computed scores.
     #[test]
     fn scores_stay_consistent() {
         let cube = Hypercube::new(5).unwrap();
@@ -329,6 +331,8 @@ mod tests {
         }
     }
 
+    /// Checks that the search stops when the set is as small as the lower bound, or when no steps
+    /// are left.
     #[test]
     fn the_search_stops_at_the_bound_and_at_the_budget() {
         let cube = Hypercube::new(7).unwrap();

@@ -13,7 +13,7 @@ pub enum RouteError {
     /// A line cannot be read.
     #[error("{problem}")]
     Line {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// The problem in the line.
         problem: GraphProblem,
@@ -21,7 +21,7 @@ pub enum RouteError {
     /// A line has a wrong number of words.
     #[error("{found} words; a route has three and perhaps a layer")]
     Words {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// Number of words on the line.
         found: usize,
@@ -29,7 +29,7 @@ pub enum RouteError {
     /// A line names a switch that does not exist.
     #[error("no switch is called {name:?}")]
     Unknown {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// The name as written in the list.
         name: String,
@@ -39,7 +39,7 @@ pub enum RouteError {
     /// The last number of a range of destinations is below the first.
     #[error("\"{first}-{last}\" runs backwards")]
     Backwards {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// First number of the range.
         first: u32,
@@ -49,7 +49,7 @@ pub enum RouteError {
     /// A route has an invalid layer.
     #[error("a layer of {word:?}")]
     Layer {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// The layer as written in the list.
         word: String,
@@ -57,21 +57,21 @@ pub enum RouteError {
     /// The destination of a route is the switch where the route starts.
     #[error("a route from {name:?} to itself")]
     Itself {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
-        /// Name of the switch.
+        /// Name of the switch with this error.
         name: String,
     },
     /// A route leads to a next switch that is no neighbour.
     #[error("no cable leads from {from:?} to {next:?}")]
     NoCable {
-        /// Line number in the list, from 1.
+        /// Line number, from 1, of the error in the list of routes.
         line: usize,
         /// Name of the switch where the route starts.
         from: String,
         /// Name of the next switch in the list.
         next: String,
-        /// Names of the neighbours of the first switch.
+        /// Names of the neighbours of the switch where the route starts.
         beside: Vec<String>,
     },
     /// A switch has two routes to one destination.
@@ -79,9 +79,9 @@ pub enum RouteError {
     Twice {
         /// Line number of the second route.
         line: usize,
-        /// Name of the switch.
+        /// Name of the switch with this error.
         from: String,
-        /// Name of the destination.
+        /// Name of the switch to which the routes lead.
         to: String,
     },
     /// A switch that packets reach has no route to their destination.
@@ -89,9 +89,9 @@ pub enum RouteError {
     Missing {
         /// Line number of the route that leads to the switch, or `None` if packets start there.
         line: Option<usize>,
-        /// Name of the switch.
+        /// Name of the switch with this error.
         at: String,
-        /// Name of the destination.
+        /// Name of the switch to which the routes lead.
         to: String,
         /// Name of a switch with nodes whose packets reach the switch without a route.
         from: String,
@@ -99,9 +99,9 @@ pub enum RouteError {
     /// Routes form a cycle, so that packets never arrive.
     #[error("the routes to {to:?} lead around in a circle, at switches {}", named(.circle))]
     Loop {
-        /// Line number of one of the routes.
+        /// Line number, from 1, of one of the routes in the cycle.
         line: usize,
-        /// Name of the destination.
+        /// Name of the switch to which the routes lead.
         to: String,
         /// Names of the switches in the cycle, in the order of the routes.
         circle: Vec<String>,
@@ -109,7 +109,7 @@ pub enum RouteError {
     /// Packets that hold channels may wait for one another in a cycle.
     #[error("packets could wait for one another in a circle, at switches {}", named(.circle))]
     Deadlock {
-        /// Line number of one of the routes.
+        /// Line number, from 1, of one of the routes in the cycle.
         line: usize,
         /// Names of the switches in the cycle, in order.
         circle: Vec<String>,

@@ -11,12 +11,12 @@ use crate::switches::neighbors::Neighbors;
 pub(super) enum Undelivered {
     /// The second switch has no route. Packets from the first switch reach it from the third.
     Missing(u32, u32, Option<u32>),
-    /// Packets pass these switches again and again.
+    /// The routes form a cycle over these switches, so that packets never arrive.
     Circle(Vec<u32>),
 }
 
 impl Undelivered {
-    /// Return the error for packets to switch `to`.
+    /// Convert this reason to the error of a list of routes, for packets to switch `to`.
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {

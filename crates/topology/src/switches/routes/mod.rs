@@ -59,8 +59,8 @@ impl Routes {
         Ok(Self { routes })
     }
 
-    /// Follow the routes from every switch with nodes to every other one through `wiring`. It must belong to the form
-    /// for which the routes were read.
+    /// Follow the routes from every switch with nodes to every other one through `wiring`. The wiring must belong to
+    /// the form for which the routes were read.
     ///
     /// # Errors
     /// The first switch without a route to a destination, a cycle of routes, or packets that could deadlock (the first
