@@ -33,7 +33,8 @@ pub trait Candidate {
     const NODES: u32;
     /// Maximum size of a message, in the engine's own units.
     const SIZE_MAX: u32;
-    /// A late start time for a run: 2^57 unless the engine has to step through all cycles.
+    /// A start time far from 0, for runs that test late times. An engine that has to step through
+    /// all cycles sets a smaller one.
     const FAR: Cycles = 1 << 57;
 
     /// Creates an engine.
@@ -55,7 +56,8 @@ pub trait Candidate {
 /// A time limit by which all messages of a case arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// Statistics of a check, which show what the cases have covered.
+/// Statistics of a conformance check: the numbers of random messages and of situations that its
+/// cases covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// Number of runs of random messages.
@@ -64,7 +66,7 @@ pub struct Checked {
     pub messages: u64,
     /// Number of follow-ups among the messages.
     pub follow_ups: u64,
-    /// Number of pieces in which the messages were run a second time.
+    /// Number of pieces into which the second run of each case was divided, summed over all cases.
     pub pieces: u64,
     /// Number of runs in which each message was offered as late as possible.
     pub late: u64,

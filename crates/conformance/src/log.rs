@@ -12,7 +12,7 @@ pub enum ReportKind {
     Delivered,
 }
 
-/// A report of an engine on a message.
+/// A report of an engine on the generation or the delivery of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Report {
     /// The time of the report.
@@ -40,6 +40,7 @@ pub struct Log<'c> {
 }
 
 impl<'c> Log<'c> {
+    /// Creates an empty log for a case.
     pub(crate) fn new(case: &'c Case) -> Self {
         Self {
             case,

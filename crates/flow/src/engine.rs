@@ -34,19 +34,19 @@ struct Flow<T> {
     generated: Cycles,
     latency: Cycles,
     rate_max: Option<Rate>,
-    /// Reserved steps per tick; 0 if none are reserved.
+    /// Reserved rate of the transfer in steps per tick; 0 without a reservation.
     reserved: u64,
-    /// Whether the transfer moves, because its latency is over.
+    /// Whether the latency of the transfer is over, so that its bytes move.
     moves: bool,
     /// Rate of the transfer in steps per tick since time `since`.
     rate: u64,
     since: Cycles,
-    /// Remaining steps at the time `since`.
+    /// Remaining work of the transfer at time `since`, in steps of 2^-24 bytes.
     left: u64,
 }
 
 impl<T> Flow<T> {
-    /// Returns the steps that have moved since `since`.
+    /// Returns the work that has moved from the time `since` until now, in steps of 2^-24 bytes.
     #[inline]
     fn moved(&self, now: Cycles) -> u64 {
         self.rate * (now - self.since)
@@ -66,7 +66,7 @@ impl<T> Flow<T> {
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     capacities: Vec<Rate>,
-    /// Reserved steps of each link, including those of future transfers.
+    /// Reserved rate of each link in steps per tick, including reservations of future transfers.
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,

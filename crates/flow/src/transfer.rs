@@ -3,7 +3,7 @@
 use crate::rate::Rate;
 use isthmus_kernel::Cycles;
 
-/// A transfer of bytes.
+/// A transfer of bytes over a path of links, which a caller offers to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<'a, T> {
     /// Number of bytes, at most [`BYTES_MAX`](crate::BYTES_MAX).
@@ -15,7 +15,7 @@ pub struct Transfer<'a, T> {
     pub latency: Cycles,
     /// The maximum rate, if there is one.
     pub rate_max: Option<Rate>,
-    /// The reserved rate on all links of the path (rule 8), if there is one.
+    /// The rate that is reserved on all links of the path (rule 8), if any.
     pub reserved: Option<Rate>,
     /// Data of the handler, returned in the reports on the transfer.
     pub tag: T,

@@ -246,6 +246,7 @@ mod tests {
     use super::*;
     use crate::readings::{AgeFrom, AgeTie};
 
+    /// Return valid rules for the tests.
     fn rules() -> Rules {
         Rules {
             byte: 1,
@@ -281,6 +282,7 @@ mod tests {
         }
     }
 
+    /// Checks the number of bytes of a packet on a link, and the number of packets of a message.
     #[test]
     fn packets_are_padded_and_counted() {
         let rules = rules();
@@ -291,9 +293,9 @@ mod tests {
         assert_eq!([0, 1, 320, 321].map(|b| rules.packets(b)), [1, 1, 1, 2]);
     }
 
-    /// Invalid rules cause an error that names the rule.
+    /// Checks that invalid rules cause an error that names the rule.
     #[test]
-    fn rules_that_cannot_be_followed_are_named() {
+    fn invalid_rules_cause_errors_that_name_them() {
         assert_eq!(rules().check(), Ok(()));
         let wrong = |change: fn(&mut Rules)| {
             let mut rules = rules();

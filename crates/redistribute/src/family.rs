@@ -21,7 +21,7 @@ pub struct At {
     pub to: u64,
 }
 
-/// A level of repetition of runs.
+/// Repetition of runs of indices at equal distances: one of the two levels of a [`Family`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Number of repetitions, at least 1.

@@ -22,7 +22,7 @@ pub enum PlanError {
     },
 }
 
-/// A message to or from another rank.
+/// A message of a plan, from the view of one rank: the other rank, and the size of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     /// Index of the other rank in the layout of that rank.

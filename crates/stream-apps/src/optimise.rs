@@ -329,8 +329,9 @@ fn forward(
 mod tests {
     use super::*;
 
+    /// Checks that yields are fractions from 0 to 1, and that they differ widely over the samples.
     #[test]
-    fn a_sample_solves_the_balance_of_the_tank() {
+    fn yields_are_fractions_that_differ_widely() {
         let mut all: Vec<f32> = (0..1000).map(sample).collect();
         assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
         all.sort_by(f32::total_cmp);
@@ -338,9 +339,9 @@ mod tests {
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 
-    /// The verifier detects a wrong sample.
+    /// Checks that the verifier detects a wrong sample.
     #[test]
-    fn a_sample_that_is_another_is_found() {
+    fn the_verifier_detects_a_wrong_sample() {
         let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);
         (header.adu, header.offset) = (3, SU_BYTES);
         let good = samples(3, 1);

@@ -30,7 +30,7 @@ impl<E: Into<Error>> From<E> for Ended {
     }
 }
 
-/// The result of a rank.
+/// The result of a rank's thread: success, or the reason why the rank ended early.
 pub(crate) type Course = Result<(), Ended>;
 
 /// The threads of all ranks, and the first failure among them.

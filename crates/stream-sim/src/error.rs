@@ -13,6 +13,7 @@ pub struct Error {
 }
 
 impl Error {
+    /// Create an error in this field.
     pub(crate) fn new(
         field: &'static str,
         problem: impl Into<String>,

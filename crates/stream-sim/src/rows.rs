@@ -1,9 +1,11 @@
-//! Rows of cells: the state of each row's TUs, which are reshuffled, wait, and are sent.
+//! Rows of cells, and the states of their transfer units (TUs): being reshuffled, waiting to be
+//! sent, and being sent.
 
 use crate::shuffle::Message;
 use isthmus_kernel::Cycles;
 
-/// Times of the TUs of a row, each summed over the TUs.
+/// Times of the transfer units (TUs) of a row in the phases of their transfer, each summed over the
+/// TUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
     /// Time from the start of the reshuffling of a TU to its end.
@@ -17,7 +19,8 @@ pub struct Times {
     pub tus: u64,
 }
 
-/// State of one row of cells. Its TUs are numbered through all ADUs.
+/// State of one row of cells. Its transfer units (TUs) are numbered through all application data
+/// units (ADUs).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
     /// Number of TUs of each ADU that the row has.
@@ -37,13 +40,14 @@ pub(crate) struct Row {
     /// of the first of them started.
     readied: std::collections::VecDeque<Cycles>,
     sending: Option<Cycles>,
-    /// SUs that wait until their TU is ready: the number of the TU in the row, and the number of
-    /// the SU.
+    /// Striping units (SUs) that wait until their transfer unit (TU) is ready: the number of the TU
+    /// in the row, and the number of the SU.
     pub waiting: Vec<(u64, u32)>,
     pub times: Times,
 }
 
 impl Row {
+    /// Create a row that has `per_adu` transfer units of each of `adus` application data units.
     pub fn new(per_adu: u64, adus: u64, columns: usize) -> Self {
         Self {
             per_adu,
@@ -68,7 +72,8 @@ impl Row {
         true
     }
 
-    /// Return the next message that the cell in this column sends for the TU, if one is left.
+    /// Return the next message that the cell in this column sends for the TU that is being
+    /// reshuffled, if one is left.
     pub fn next_message(&mut self, column: u32, messages: &[Vec<Message>]) -> Option<Message> {
         let next = self.next.get_mut(column as usize)?;
         let message = messages.get(column as usize)?.get(*next).copied();
@@ -76,12 +81,13 @@ impl Row {
         message
     }
 
-    /// Count the arrival of a message of the TU.
+    /// Count the arrival of a message of the TU that is being reshuffled.
     pub fn arrived(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// Mark the TU as ready if all its messages have arrived. Return whether it is ready.
+    /// Mark the TU that is being reshuffled as ready if all its messages have arrived. Return
+    /// whether it is ready.
     pub fn settle(&mut self, now: Cycles) -> bool {
         let Some(began) = self.began.filter(|_| self.left == 0) else {
             return false;

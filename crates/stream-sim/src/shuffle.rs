@@ -7,7 +7,7 @@ use isthmus_redistribute::transfer::{Order, Side, runs};
 use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use std::sync::Arc;
 
-/// A message from one cell of a row to another for one TU.
+/// A message from one cell of a row to another cell, with blocks of one transfer unit (TU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
     /// Column of the receiver.

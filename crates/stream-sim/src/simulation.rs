@@ -124,7 +124,8 @@ impl Simulation {
         self.world.events.as_deref().unwrap_or_default()
     }
 
-    /// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
+    /// Return the format of the stream: the division of its data into application data units,
+    /// transfer units, striping units and packets.
     pub fn format(&self) -> Format {
         crate::world::format(&self.machine, &self.work)
     }

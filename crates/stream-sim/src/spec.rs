@@ -42,7 +42,7 @@ pub struct Cell {
     pub word_bytes: u64,
     /// Rate at which the processor of a cell moves data if it moves every byte itself.
     pub copy_bytes_per_s: u64,
-    /// Time to start a message.
+    /// Time to start a message between cells.
     pub message_ns: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Interface {
     pub processors: u32,
     /// Rate of the memory bus of one processor.
     pub bus_bytes_per_s: u64,
-    /// Number of times that data cross the memory bus.
+    /// Number of times that each byte crosses the memory bus of the interface.
     pub crossings: u32,
     /// Bytes of staging memory.
     pub staging_bytes: u64,
@@ -78,7 +78,7 @@ pub struct Interface {
     pub network_bytes_per_s: u64,
 }
 
-/// Origin of the data.
+/// Origin of the data of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum From {
@@ -88,7 +88,7 @@ pub enum From {
     Interface,
 }
 
-/// Destination of the data.
+/// Destination of the data of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum To {
@@ -121,7 +121,7 @@ impl Reshuffle {
     }
 }
 
-/// Protocol of the packets.
+/// Protocol of the packets on the external network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Protocol {
@@ -131,7 +131,8 @@ pub enum Protocol {
     Udp,
 }
 
-/// A stream of application data units.
+/// The work of a machine: a stream of application data units (ADUs), which consist of transfer
+/// units (TUs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     /// Origin of the data.
@@ -142,16 +143,16 @@ pub struct Work {
     pub reshuffle: Reshuffle,
     /// Number of bytes of the blocks that are dealt cyclically to the cells of a row.
     pub block_bytes: u64,
-    /// Number of bytes of an ADU. An ADU is distributed over rows of cells, of which each has whole
-    /// TUs.
+    /// Number of bytes of an application data unit (ADU). An ADU is distributed over rows of cells,
+    /// of which each has whole transfer units (TUs).
     pub adu_bytes: u64,
-    /// Number of bytes of a TU, of which each cell of a row has an equal part.
+    /// Number of bytes of a transfer unit (TU), of which each cell of a row has an equal part.
     pub tu_bytes: u64,
     /// Number of bytes of a packet.
     pub packet_bytes: u64,
     /// Number of links over which a TU is striped.
     pub links: u32,
-    /// Number of ADUs of the stream.
+    /// Number of application data units (ADUs) of the stream.
     pub adus: u64,
     /// Rate at which the application produces data, as ADUs at equal intervals. `None`: an ADU is
     /// available as soon as the previous one is sent.

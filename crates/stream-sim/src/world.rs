@@ -37,21 +37,22 @@ enum Due {
     Made,
 }
 
-/// An SU for which the manager has ordered the transfer to the interface.
+/// A striping unit (SU) whose transfer to the interface the manager has ordered.
 #[derive(Debug, Clone)]
 struct Su {
     order: OrderId,
     link: u32,
     row: u32,
-    /// Number of its TU among those of the row, through all ADUs.
+    /// Number of the transfer unit (TU) of the SU among those of the row, through all application
+    /// data units.
     tu: u64,
-    /// Columns of the cells that have a part of it, and the number of bytes of each part.
+    /// Columns of the cells that have a part of the SU, and the number of bytes of each part.
     parts: Vec<(u32, u64)>,
-    /// Number of parts that have not arrived.
+    /// Number of parts of the SU that have not arrived at the interface.
     left: usize,
 }
 
-/// State of a link to the interface, which moves one SU at a time.
+/// State of a link to the interface, which moves one striping unit (SU) at a time.
 #[derive(Debug, Clone, Default)]
 struct Link {
     moving: bool,
@@ -59,7 +60,8 @@ struct Link {
     queue: VecDeque<u32>,
 }
 
-/// A TU whose SUs are being transferred: its row, and the number of SUs that have not arrived.
+/// A transfer unit (TU) whose striping units (SUs) are being transferred: its row, and the number
+/// of its SUs that have not arrived.
 #[derive(Debug, Clone, Copy)]
 struct Fetching {
     row: u32,
@@ -114,7 +116,8 @@ pub(crate) struct World {
     pub events: Option<Vec<stream::Event>>,
 }
 
-/// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
+/// Return the format of the stream: the division of its data into application data units, transfer
+/// units, striping units and packets.
 pub(crate) fn format(machine: &Machine, work: &Work) -> stream::Format {
     stream::Format {
         order: su_order(machine, work),
@@ -141,6 +144,7 @@ fn su_order(machine: &Machine, work: &Work) -> Vec<LinkId> {
 }
 
 impl World {
+    /// Create the cells, the interface and the flow engine at time 0.
     pub fn new(machine: &Machine, work: &Work) -> Result<(Self, Engine<Tag>), Error> {
         check_machine(machine)?;
         check_work(machine, work)?;
@@ -257,7 +261,7 @@ impl World {
         }
     }
 
-    /// Count a completed ADU.
+    /// Count a completed application data unit (ADU).
     fn adu(&mut self, now: Cycles) {
         self.adus += 1;
         self.done_at = now;

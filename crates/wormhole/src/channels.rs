@@ -303,7 +303,8 @@ impl Channels {
         }
     }
 
-    /// Return the channel of `lane` and the time of a wake-up if the caller must schedule one.
+    /// Return the channel of `lane` and the time of a wake-up, if a worm waits for the channel and
+    /// the caller must schedule the wake-up.
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);

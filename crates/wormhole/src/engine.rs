@@ -14,10 +14,10 @@ const TIMER: u32 = 1 << 31;
 /// Event after all timers of a cycle, which generates the messages offered for this cycle.
 const GENERATE: u32 = u32::MAX;
 
-/// Initial number of channels per path in the table of paths.
+/// Initial number of channels per path in the table of paths; a longer path increases it.
 const STRIDE_MIN: usize = 16;
 
-/// Minimum number of requests in a cycle for prefetching.
+/// Minimum number of requests in a cycle for which the engine prefetches lanes.
 const PREFETCH_MIN: usize = 64;
 
 /// A message to send.
@@ -77,7 +77,7 @@ pub trait Handler {
     fn finished(&self) -> bool;
 }
 
-/// A message under way.
+/// State of a message that is offered or in the network: a worm of flits.
 #[derive(Debug, Clone, Copy)]
 struct Worm<T> {
     number: u64,

@@ -1,10 +1,12 @@
-//! Circuit switching: a packet holds a lane of each link until the acknowledgement has come back
-//! over it.
+//! Circuit switching: a packet holds a lane (virtual channel) of each link of its route until the
+//! acknowledgement has come back over that link.
 //!
-//! While headers wait for a group of a plain network none of its lanes is free, and the group is
-//! checked when the first becomes free. So only a header that finds no other waiting may be served
-//! when it makes its request. With several classes of channels, the waiting headers may be of a
-//! class without a free lane. Then each request leads to a check of the group when the tick ends.
+//! The links among which a header may choose form a group. The engine checks a group in which
+//! headers wait when its first lane becomes free. In a network with one class of channels, headers
+//! wait only while no lane of the group is free. So a header may get a lane at the time of its
+//! request only if no other header waits. With several classes, a header may wait for a lane of its
+//! class while lanes of other classes are free. Then each request leads to a check of the group
+//! when the tick ends.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::choose_equal;
@@ -181,8 +183,8 @@ impl Holding for Circuits {
         core.grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
-    /// Grant a link at once if this header is alone in its tick. Otherwise other headers may
-    /// request the same links, and the engine serves the header when the tick ends.
+    /// Grant a link at once if no other header makes a request in this tick. Otherwise other
+    /// headers may request the same links, and the engine serves the header when the tick ends.
     #[inline]
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -265,8 +267,8 @@ fn class_of<W: Routes>(header: &Header) -> Option<u16> {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Circuits> {
-    /// Return the lane of these links that a packet gets now, or the time at which one becomes
-    /// free, as far as known.
+    /// Return the lane that a packet gets now on one of the links of `run`. If no lane is free,
+    /// return the time at which one becomes free, as far as known.
     #[inline]
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
         let random = || packet.random(self.seed);
@@ -344,7 +346,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // In a plain network all headers have the same best lane.
+            // With one class of channels, all waiting headers have the same best lane.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,

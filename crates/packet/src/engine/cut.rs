@@ -54,7 +54,7 @@ pub(super) struct Buffers {
     /// Whether a group is in the list to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
-    /// Bytes of buffer of each lane.
+    /// Size of the buffer of each lane in bytes.
     buffer: u32,
     /// Ticks from the departure of a tail from a buffer until the sender of the link receives the
     /// credits.
@@ -69,6 +69,8 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
+    /// Return the state of a network in which all buffers are empty and no credits are on their
+    /// way.
     pub fn new(
         links: u32,
         numbers: Lanes,
@@ -131,8 +133,8 @@ impl Buffers {
         self.behind.push(packet);
     }
 
-    /// Remove the first packet of a lane; its tail leaves the buffer at `tail`. Return the packet
-    /// behind it, if any.
+    /// Remove the first packet of a lane, whose tail leaves the buffer at time `tail`. Return the
+    /// packet behind it, if any.
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
         let lane = &mut self.lanes[lane];
@@ -145,7 +147,7 @@ impl Buffers {
         Some(lane.first)
     }
 
-    /// Add the credits of a run of links that have come back by now.
+    /// Add to the lanes of a run of links the credits that have come back by now.
     #[inline]
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
@@ -332,8 +334,8 @@ impl Holding for Buffers {
         now
     }
 
-    /// Only the first packet of a buffer may request an output, and only after the previous packet
-    /// has left the buffer.
+    /// Handle the request of a header for its next links. Only the first packet of a buffer may
+    /// request an output, and only after the previous packet has left the buffer.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -495,7 +497,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Remove the first packet of a buffer from it; its tail leaves the buffer at `tail`.
+    /// Remove the first packet of a buffer from it; its tail leaves the buffer at time `tail`.
     #[inline]
     pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);

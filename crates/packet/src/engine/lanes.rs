@@ -19,7 +19,7 @@ pub(crate) struct Lanes {
     channels: u32,
     /// Binary logarithm of the distance of the first lanes of two consecutive links.
     shift: u32,
-    /// Number of channels of a class.
+    /// Number of virtual channels that each class has on a link.
     channels_per_class: u32,
 }
 

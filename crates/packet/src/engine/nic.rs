@@ -45,6 +45,8 @@ pub(super) struct Nic {
 const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
 
 impl Nic {
+    /// Return an idle interface with this number of queues. `slice` is the number of packets that
+    /// the DMA engine sends of one message per turn.
     pub fn new(queues: u32, slice: u32) -> Self {
         Self {
             ready: 0,

@@ -1,5 +1,6 @@
-//! Cut-through with output buffers. Packets cross a switch into them faster than links carry
-//! packets. All packets have the same class of channels.
+//! Cut-through switching with output buffers: buffers behind the crossbars of switches. Packets
+//! cross a switch into an output buffer faster than a link carries them. All packets have the same
+//! class of channels.
 
 use super::core::{Core, NEVER};
 use super::cut::Buffers;
@@ -44,6 +45,7 @@ pub(super) struct OutputBuffers {
 }
 
 impl OutputBuffers {
+    /// Return empty output buffers for the links of a network.
     pub fn new(links: u32, rules: Outputs) -> Self {
         let output = Output {
             path_free: 0,

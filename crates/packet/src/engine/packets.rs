@@ -6,12 +6,12 @@ use crate::rules::tie;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
 
 id! {
-    /// The slot of a message.
+    /// Number of the slot of a message in the store of all messages.
     pub(super) struct MessageId;
 }
 
 id! {
-    /// The slot of a packet.
+    /// Number of the slot of a packet in [`Packets`].
     pub(super) struct PacketId;
 }
 
@@ -36,10 +36,11 @@ pub(super) struct Packet {
     pub lane: LaneId,
     /// Links to request at the switch to which `lane` leads.
     pub run: Run,
-    /// Input of that switch by which the packet comes: port times channels plus channel.
+    /// Number of the input by which the packet comes into the switch to which `lane` leads: the
+    /// number of the port times the number of channels per link, plus the number of the channel.
     pub input: u32,
-    /// Whether the header has arrived and may request an output once the packet is the first of its
-    /// buffer.
+    /// Whether the header has arrived at the switch and may request an output once the packet is
+    /// the first of its buffer.
     pub ready: bool,
 }
 
@@ -99,11 +100,13 @@ impl Packets {
         self.slots.remove(packet);
     }
 
+    /// Return the state of a packet.
     #[inline]
     pub fn get(&self, packet: PacketId) -> &Packet {
         &self.slots[packet]
     }
 
+    /// Return the state of a packet, for changes.
     #[inline]
     pub fn get_mut(&mut self, packet: PacketId) -> &mut Packet {
         &mut self.slots[packet]

@@ -2,10 +2,11 @@
 //!
 //! The queue is a wheel of slots of several ticks each, with a bitmap to find the next slot in use,
 //! and a heap for events beyond the wheel. The events of a slot are a list, which is sorted when
-//! the time of the slot has come. Few events then change places, since most come at similar delays
-//! after their causes. Slots reuse the memory of the lists of earlier slots. A tick is short beside
-//! the time between events here (100 ps and some ns). Slots of one tick each, as in
-//! `isthmus_kernel::EventQueue`, would almost all be empty.
+//! the engine reaches the slot. The list is almost in order before that, because most events are
+//! scheduled with similar delays. Slots reuse the memory of the lists of earlier slots.
+//!
+//! A tick (100 ps, for example) is short compared with the time between events (some ns). Slots of
+//! one tick each, as in `isthmus_kernel::EventQueue`, would almost all be empty.
 
 use super::event::Event;
 use isthmus_kernel::Cycles;

@@ -1,4 +1,4 @@
-//! Buffer space on its way back to the sender of a link, as credits.
+//! Credits: buffer space whose release is on its way back to the sender of a link.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
@@ -34,6 +34,7 @@ struct Entry {
 }
 
 impl Overflow {
+    /// Return an empty store.
     pub fn new() -> Self {
         Self(Slab::new())
     }
@@ -67,6 +68,7 @@ impl Overflow {
 }
 
 impl Returns {
+    /// Return a list without returning bytes.
     pub const fn new() -> Self {
         Self {
             next: NEVER,
@@ -133,9 +135,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Two queues that share a store behave as if each were alone.
+        /// Checks that two lists of returns that share a store behave as if each had its own store.
         #[test]
-        fn comes_back_like_a_list(
+        fn two_lists_in_one_store_are_independent(
             steps in prop::collection::vec((any::<bool>(), 0u64..3, 1u32..9, 0u64..4), 0..90),
         ) {
             let mut overflow = Overflow::new();

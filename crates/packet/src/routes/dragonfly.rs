@@ -64,7 +64,7 @@ struct GlobalLink {
     to: u32,
 }
 
-/// State of a packet that passes through no third group; there are fewer groups than this.
+/// Route state of a packet that passes through no third group; the numbers of groups are smaller.
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    /// Load of links in which only the link with this number is occupied.
+    /// Load of links for tests, in which only the link with this number is occupied.
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
@@ -341,7 +341,7 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Random numbers that between them select each of a few links.
+            // Random numbers which together select every link of a run of a few links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;
@@ -356,9 +356,10 @@ mod tests {
         so_far.pop();
     }
 
-    /// Routes have few links, and packets on them cannot wait for one another in a circle.
+    /// Checks that routes have few links, and that packets on them cannot wait for one another in a
+    /// cycle.
     #[test]
-    fn ways_are_short_and_cannot_wait_in_a_circle() {
+    fn routes_are_short_and_free_of_cyclic_waits() {
         for (shape, routing, longest) in [
             ((2, 4, 9, 1), Routing::Minimal, 5),
             ((1, 4, 9, 1), Routing::Ugal, 7),

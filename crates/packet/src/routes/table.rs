@@ -404,7 +404,8 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
-    /// Rule of the routes along the row.
+    /// Return the next step of a packet along the row of switches: the rule from which the test
+    /// builds its table.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },
@@ -413,9 +414,9 @@ mod tests {
         })
     }
 
-    /// Routes use the links of the network, and parallel links form one run.
+    /// Checks that routes use the links of the network, and that parallel links form one run.
     #[test]
-    fn ways_have_their_links_and_parallel_ones_are_one_run() {
+    fn routes_use_existing_links_and_parallel_links_form_one_run() {
         let table = row(1, along).unwrap();
         assert_eq!(table.longest_route(), 4);
         let runs: Vec<u32> = table.runs().map(|(run, _)| run.links).collect();
@@ -423,9 +424,9 @@ mod tests {
         assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);
     }
 
-    /// A rule without a valid route causes an error that names the route.
+    /// Checks that a rule without a valid route causes an error that names the route.
     #[test]
-    fn what_cannot_be_followed_is_named() {
+    fn invalid_rules_cause_errors_that_name_the_route() {
         let error = |hop: fn(u16, u32, u32) -> Option<Hop>| row(1, hop).unwrap_err().to_string();
         assert_eq!(
             error(|_, from, to| (from > 0).then_some(along(0, from, to))?),

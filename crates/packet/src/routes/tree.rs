@@ -20,12 +20,15 @@ struct Level {
     down: Vec<u16>,
     /// Number of links to each child.
     parallel: u32,
-    /// Number of links up, and of links down to all children.
+    /// Number of upward links of a vertex of the level, and number of its downward links to all
+    /// children.
     ups: u32,
     downs: u32,
-    /// For each node, the port up that its number selects, as an index.
+    /// For each node as source or destination: the index, among the upward ports of a vertex above
+    /// it, of the port that the number of the node selects.
     up: Vec<u32>,
-    /// For each node, the parallel link down that its number selects.
+    /// For each destination node: the index, among the parallel links down to it, of the link that
+    /// the number of the node selects.
     parallel_down: Vec<u32>,
 }
 
@@ -38,12 +41,12 @@ pub struct FatTree {
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
-    /// Rule by which packets choose among links up.
+    /// Rule by which packets choose among the upward links of a vertex.
     ascent: Ascent,
 }
 
 impl FatTree {
-    /// Build the tables of a tree. `ascent` is the rule for the choice of links up.
+    /// Build the tables of a tree. `ascent` is the rule for the choice of upward links.
     pub fn new(tree: &Tree, ascent: Ascent) -> Self {
         let vertices = || {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
@@ -63,7 +66,7 @@ impl FatTree {
         }
     }
 
-    /// Return the links up among which a packet may choose at a vertex.
+    /// Return the upward links among which a packet may choose at a vertex.
     #[inline]
     fn up(&self, ports: &Ports, header: &Header, random: impl FnOnce() -> u64) -> Run {
         let level = &self.levels[ports.level as usize];

@@ -58,6 +58,7 @@ pub(super) struct ArrayName {
 }
 
 impl ArrayName {
+    /// Return the name of the array of a part, without a rank.
     pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,

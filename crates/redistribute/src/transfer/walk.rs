@@ -19,9 +19,9 @@ pub(super) struct Walk {
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
-    /// Stride in the source in bytes.
+    /// Stride of the dimension in the source array, in bytes.
     from: usize,
-    /// Stride in the destination in bytes.
+    /// Stride of the dimension in the destination array, in bytes.
     to: usize,
 }
 

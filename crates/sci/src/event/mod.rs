@@ -250,7 +250,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept all offers; see [`Engine::take_offers`].
+    /// Accept all packets and reminders that the handler has offered; see [`Engine::take_offers`].
     fn take_all_offers(&mut self, node: u32, now: Cycles) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {

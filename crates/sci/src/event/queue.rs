@@ -1,4 +1,5 @@
-//! Output queues.
+//! Output queues: the packets that wait to leave an interface, and the slots that packets occupy
+//! until they are accepted at the other end.
 
 use super::packets::{Flights, PacketId};
 use isthmus_kernel::{Cycles, Id, Table, id};
@@ -22,7 +23,8 @@ pub(super) struct Queues {
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of slots in use: those of packets that wait or whose good echo has not come yet.
+    /// Number of slots in use: those of packets that wait, and of sent packets whose good echo has
+    /// not come yet.
     pub held: u32,
     /// Number of slots of the queue.
     pub limit: u32,
@@ -37,6 +39,7 @@ impl Slots {
 }
 
 impl Queues {
+    /// Return a store without queues.
     pub fn new() -> Self {
         Self {
             ready: Table::from(Vec::new()),

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 id! {
     /// Number of the slot of a packet in its slab.
     pub(super) struct PacketId;
-    /// Number of the slot of a subaction in its slab.
+    /// Number of the slot of a subaction (one send of a packet and its echo) in its slab.
     pub(super) struct ActionId;
 }
 
@@ -123,14 +123,15 @@ pub(super) struct Subaction {
     pub source: InterfaceId,
     /// The interface at which the send ends.
     pub target: InterfaceId,
-    /// The output queue of the source in which the packet is, and the number of the packet's slot.
+    /// The output queue of the source interface in which the packet is, and the number of the
+    /// packet's slot in it.
     pub queue: usize,
     pub slot: u64,
     /// Whether the target accepted the send; `None` before its decision.
     pub accepted: Option<bool>,
 }
 
-/// A slot of an output queue.
+/// A slot of an output queue, with its packet.
 #[derive(Debug, Clone)]
 pub(super) struct OutputSlot {
     pub number: u64,
@@ -250,7 +251,7 @@ pub(super) struct Output {
     pub node: u32,
     /// The interface to which the output link leads.
     pub next: InterfaceId,
-    /// State of the output.
+    /// The packet that the output is sending, if any.
     pub sending: Sending,
     /// Whether the interface has saved a go bit, which a later idle releases.
     pub saved_go: bool,
@@ -316,7 +317,8 @@ impl Output {
         Some(symbol.with_go(self.emitted_go))
     }
 
-    /// Return a symbol of an own packet.
+    /// Return the symbol at `position` of a packet that this interface sends. The idle after the
+    /// packet has position `last`.
     pub fn own_symbol(&mut self, action: ActionId, position: u16, last: u16) -> Symbol {
         let ends = position == last;
         self.sending = if ends {

@@ -107,7 +107,7 @@ fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     Ok(ns)
 }
 
-/// Check that these are the bytes of an ADU from position `from` on.
+/// Check that `data` are the bytes of an application data unit (ADU) from position `from` on.
 fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     let wrong = data
         .iter()
@@ -220,7 +220,7 @@ fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error>
     ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
-/// Receive all packets and verify the bytes of the first ADU.
+/// Receive all packets and verify the bytes of the first application data unit (ADU).
 fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
     let mut wrong = Ok(());
     let counts = Sink::new(window).serve(
@@ -355,8 +355,9 @@ fn reshuffle(
 mod tests {
     use super::*;
 
+    /// Checks that bytes in the wrong order cause an error.
     #[test]
-    fn bytes_out_of_order_are_found() {
+    fn bytes_in_the_wrong_order_cause_an_error() {
         let mut data: Vec<u8> = (100..5000).map(byte).collect();
         assert!(in_order(&data, 100).is_ok());
         assert!(in_order(&data, 101).is_err());

@@ -56,7 +56,7 @@ pub struct Report {
     pub ranks: [f64; 3],
 }
 
-/// Control over both routes. It passes from rank to rank.
+/// Control over both routes: the permission to send, which passes from rank to rank like a token.
 struct Control {
     routes: Vec<Sender>,
     /// The number of the next ADU.
@@ -353,8 +353,9 @@ impl Rank {
 mod tests {
     use super::*;
 
+    /// Checks that triangles in the wrong order, or of the wrong rank, cause an error.
     #[test]
-    fn triangles_out_of_order_or_place_are_found() {
+    fn triangles_in_the_wrong_order_or_rank_cause_an_error() {
         let good = triangles(0, 12, lines(12));
         let header = Header::new(isthmus_stream::wire::Kind::Data, 0);
         let look = |data: &[u8]| Came::default().look(&header, data);

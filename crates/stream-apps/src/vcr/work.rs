@@ -31,6 +31,7 @@ struct Frames {
 }
 
 impl Clock {
+    /// Create a clock for this number of frames per second.
     pub fn new(rate_per_s: f64) -> Self {
         Self {
             rate_per_s,
@@ -101,6 +102,7 @@ struct Shuffle {
 }
 
 impl Shuffle {
+    /// Create the redistribution for frames of this geometry and this number of rebuilders.
     fn new(geometry: &Geometry, rebuilders: u32) -> Result<Self, Error> {
         let shape = [u64::from(geometry.height) / 2, 2, u64::from(geometry.width)];
         let layout = |grid| {
@@ -122,7 +124,8 @@ impl Shuffle {
         })
     }
 
-    /// Return the pairs of lines of a rank of a layout: the first pair, and the number of pairs.
+    /// Return the pairs of lines that rank number `place` of a layout has: the first pair, and the
+    /// number of pairs.
     fn pairs(layout: &Layout, place: u32) -> (u32, u32) {
         let parts = layout.parts(place);
         let (first, ..) = parts[0][0].runs();
@@ -212,6 +215,7 @@ struct Store {
 }
 
 impl Store {
+    /// Read the fields of each frame and send their parts to the rebuilders until the clock stops.
     fn run(self, clock: &Clock) -> Course {
         let (first, count) = self.pairs;
         let shape = [count.into(), 1, self.geometry.width.into()];
