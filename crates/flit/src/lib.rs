@@ -26,9 +26,9 @@ pub enum Ready {
     At(u64),
     /// `delay` cycles after the tail of message number `of` has arrived.
     After {
-        /// Number of the earlier message.
+        /// Number of the message whose tail must arrive first.
         of: usize,
-        /// Number of cycles between the arrival of its tail and this time.
+        /// Number of cycles from the arrival of that tail until this message is ready.
         delay: u64,
     },
 }

@@ -13,7 +13,7 @@ pub struct Counters {
     pub busy: Vec<Cycles>,
 }
 
-/// Running state of the counters.
+/// State from which the engine computes the [`Counters`] at any time.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
     /// For each link: work that it carried, in steps of 2^-24 bytes.

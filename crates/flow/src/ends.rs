@@ -41,7 +41,7 @@ impl Ends {
         self.sift_up(entry);
     }
 
-    /// Moves the end of a transfer to `time`.
+    /// Changes the end time of a transfer to `time`.
     #[inline]
     pub(crate) fn set(&mut self, flow: FlowId, time: Cycles) {
         let entry = self.entries[flow.index()] as usize;

@@ -17,11 +17,11 @@ const SEARCHED_MAX: usize = 16;
 /// Future events, in the order within a tick (rule 7). Ends of transfers are in their own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The expiry of a timer: its sequence number and its value.
+    /// A timer expires: its sequence number, and its value for the handler.
     Timer(u64, u32),
-    /// The begin of a transfer: the sequence number of its offer, and its slot.
+    /// A transfer begins: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The end of a transfer's latency: the number of the transfer and its slot.
+    /// The latency of a transfer ends: the number of the transfer, and its slot.
     Move(u64, FlowId),
 }
 
@@ -264,7 +264,8 @@ impl<T: Copy> Engine<T> {
         counting.counters()
     }
 
-    /// Computes the rates that apply from now on, and the ends that follow from them.
+    /// Computes the rates of moving transfers that apply from now on, and updates the end times of
+    /// these transfers.
     fn settle(&mut self) {
         let now = self.now;
         let mut changed = std::mem::take(&mut self.changed);
@@ -406,6 +407,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         }
     }
 
+    /// Return the number of transfers that have begun and not ended.
     #[inline]
     fn under_way(&self) -> u64 {
         self.under_way
@@ -413,6 +415,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run until tick `limit`, until no event is left, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let coming = self.future.peek();

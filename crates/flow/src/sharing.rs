@@ -244,7 +244,7 @@ impl Sharing {
         }
     }
 
-    /// Returns the link number `hop` of the path of a transfer.
+    /// Returns the link at position `hop` of the path of a transfer.
     #[inline]
     fn step(&self, flow: FlowId, hop: usize) -> LinkId {
         LinkId::new(self.paths.step(flow, hop))
@@ -299,7 +299,7 @@ impl Sharing {
         self.queue(link, moment);
     }
 
-    /// Settles a link at a level.
+    /// Sets the final level of an open link: its transfers without a share get this share.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;

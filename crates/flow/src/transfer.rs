@@ -11,7 +11,7 @@ pub struct Transfer<'a, T> {
     /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
     /// the transfer.
     pub path: &'a [u32],
-    /// Ticks from the begin of the transfer until it moves.
+    /// Ticks from the begin of the transfer until its bytes start to move.
     pub latency: Cycles,
     /// The maximum rate, if there is one.
     pub rate_max: Option<Rate>,
@@ -30,7 +30,7 @@ pub struct Delivered<T> {
     pub tag: T,
     /// Number of bytes.
     pub bytes: u64,
-    /// The time of begin for which the transfer was offered.
+    /// The tick in which the transfer began, as offered.
     pub generated: Cycles,
     /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,

@@ -22,7 +22,8 @@ pub enum Switching {
     /// Cut-through: a packet moves on as soon as the buffer behind the next link has room for all
     /// of it. Credits report that room to the sender of the link.
     CutThrough {
-        /// Bytes of buffer for each virtual channel at the receiving end of a link.
+        /// Size in bytes of the buffer that each virtual channel has at the receiving end of a
+        /// link.
         buffer: u32,
         /// Ticks from the departure of a packet's tail from a buffer until the sender of the link
         /// receives the credits.

@@ -58,7 +58,7 @@ pub struct Lane {
     pub channel: u32,
 }
 
-/// A packet that has arrived.
+/// Report on a packet that has arrived at its destination.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
     /// The tag of the packet's message.
@@ -123,9 +123,9 @@ impl<T> Offers<T> {
     }
 }
 
-/// Receives the reports on messages. Calls come in order of time. Within a tick arrivals come
-/// before reminders and these before generations: arrivals in the order of their last links, the
-/// others in the order of the nodes.
+/// Receives the reports on messages. The engine calls it in order of time. Within a tick it reports
+/// arrivals first, in the order of their last links. Then it reports reminders, and then
+/// generations, both in the order of the nodes.
 pub trait Handler {
     /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;

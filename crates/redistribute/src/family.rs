@@ -82,7 +82,7 @@ pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
     families
 }
 
-/// Call `emit` with each family of the intersection of two combs.
+/// Call `emit` with each [`Family`] of runs in the intersection of two combs.
 fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
     for from in from.uniform_parts() {
         for to in to.uniform_parts() {

@@ -18,7 +18,7 @@ pub enum StallKind {
 /// A stall: no packet has been delivered anywhere for some time, and packets wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// Whether packets still move.
+    /// Whether packets still move (livelock) or not (deadlock).
     pub kind: StallKind,
     /// Cycle of the last delivery, or of the generation of the oldest packet if that is later.
     pub since: Cycles,

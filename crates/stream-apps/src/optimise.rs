@@ -141,6 +141,7 @@ struct Again {
 }
 
 impl Look for Again {
+    /// Compute some of the received samples again, and compare the results.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
@@ -271,7 +272,8 @@ fn start(
     })
 }
 
-/// Compute this quadrant's SU of every `step`-th TU, each in the time `su_time` if that is set.
+/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU). Each
+/// takes the time `su_time` if that is set.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,

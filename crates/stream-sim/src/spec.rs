@@ -33,7 +33,7 @@ pub struct Machine {
     pub interface: Interface,
 }
 
-/// Properties of a cell.
+/// Properties of a cell: a processor with memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// Cycle time of the processor of a cell.
@@ -164,7 +164,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Return the number of TUs of an ADU.
+    /// Return the number of transfer units (TUs) of an application data unit (ADU).
     pub fn tus(&self) -> u64 {
         self.adu_bytes / self.tu_bytes
     }
@@ -184,7 +184,8 @@ impl Work {
         }
     }
 
-    /// Return the time of the interface's processor for each message from a cell.
+    /// Return the time in nanoseconds that the processor of the interface needs for each message
+    /// from a cell.
     pub fn set_up_ns(&self, machine: &Machine) -> u64 {
         match self.sent_bytes(machine) < self.share_bytes(machine) {
             true => machine.interface.place_ns,
@@ -192,7 +193,7 @@ impl Work {
         }
     }
 
-    /// Return the time between two ADUs of the application; `None` if no rate is set.
+    /// Return the time in nanoseconds between two application data units; `None` if no rate is set.
     pub fn gap_ns(&self) -> Option<u64> {
         self.load_bytes_per_s
             .map(|load| duration_ns(self.adu_bytes, load).max(1))

@@ -95,7 +95,8 @@ pub(crate) struct World {
     /// SUs on their way to the interface, by number.
     sus: BTreeMap<u32, Su>,
     next_su: u32,
-    /// TUs whose SUs are being transferred, by ADU and index of the TU in the ADU.
+    /// Transfer units (TUs) on their way to the interface, by the number of the application data
+    /// unit and the index of the TU in it.
     fetching: BTreeMap<(u64, u64), Fetching>,
     pub servers: Servers,
     /// Meanings of the timers that are set, by number.
@@ -451,7 +452,8 @@ impl World {
         }
     }
 
-    /// Handle an ADU that the application has produced, and schedule the next one.
+    /// Handle an application data unit (ADU) that the application has produced, and schedule the
+    /// next one.
     fn made(&mut self, engine: &mut Engine<Tag>) {
         self.made += 1;
         let gap = self.work.gap_ns().filter(|_| self.made < self.work.adus);
@@ -540,6 +542,7 @@ impl World {
 impl Handler for World {
     type Tag = Tag;
 
+    /// Handle the expiry of a timer: the end of a task, or a new ADU of the application.
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         match self.due.remove(&timer) {
             Some(Due::SetUp(su)) => self.set_up(engine, su),
@@ -558,6 +561,7 @@ impl Handler for World {
         }
     }
 
+    /// Handle the end of a transfer: the arrival of a message between cells, or of a part of an SU.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
             Tag::Su(su) => self.su_part_came(engine, su),
@@ -569,6 +573,7 @@ impl Handler for World {
         }
     }
 
+    /// Return whether the run must stop: enough ADUs are complete, or the run has failed.
     fn finished(&self) -> bool {
         self.adus >= self.limit || self.failed.is_some()
     }

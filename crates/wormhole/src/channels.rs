@@ -10,7 +10,7 @@ pub type ChannelId = u32;
 id! {
     /// Number of a lane, dense over all channels.
     pub(crate) struct LaneId;
-    /// Slot of a worm.
+    /// Number of the slot of a worm (a message in the network) in the engine.
     pub(crate) struct WormId;
 }
 
@@ -61,7 +61,7 @@ pub struct Channels {
 pub struct Carried {
     /// Number of flits. All flits of a message count when the channel is granted to the message.
     pub flits: u64,
-    /// Number of messages.
+    /// Number of messages to which the channel was granted.
     pub messages: u64,
 }
 

@@ -210,6 +210,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.now().max(self.reached)
     }
 
+    /// Offer a message for generation in cycle `time`.
     fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
         assert!(
             time >= self.now(),
@@ -223,12 +224,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.push(time, GENERATE);
     }
 
+    /// Return the number of messages that are generated and not delivered.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run until cycle `limit`, until no event is left, or until the handler has finished.
     #[inline]
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
@@ -502,7 +505,8 @@ impl<T: Copy> Engine<T> {
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
-            // If other worms wait behind this one, a single wake-up at the certain release time is better.
+            // If other worms wait behind this one, they need a single wake-up, at the time when the
+            // release of the lane is certain.
             worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels

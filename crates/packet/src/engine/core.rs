@@ -106,7 +106,7 @@ pub(super) struct Core<T, W, H> {
     /// Number of offered messages that are still to be generated.
     pub(super) scheduled: u64,
     pub(super) packets: Packets,
-    /// Network interfaces of the nodes.
+    /// Network interface of each node.
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
     /// State of the switching method.
@@ -136,10 +136,13 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
+    /// Return the load of a link: spent credits in bytes, or lanes in use with circuits.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
     }
 
+    /// Return the sum of the weights of the packets that wait for the run of links from link
+    /// `first` on.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting
@@ -197,7 +200,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Return the number of messages that are offered or generated and not delivered.
+    /// Return the number of messages that are generated and not delivered.
     pub fn under_way(&self) -> u64 {
         self.messages.len() as u64 - self.scheduled
     }

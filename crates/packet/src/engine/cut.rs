@@ -45,13 +45,14 @@ impl Lane {
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// Returning credits of the lanes, except the first return of each lane.
+    /// Credits on their way back to the senders; the first return of each lane is stored with the
+    /// lane.
     overflow: Overflow,
-    /// For each packet except the last of its lane, the packet behind it.
+    /// For each packet except the last of its lane, the next packet of the same lane.
     behind: Table<PacketId, PacketId>,
     /// For each lane, the free bytes of its buffer that the sender knows of.
     credits: Table<LaneId, u32>,
-    /// Whether a group is in the list to check when the tick ends.
+    /// For each group, whether it is in the list of groups to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
     /// Size of the buffer of each lane in bytes.
@@ -124,7 +125,7 @@ impl Buffers {
         }
     }
 
-    /// Store the packet behind `last` in `behind`, which grows as needed.
+    /// Store in the table `behind` that `packet` follows packet `last`; the table grows as needed.
     #[cold]
     fn push_behind(&mut self, last: PacketId, packet: PacketId) {
         while self.behind.values().len() < last.index() {
@@ -306,6 +307,7 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
+    /// Return when the next packet of a message can start on one of these links of its node.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -320,6 +322,8 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
+    /// Grant a new packet one of these links, and space in the buffer behind it. Return the time at
+    /// which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -372,6 +376,8 @@ impl Holding for Buffers {
         core.cut_check(group);
     }
 
+    /// Schedule a check of a group for the end of the tick, because a transmitter or buffer space
+    /// becomes free.
     fn wake<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         group: u32,
@@ -386,6 +392,7 @@ impl Holding for Buffers {
         }
     }
 
+    /// Check the output buffer of a link, because a transmitter or buffer space becomes free.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
@@ -405,6 +412,7 @@ impl Holding for Buffers {
         }
     }
 
+    /// Return the spent credits of a link in bytes.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
@@ -419,10 +427,13 @@ impl Holding for Buffers {
                 .sum::<u64>()
     }
 
+    /// Return the number of bytes of a waiting packet on a link.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
 
+    /// Read the state of the next links of a packet, so that the processor caches it. The result
+    /// has no meaning.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
         let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {

@@ -40,7 +40,8 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// Returning space of the buffers, except the first return of each buffer.
+    /// Space of the output buffers that becomes free at known times; the first such time of each
+    /// buffer is stored with the buffer.
     overflow: Overflow,
 }
 
@@ -174,7 +175,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Schedule a check of an output at the end of this tick.
+    /// Schedule a check of the output buffer of a link at the end of this tick.
     fn output_check(&mut self, link: u32) {
         let check_pending = &mut self.outputs().outputs[link as usize].check_pending;
         if !*check_pending {
@@ -183,7 +184,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Check an output for which a resource has become free.
+    /// Check the output buffer of a link, because a resource for which its packets wait has become
+    /// free.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
         // If a later check is scheduled, the waiting packet has left since.
@@ -193,8 +195,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Schedule a check of an output at `time`, unless an earlier check is scheduled or the buffer
-    /// is empty.
+    /// Schedule a check of the output buffer of a link at `time`, unless an earlier check is
+    /// scheduled or the buffer is empty.
     pub(super) fn output_check_at(&mut self, link: u32, time: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
         if time < output.wake && !output.packets.is_empty() {

@@ -39,7 +39,8 @@ impl Overflow {
         Self(Slab::new())
     }
 
-    /// Add a return behind the last one of a ring. Return its slot.
+    /// Add a return of buffer space to a ring (a circular list), after its last entry. Return the
+    /// slot of the new entry.
     fn push(&mut self, last: OverflowId, time: Cycles, bytes: u32) -> OverflowId {
         let next = OverflowId::NONE;
         let place = self.0.insert(Entry { time, bytes, next });
@@ -51,8 +52,8 @@ impl Overflow {
         place
     }
 
-    /// Remove the first return of a ring. Return its time, its bytes and the last return that
-    /// remains.
+    /// Remove the first entry of a ring (a circular list of returns). Return its time, its bytes
+    /// and the last entry that remains.
     fn pop(&mut self, last: OverflowId) -> (Cycles, u32, OverflowId) {
         if last == OverflowId::NONE {
             return (NEVER, 0, last);

@@ -5,7 +5,8 @@ use crate::Counters;
 use crate::routes::Routes;
 
 impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
-    /// Restart the counters at the present time, without the known use of resources after it.
+    /// Restart the counters at the present time. A resource in use then counts with the rest of its
+    /// time.
     pub fn count_from_now(&mut self) {
         let left = self.after_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))

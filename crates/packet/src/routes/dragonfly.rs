@@ -58,9 +58,9 @@ struct Router {
 #[derive(Debug, Clone, Copy, Default)]
 struct GlobalLink {
     link: u32,
-    /// Router from which the link leads.
+    /// Router at which the link starts.
     from: u32,
-    /// Router to which the link leads.
+    /// Router at which the link ends.
     to: u32,
 }
 
@@ -170,8 +170,8 @@ impl Dragonfly {
         Some(third + u32::from(third >= a.max(b)))
     }
 
-    /// Return the minimum, over all routes from a router to another via the given groups, of the
-    /// queue of the first link times the links of the route.
+    /// Return the lowest cost of the routes from a router to another via the given groups. The cost
+    /// of a route is the queue of its first link times its number of links.
     fn cost(&self, from: u32, to: u32, groups: &[u32], view: &impl LocalView) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return 0;
@@ -209,6 +209,7 @@ impl Routes for Dragonfly {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         match self.routing {
             Routing::Minimal => 5,
@@ -216,10 +217,12 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         let nodes = self.node_count();
         let ends = [link, self.wiring.reverse(link)];
@@ -230,15 +233,18 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         let most = match self.routing {
             Routing::Minimal => 2,
             Routing::Valiant | Routing::Ugal => 3,
         };
-        // A packet can leave each group except the last one.
+        // A packet has another class in each group that it visits, so there are no more classes
+        // than groups.
         most.min(self.shape.groups())
     }
 
+    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -249,19 +255,23 @@ impl Routes for Dragonfly {
         })
     }
 
+    /// Return the only link out of a node.
     fn node_links(&self, node: u32) -> Run {
         Run::one(node)
     }
 
+    /// Return the state of a packet that passes through no third group.
     fn initial_state(&self, _from: u32, _to: u32) -> u16 {
         NONE
     }
 
+    /// Return the link from the source node to its router.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the third group through which a packet passes, by the routing method, or [`NONE`].
     fn choose_route(
         &self,
         header: &Header,
@@ -283,6 +293,7 @@ impl Routes for Dragonfly {
         NONE
     }
 
+    /// Return the link that a packet takes from the router at `at`.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();

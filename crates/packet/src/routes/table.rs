@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub struct Hop {
     /// Number of the next switch, from 0.
     pub to: u32,
-    /// Class of channels of the packet on the link to that switch.
+    /// Class of channels of the packet on the link to the next switch.
     pub class: u16,
-    /// State of the packet when it leaves that switch.
+    /// State of the packet when it leaves the next switch.
     pub state: u16,
 }
 
@@ -35,7 +35,7 @@ pub enum TableError {
         from: u32,
         /// The last switch of the route.
         to: u32,
-        /// The switch from which the missing link would lead.
+        /// The switch at which the route needs the missing link.
         at: u32,
     },
     /// A route never ends.
@@ -127,7 +127,7 @@ pub struct Table {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
-    /// Number of links of the run; 0 if no packet takes this route.
+    /// Number of parallel links to the next switch; 0 if no packet takes this route.
     links: u32,
     class: u8,
     state: u8,
@@ -323,22 +323,27 @@ impl Routes for Table {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         self.longest
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         self.lengths[link as usize]
     }
 
+    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         self.classes.into()
     }
 
+    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         (0..self.wiring.switch_count()).flat_map(|switch| {
             let out = self.wiring.out_of(self.node_count() + switch);
@@ -347,6 +352,7 @@ impl Routes for Table {
         })
     }
 
+    /// Return the links from a node to its switch.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         let out = self.wiring.out_of(node);
@@ -356,16 +362,20 @@ impl Routes for Table {
         }
     }
 
+    /// Return the state, at the first switch, of packets from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         let [from, to] = [from, to].map(|node| self.nodes[node as usize].0);
         self.start[self.index(0, from, to)]
     }
 
+    /// Return the links from the source node to its switch.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the links that a packet may take from the switch at `at`, from its entry in the
+    /// table.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, _random: impl FnOnce() -> u64) -> Run {
         let switch = at.vertex - self.node_count;

@@ -96,7 +96,7 @@ pub enum LayoutError {
         /// Description of the error.
         problem: String,
     },
-    /// The number of rank numbers is not the number of ranks of the layout.
+    /// The list of numbers for the ranks does not have one number for each rank of the layout.
     #[error("{given} ranks are given, but the layout has {wanted}")]
     RankCount {
         /// Number of rank numbers passed.

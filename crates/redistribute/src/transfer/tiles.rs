@@ -26,7 +26,8 @@ struct Tile<'a> {
     bytes: &'a mut [u8],
 }
 
-/// Fill each array from its walks, with this number of threads.
+/// Fill each destination array from its sources, with this number of threads. `Walks` lists the
+/// runs to copy.
 pub(super) fn fill(
     fillings: Vec<(&mut ArrayMut<'_>, Walks<'_>)>,
     element: u64,
@@ -53,7 +54,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Fill a tile with the runs of all walks that lie in it.
+/// Fill a tile of a destination array with the runs of its sources that lie in the tile.
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     let (to, mut interleaved) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {

@@ -241,7 +241,8 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Evenly spaced runs of either level form one item.
+    // Without a range to clip to, the runs of one level are evenly spaced, so one call of `emit`
+    // reports them all.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
             return emit(EvenRuns {

@@ -330,7 +330,7 @@ mod tests {
             let mut busy = vec![0; count + 1];
             let mut now = 0;
             for (seed, delay, far) in seeds {
-                // A number becomes due sooner, or later than the time of its entry.
+                // Change the due time of a number: earlier or later than its entry in the agenda.
                 let number = seed % count as u32;
                 let time = now + if far { delay * delay * hop } else { delay };
                 due[number as usize] = time;

@@ -76,7 +76,7 @@ impl Header {
     }
 }
 
-/// List of headers that are on the link to an interface, in order of time.
+/// List of the packet headers that are on the link to an interface, in order of arrival.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     first: HeaderId,
@@ -91,7 +91,7 @@ impl Line {
     };
 }
 
-/// Storage for the headers of all lines.
+/// Store of the packet headers on all links.
 #[derive(Debug, Clone)]
 pub(super) struct Headers {
     headers: Slab<HeaderId, Header>,

@@ -18,7 +18,7 @@ pub(super) struct Queues {
     pub slots: Table<QueueId, Slots>,
 }
 
-/// Waiting packets and slots of an output queue.
+/// State of one output queue: its waiting packets, and the number of its slots in use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
     pub head: PacketId,
@@ -58,7 +58,7 @@ impl Queues {
         });
     }
 
-    /// Append a packet to a queue. It occupies a slot and may leave from `ready` on.
+    /// Append a packet to a queue. The packet occupies a slot and may leave from cycle `ready` on.
     #[inline]
     pub fn push(&mut self, queue: QueueId, packet: PacketId, ready: Cycles, flights: &mut Flights) {
         let slots = &mut self.slots[queue];

@@ -39,7 +39,7 @@ pub(super) enum Kind {
 pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// Return a free idle.
+    /// Return a free idle symbol with this go bit.
     #[inline]
     pub const fn free(go: bool) -> Self {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
@@ -156,7 +156,7 @@ pub(super) struct InputSlot {
     /// The output queue to which the packet goes.
     pub exit: Exit,
     pub symbols: u32,
-    /// Cycle in which the first symbol of the packet came.
+    /// Cycle in which the first symbol of the packet arrived at this interface.
     pub header: Cycles,
 }
 
@@ -238,7 +238,7 @@ pub(super) struct Input {
     /// Packets that go on to another ring, by class. A packet in transfer is the first of its
     /// queue.
     pub queues: [VecDeque<InputSlot>; CLASSES],
-    /// Number of packets in these queues.
+    /// Number of packets in `queues`.
     pub count: usize,
     /// Class of the incoming packet for the client. This packet occupies a slot of its class.
     pub for_client: Option<Class>,

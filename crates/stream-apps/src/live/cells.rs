@@ -11,7 +11,8 @@ use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use isthmus_stream_sim::spec::{Machine, Reshuffle, Work};
 use std::sync::Arc;
 
-/// Return the test byte at this position of an ADU. Neighbouring bytes, blocks and TUs differ.
+/// Return the test byte at this position of an application data unit (ADU). Neighbouring bytes,
+/// blocks and transfer units differ.
 pub fn byte(at: u64) -> u8 {
     (at ^ (at >> 7) ^ (at >> 15)).wrapping_mul(167) as u8
 }

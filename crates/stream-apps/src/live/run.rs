@@ -94,7 +94,8 @@ fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Exchange the blocks of `adus` ADUs without sending them. Return the time in nanoseconds.
+/// Exchange the blocks of `adus` application data units (ADUs) among cells without sending them.
+/// Return the time in nanoseconds.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -142,7 +143,8 @@ fn format(machine: &Machine, work: &Work) -> Format {
     }
 }
 
-/// Send `adus` ADUs over the links and the manager to a sink. Return the time in nanoseconds.
+/// Send `adus` application data units (ADUs) over the links and the manager to a sink. Return the
+/// time in nanoseconds.
 fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
     let cells = Arc::new(Cells::new(machine, work));
     let format = format(machine, work);

@@ -74,7 +74,7 @@ struct Shared {
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
-/// Sums over all ranks of the triangles that were sent.
+/// Totals of all ranks for the triangles that they have sent.
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
@@ -96,6 +96,8 @@ struct Came {
 }
 
 impl Look for Came {
+    /// Check that the received triangles come in order and from the lines of their rank, and count
+    /// them.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let adu = header.adu;
         let (all, rest) = data.as_chunks::<TRIANGLE_BYTES>();

@@ -91,7 +91,7 @@ pub(crate) struct Forwarding {
     pub through: Sending,
 }
 
-/// Links over which everything has been sent.
+/// List of links over which all data have been sent. They stay open until their streams have ended.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
 /// Redistribution from the lines of two fields, each divided into parts, to bands of whole frames.
