@@ -224,7 +224,7 @@ impl Network {
         true
     }
 
-    /// Make the requests of this cycle (rule 1).
+    /// Make the requests for channels of this cycle (rule 1 of the crate).
     fn request(&mut self) {
         for &m in &self.by_rank {
             if self.worms[m].next_request == Some(self.cycle) {
@@ -237,7 +237,7 @@ impl Network {
         }
     }
 
-    /// Grant free lanes (rule 2).
+    /// Grant free lanes of channels to waiting messages (rule 2 of the crate).
     fn grant(&mut self) {
         for channel in 0..self.channels.len() {
             while let Some(&m) = self.queues[channel].front()

@@ -146,7 +146,7 @@ impl Sharing {
         }
     }
 
-    /// Returns the links of a transfer.
+    /// Returns the links that a transfer crosses.
     #[inline]
     pub(crate) fn path(&self, flow: FlowId) -> &[u32] {
         self.paths.of(flow, self.flows[flow].hops.into())
@@ -299,7 +299,8 @@ impl Sharing {
         self.queue(link, moment);
     }
 
-    /// Sets the final level of an open link: its transfers without a share get this share.
+    /// Closes an open link: sets its new level, and the shares of the transfers that the link
+    /// limits.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;

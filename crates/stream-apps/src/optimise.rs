@@ -1,6 +1,6 @@
 //! Chemical process optimisation (paper, 7.1). Each of four quadrants has ranks that compute
-//! samples and one rank that forwards the samples. Four SUs of 16 KB are a TU of 64 KB, and no data
-//! have to be reordered.
+//! samples and one rank that forwards the samples. Four striping units (SUs) of 16 KB are a transfer
+//! unit (TU) of 64 KB, and no data have to be reordered.
 //!
 //! A sample is the yield of a plant under random conditions: the conversion of a stirred tank
 //! reactor in steady state. The number of a sample determines its conditions, so a receiver can
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 
 /// Number of quadrants, each with one forwarder and one link.
 pub const QUADRANTS: u32 = 4;
-/// Number of bytes of an SU, which a forwarder sends at a time.
+/// Number of bytes of a striping unit, which a forwarder sends at a time.
 pub const SU_BYTES: u64 = 16 << 10;
 /// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
-/// Number of samples of an SU.
+/// Number of samples of a striping unit.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
-/// Number of samples of a TU, which has one SU for each quadrant.
+/// Number of samples of a transfer unit, which has one striping unit for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
 /// Ratio of all samples to those that the sink computes again. The checksum of each packet covers
 /// all samples.
@@ -126,7 +126,7 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// Return the samples of a quadrant's SU in a TU, as bytes.
+/// Return the samples of a quadrant's striping unit in a transfer unit, as bytes.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
@@ -223,7 +223,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: a TU has one SU for each quadrant.
+/// Return the format of the stream: a transfer unit has one striping unit for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -298,7 +298,7 @@ fn compute(
     Ok(())
 }
 
-/// Receive an SU from each computing rank in turn, and send it to the interface.
+/// Receive a striping unit from each computing rank in turn, and send it to the interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,

@@ -18,13 +18,13 @@ pub struct Message {
     pub blocks: u64,
 }
 
-/// Return, for each column, the messages that its cell sends for one TU. Messages to the next cells
-/// to the right come first, so that no two cells send to the same cell at a time. Data that stay in
-/// a cell need no message.
+/// Return, for each column, the messages that its cell sends for one transfer unit. Messages to the
+/// next cells to the right come first, so that no two cells send to the same cell at a time. Data
+/// that stay in a cell need no message.
 ///
-/// The TU is an array of bytes over the columns. Its layout changes from blocks that are dealt
-/// cyclically to the columns, to one block for each column, which is the I/O distribution (section
-/// 6.2.2).
+/// The transfer unit is an array of bytes over the columns. Its layout changes from blocks that are
+/// dealt cyclically to the columns, to one block for each column, which is the I/O distribution
+/// (section 6.2.2).
 ///
 /// # Errors
 /// A size for which no such layout exists.
@@ -62,7 +62,7 @@ pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Err
 }
 
 /// Return the number of contiguous blocks in the message from one column to another. `held` is the
-/// number of bytes of a TU in each cell.
+/// number of bytes of a transfer unit in each cell.
 fn blocks(plan: &Plan, from: u32, to: u32, held: u64) -> u64 {
     let extents = [held];
     let side = Side::Array(&extents, Order::C);

@@ -64,7 +64,7 @@ pub struct Interface {
     /// Time of the interface's processor to set up the transfer of one message with a large block.
     pub message_ns: u64,
     /// Time of the interface's processor for each message with a small block, which it copies to
-    /// the position of the block in the TU.
+    /// the position of the block in the transfer unit.
     pub place_ns: u64,
     /// Rate of the engine that moves data from staging memory to network memory.
     pub store_bytes_per_s: u64,
@@ -150,12 +150,12 @@ pub struct Work {
     pub tu_bytes: u64,
     /// Number of bytes of a packet.
     pub packet_bytes: u64,
-    /// Number of links over which a TU is striped.
+    /// Number of links over which a transfer unit is striped.
     pub links: u32,
     /// Number of application data units (ADUs) of the stream.
     pub adus: u64,
-    /// Rate at which the application produces data, as ADUs at equal intervals. `None`: an ADU is
-    /// available as soon as the previous one is sent.
+    /// Rate at which the application produces data, as application data units at equal intervals.
+    /// `None`: an application data unit is available as soon as the previous one is sent.
     pub load_bytes_per_s: Option<u64>,
     /// Protocol of the packets.
     pub protocol: Protocol,
@@ -169,14 +169,14 @@ impl Work {
         self.adu_bytes / self.tu_bytes
     }
 
-    /// Return the number of TUs of an ADU that one row of `machine` holds; the last rows may hold
-    /// fewer or none.
+    /// Return the number of transfer units of an application data unit that one row of `machine`
+    /// holds; the last rows may hold fewer or none.
     pub fn tus_of_row(&self, machine: &Machine) -> u64 {
         self.tus().div_ceil(machine.rows.into())
     }
 
-    /// Return the number of bytes of the blocks in which a cell of `machine` sends its part of a TU
-    /// to the interface.
+    /// Return the number of bytes of the blocks in which a cell of `machine` sends its part of a
+    /// transfer unit to the interface.
     pub fn sent_bytes(&self, machine: &Machine) -> u64 {
         match self.reshuffle {
             Reshuffle::None => self.block_bytes,
@@ -199,7 +199,7 @@ impl Work {
             .map(|load| duration_ns(self.adu_bytes, load).max(1))
     }
 
-    /// Return the number of bytes of a TU in each cell of `machine`.
+    /// Return the number of bytes of a transfer unit in each cell of `machine`.
     pub fn share_bytes(&self, machine: &Machine) -> u64 {
         self.tu_bytes / u64::from(machine.columns)
     }

@@ -20,20 +20,20 @@ use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 pub(crate) enum Tag {
     /// A message between cells: their row, and the column of the sender.
     Shuffle(u32, u32),
-    /// A part of the SU with this number.
+    /// A part of the striping unit with this number.
     Su(u32),
 }
 
 /// Meaning of a timer of the engine.
 #[derive(Debug, Clone, Copy)]
 enum Due {
-    /// The processor has set up the transfer of the SU with this number.
+    /// The processor has set up the transfer of the striping unit with this number.
     SetUp(u32),
     /// The processor has handed over a packet of this order with this number of bytes.
     Handed(OrderId, u64),
     /// This order of the manager is done.
     Done(OrderId),
-    /// The application has produced another ADU.
+    /// The application has produced another application data unit.
     Made,
 }
 
@@ -43,12 +43,13 @@ struct Su {
     order: OrderId,
     link: u32,
     row: u32,
-    /// Number of the transfer unit (TU) of the SU among those of the row, through all application
-    /// data units.
+    /// Number of the transfer unit (TU) of the striping unit among those of the row, through all
+    /// application data units.
     tu: u64,
-    /// Columns of the cells that have a part of the SU, and the number of bytes of each part.
+    /// Columns of the cells that have a part of the striping unit, and the number of bytes of each
+    /// part.
     parts: Vec<(u32, u64)>,
-    /// Number of parts of the SU that have not arrived at the interface.
+    /// Number of parts of the striping unit that have not arrived at the interface.
     left: usize,
 }
 
@@ -56,7 +57,7 @@ struct Su {
 #[derive(Debug, Clone, Default)]
 struct Link {
     moving: bool,
-    /// SUs that wait for the link.
+    /// Striping units that wait for the link.
     queue: VecDeque<u32>,
 }
 
@@ -88,11 +89,11 @@ pub(crate) struct World {
     work: Work,
     torus: Torus,
     manager: Manager,
-    /// For each column, the messages that its cell sends for one TU.
+    /// For each column, the messages that its cell sends for one transfer unit.
     messages: Vec<Vec<Message>>,
     pub rows: Vec<Row>,
     links: Vec<Link>,
-    /// SUs on their way to the interface, by number.
+    /// Striping units on their way to the interface, by number.
     sus: BTreeMap<u32, Su>,
     next_su: u32,
     /// Transfer units (TUs) on their way to the interface, by the number of the application data
@@ -104,12 +105,13 @@ pub(crate) struct World {
     next_due: u32,
     /// Reserved rate for the data that one cell sends to the interface.
     reserved: Option<Rate>,
-    /// Number of ADUs that the application has produced.
+    /// Number of application data units that the application has produced.
     made: u64,
-    /// Number of ADUs that have reached their destination, and time at which the last of them did.
+    /// Number of application data units that have reached their destination, and time at which the
+    /// last of them did.
     pub adus: u64,
     pub done_at: Cycles,
-    /// Number of completed ADUs after which the run stops.
+    /// Number of completed application data units after which the run stops.
     pub limit: u64,
     /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
@@ -133,8 +135,8 @@ fn links_of(machine: &Machine, work: &Work) -> Vec<u32> {
     (0..work.links).map(|link| link * apart).collect()
 }
 
-/// Return the links of the SUs of a TU, in order: each round of blocks over the columns has one SU
-/// for each link.
+/// Return the links of the striping units of a transfer unit, in order: each round of blocks over
+/// the columns has one striping unit for each link.
 fn su_order(machine: &Machine, work: &Work) -> Vec<LinkId> {
     let links = links_of(machine, work);
     let round = work.sent_bytes(machine) * u64::from(machine.columns);
@@ -329,8 +331,8 @@ impl World {
         self.pump(engine);
     }
 
-    /// Add an SU that the manager has ordered, with the columns that have its parts. Return its
-    /// number.
+    /// Add a striping unit that the manager has ordered, with the columns that have its parts.
+    /// Return its number.
     fn new_su(&mut self, order: OrderId, tu: Tu, su: stream::Su) -> u32 {
         let of_row = self.work.tus_of_row(&self.machine);
         let (row, piece) = ((tu.index / of_row) as u32, tu.index % of_row);
@@ -355,8 +357,8 @@ impl World {
         id
     }
 
-    /// Return the columns that have bytes `offset .. offset + bytes` of a TU in the layout in which
-    /// it is sent, with the number of bytes of each.
+    /// Return the columns that have bytes `offset .. offset + bytes` of a transfer unit in the
+    /// layout in which it is sent, with the number of bytes of each.
     fn holders(&self, offset: u64, bytes: u64) -> Vec<(u32, u64)> {
         let columns = u64::from(self.machine.columns);
         let block = self.work.sent_bytes(&self.machine);
@@ -370,8 +372,8 @@ impl World {
         parts
     }
 
-    /// Handle the end of the set-up of an SU: its transfer starts when its TU is ready and its link
-    /// is free.
+    /// Handle the end of the set-up of a striping unit: its transfer starts when its transfer unit
+    /// is ready and its link is free.
     fn set_up(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get(&id) else {
             return;
@@ -385,7 +387,8 @@ impl World {
         self.next_on(engine, link);
     }
 
-    /// Start the transfer of the next SU on a link, if the link is free and an SU waits for it.
+    /// Start the transfer of the next striping unit on a link, if the link is free and a striping
+    /// unit waits for it.
     fn next_on(&mut self, engine: &mut Engine<Tag>, link: usize) {
         if self.links[link].moving {
             return;
@@ -414,7 +417,7 @@ impl World {
         }
     }
 
-    /// Handle the arrival of a part of an SU at the interface.
+    /// Handle the arrival of a part of a striping unit at the interface.
     fn su_part_came(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get_mut(&id) else {
             return;
@@ -464,8 +467,8 @@ impl World {
         self.advance_rows(engine);
     }
 
-    /// Start the next reshuffling of a row if it can start, and complete TUs whose messages have
-    /// all arrived.
+    /// Start the next reshuffling of a row if it can start, and complete transfer units whose
+    /// messages have all arrived.
     fn advance_row(&mut self, engine: &mut Engine<Tag>, row: u32) {
         if self.work.from == From::Interface {
             return;
@@ -485,8 +488,8 @@ impl World {
         }
     }
 
-    /// Handle a TU of a row that is ready: count it if it stays in the cells, or start the
-    /// transfers that wait for it.
+    /// Handle a transfer unit of a row that is ready: count it if it stays in the cells, or start
+    /// the transfers that wait for it.
     fn ready(&mut self, engine: &mut Engine<Tag>, row: u32) {
         let now = isthmus_kernel::Engine::now(engine);
         if self.work.to == To::Cells {
@@ -542,7 +545,8 @@ impl World {
 impl Handler for World {
     type Tag = Tag;
 
-    /// Handle the expiry of a timer: the end of a task, or a new ADU of the application.
+    /// Handle the expiry of a timer: the end of a task, or a new application data unit of the
+    /// application.
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         match self.due.remove(&timer) {
             Some(Due::SetUp(su)) => self.set_up(engine, su),
@@ -561,7 +565,8 @@ impl Handler for World {
         }
     }
 
-    /// Handle the end of a transfer: the arrival of a message between cells, or of a part of an SU.
+    /// Handle the end of a transfer: the arrival of a message between cells, or of a part of a
+    /// striping unit.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
             Tag::Su(su) => self.su_part_came(engine, su),
@@ -573,7 +578,8 @@ impl Handler for World {
         }
     }
 
-    /// Return whether the run must stop: enough ADUs are complete, or the run has failed.
+    /// Return whether the run must stop: enough application data units are complete, or the run has
+    /// failed.
     fn finished(&self) -> bool {
         self.adus >= self.limit || self.failed.is_some()
     }

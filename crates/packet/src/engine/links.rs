@@ -153,7 +153,7 @@ pub(super) struct Links {
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
-    /// Release times of the lanes that have no place in the [`Link`] records of their links.
+    /// Release times of the lanes of each link for which its [`Link`] record has no room.
     more: Vec<Cycles>,
     /// Number of lanes of each link whose times are in `more`.
     more_each: usize,

@@ -271,7 +271,7 @@ impl Routes for Dragonfly {
         self.node_links(header.from)
     }
 
-    /// Return the third group through which a packet passes, by the routing method, or [`NONE`].
+    /// Return the third group through which a packet passes, by the routing method, or `NONE`.
     fn choose_route(
         &self,
         header: &Header,

@@ -107,7 +107,7 @@ pub enum LayoutError {
     /// Two ranks of the layout get the same number.
     #[error("rank {rank} is given twice")]
     RankTwice {
-        /// The number that both get.
+        /// The number that both ranks get.
         rank: u32,
     },
     /// The layout has boxes of no ranks, or of more than [`super::RANKS_MAX`].

@@ -67,7 +67,7 @@ impl ArrayName {
         }
     }
 
-    /// Return the same name with the index of a rank.
+    /// Return this name of an array with the index of the rank that has the array.
     pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),

@@ -120,7 +120,8 @@ impl<T: Copy> Engine<T> {
         self.schedule_departure(wait.port, ready);
     }
 
-    /// Schedule the departure of a packet from `port`, which it may leave from `ready` on.
+    /// Schedule the departure of a packet from interface `port`. The packet may leave from cycle
+    /// `ready` on.
     #[inline]
     fn schedule_departure(&mut self, port: InterfaceId, ready: Cycles) {
         let out = &mut self.outputs[port];

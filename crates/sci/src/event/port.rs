@@ -1,4 +1,4 @@
-//! Interfaces: their inputs, their outputs, and the keys of their events.
+//! Inputs and outputs of interfaces, and the sort keys of their events.
 
 use super::lines::{Kind, Line};
 use super::packets::Fifo;

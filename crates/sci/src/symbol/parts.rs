@@ -103,7 +103,7 @@ pub(super) struct Traveller<T> {
     pub class: Class,
     pub symbols: u32,
     pub route: Vec<Segment>,
-    /// The present segment of the route.
+    /// Index of the present segment of the route.
     pub segment_index: usize,
     pub generated: Cycles,
     /// Cycle in which the packet got a slot of its output queue at the source.

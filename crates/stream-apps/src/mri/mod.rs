@@ -1,6 +1,6 @@
 //! Medical imaging (paper, 7.2). Each of 32 ranks has some lines of 52 slices and computes the
-//! triangles of the surface in them. The number of triangles is not known in advance, so ADUs have
-//! no fixed size.
+//! triangles of the surface in them. The number of triangles is not known in advance, so
+//! application data units (ADUs) have no fixed size.
 //!
 //! Two routes lead through all ranks to two links of the interface, in opposite directions, so that
 //! the sum of both distances is the same for all ranks. One rank at a time has control over both
@@ -28,7 +28,7 @@ use surface::{TRIANGLE_BYTES, VOLUME, print, read, triangles};
 pub const RANKS: u32 = 32;
 /// Number of routes through the ranks, each with one link to the interface.
 const ROUTES: u16 = 2;
-/// Maximum number of bytes of a block, which consists of two SUs of whole triangles.
+/// Maximum number of bytes of a block, which consists of two striping units of whole triangles.
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
@@ -59,7 +59,7 @@ pub struct Report {
 /// Control over both routes: the permission to send, which passes from rank to rank like a token.
 struct Control {
     routes: Vec<Sender>,
-    /// The number of the next ADU.
+    /// The number of the next application data unit.
     adu: u64,
 }
 
@@ -69,8 +69,8 @@ struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// The routes and the number of ADUs, once the last image has been sent. The routes stay open
-    /// until the stream has ended.
+    /// The routes and the number of application data units, once the last image has been sent. The
+    /// routes stay open until the stream has ended.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
@@ -211,7 +211,8 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: ADUs of any size up to a block, divided over the routes.
+/// Return the format of the stream: application data units of any size up to a block, divided over
+/// the routes.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..ROUTES).map(LinkId).collect();
     Format {

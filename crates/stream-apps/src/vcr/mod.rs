@@ -32,7 +32,7 @@ pub const CAMERAS: u32 = 4;
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
-/// Maximum number of bytes of a TU. A frame is not a multiple of it.
+/// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
 const TU_BYTES: u64 = 64 << 10;
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 1 << 20;
@@ -257,7 +257,7 @@ impl Vcr {
     }
 }
 
-/// Return the format of the stream of a camera, in which a frame is an ADU.
+/// Return the format of the stream of a camera, in which a frame is an application data unit.
 fn format(geometry: &Geometry, link: LinkId) -> Format {
     let bytes = geometry.frame_bytes();
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
