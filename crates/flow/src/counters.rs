@@ -1,4 +1,4 @@
-//! Counters of the engine.
+//! Counters of bytes and busy times of links.
 
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;

@@ -27,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 id! {
-    /// Number of a link.
+    /// Number of a link of the network.
     struct LinkId;
 }
 
@@ -49,7 +49,7 @@ enum State {
     Expired,
 }
 
-/// State of a link.
+/// State of a link for the computation of the shares.
 #[derive(Debug, Clone)]
 struct Link {
     /// Unreserved capacity in steps per tick.
@@ -69,7 +69,7 @@ struct Link {
     flows: Vec<FlowId>,
 }
 
-/// State of a transfer.
+/// State of a transfer for the computation of the shares.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
     /// The maximum share of the transfer in steps per tick.

@@ -61,7 +61,7 @@ pub struct Late {
     pub extra: Cycles,
 }
 
-/// A node's network interface.
+/// Properties of the network interface of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interface {
     /// Number of message queues of each node, at least 1. Messages of one queue are sent one after
@@ -114,7 +114,7 @@ pub struct Rules {
     pub overhead: u32,
     /// Size of a block in bytes, at least 1. Payloads are padded to whole blocks.
     pub block: u32,
-    /// The nodes' interfaces.
+    /// Properties of the network interfaces of the nodes.
     pub interface: Interface,
 }
 

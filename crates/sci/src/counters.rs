@@ -1,4 +1,4 @@
-//! Counters of the engines.
+//! Counters of packets and symbols in a fabric.
 
 use crate::Fabric;
 

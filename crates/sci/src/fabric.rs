@@ -14,9 +14,9 @@ id! {
 /// An interface: the position of a node on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
-    /// Number of the node.
+    /// Number of the node of the interface.
     pub node: u32,
-    /// Number of the ring.
+    /// Number of the ring of the interface.
     pub ring: u32,
     /// The interface to which the output link leads.
     pub next: InterfaceId,

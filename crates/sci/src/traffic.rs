@@ -12,11 +12,11 @@ pub enum Class {
     Response,
 }
 
-/// Number of classes.
+/// Number of packet classes.
 pub(crate) const CLASSES: usize = 2;
 
 impl Class {
-    /// All classes, by number.
+    /// All packet classes, by number.
     pub(crate) const ALL: [Self; CLASSES] = [Self::Request, Self::Response];
 
     /// Return the number of the class, by which it indexes tables.
@@ -30,7 +30,7 @@ impl Class {
 pub struct Packet<'a, T> {
     /// The node whose client generates it.
     pub node: u32,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
     /// Number of symbols without the idle: header, payload and checksum. It must be at least the
     /// length of an echo and at most the maximum of the rules.
@@ -47,9 +47,9 @@ pub struct Packet<'a, T> {
 pub struct Delivery<T> {
     /// The tag of the packet.
     pub tag: T,
-    /// The destination of the packet.
+    /// The node at which the packet arrives.
     pub node: u32,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
     /// Number of symbols without the idle.
     pub symbols: u32,
@@ -177,7 +177,7 @@ impl<T: Copy> Offers<T> {
         );
     }
 
-    /// Remove all offers.
+    /// Remove all offered packets and reminders.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();

@@ -1,4 +1,4 @@
-//! Errors of applications, each one line.
+//! Errors of applications; each message has one line.
 
 use std::path::PathBuf;
 

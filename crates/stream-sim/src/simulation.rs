@@ -40,7 +40,7 @@ pub enum Part {
     Store,
     /// The microcode that sends packets.
     Microcode,
-    /// The external network.
+    /// The external network, to which the interface sends packets.
     Network,
 }
 
@@ -48,7 +48,7 @@ pub enum Part {
 /// application data unit to the end of the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// Number of completed application data units.
+    /// Number of completed application data units in the run.
     pub adus: u64,
     /// Time from the start to the end of the last completed application data unit, in nanoseconds.
     pub elapsed_ns: Cycles,

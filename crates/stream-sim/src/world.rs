@@ -24,7 +24,7 @@ pub(crate) enum Tag {
     Su(u32),
 }
 
-/// Meaning of a timer of the engine.
+/// Event for which a timer of the flow engine was set.
 #[derive(Debug, Clone, Copy)]
 enum Due {
     /// The processor has set up the transfer of the striping unit with this number.

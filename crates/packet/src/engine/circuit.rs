@@ -42,7 +42,7 @@ struct Merit {
     start: Cycles,
 }
 
-/// Queries for circuit switching.
+/// Queries of circuit switching to the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
     /// `None` if unknown. The packets of the node may occupy at most `in_flight` lanes of `all` its

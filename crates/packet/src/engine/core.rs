@@ -94,7 +94,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
 }
 
-/// Engine for one switching method.
+/// Engine for networks with the switching method `H`.
 #[derive(Debug, Clone)]
 pub(super) struct Core<T, W, H> {
     pub(super) routes: Arc<W>,
@@ -109,7 +109,7 @@ pub(super) struct Core<T, W, H> {
     /// Network interface of each node.
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
-    /// State of the switching method.
+    /// State of the switching method: the resources that packets occupy.
     pub(super) holding: H,
     pub(super) links: Links,
     /// Waiting headers by group. A group has the number of its first link.

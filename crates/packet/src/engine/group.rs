@@ -4,7 +4,7 @@ use super::packets::PacketId;
 use crate::readings::{AgeTie, random_rank};
 use isthmus_kernel::Cycles;
 
-/// A waiting header.
+/// A packet header that waits at a switch for an output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter {
     /// Time from which the age of the header counts.
@@ -12,7 +12,7 @@ pub(super) struct Waiter {
     /// Number of the switch input by which the packet came: the number of its port times the number
     /// of channels per link, plus the number of its channel.
     pub input: u32,
-    /// The packet of the header.
+    /// The packet to which the header belongs.
     pub packet: PacketId,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Group {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreak {
     pub tie: AgeTie,
-    /// The input from which the group last served a packet.
+    /// Number of the switch input from which the group last served a packet.
     pub served: u32,
     /// Seed, time and group from which the random ranks of the inputs follow.
     pub seed: u64,

@@ -4,7 +4,7 @@ use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
 use std::ops::Range;
 
-/// A time that never comes.
+/// Time that means "never".
 pub(super) const NEVER: Cycles = Cycles::MAX;
 
 id! {

@@ -84,7 +84,7 @@ impl NextCheck {
     /// No check, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
-    /// Return a check at `time`.
+    /// Return the value for a check of the group at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -144,7 +144,7 @@ impl Ledger {
     }
 }
 
-/// Links of a network.
+/// States of all links of a network.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,

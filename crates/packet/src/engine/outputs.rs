@@ -23,7 +23,7 @@ pub(super) const MARK: u32 = 1 << 31;
 struct Output {
     /// Time at which the path into the buffer becomes free.
     path_free: Cycles,
-    /// Free bytes of the buffer.
+    /// Free space of the buffer in bytes.
     room: u32,
     /// Bytes that become free when the tails of packets have left for the link.
     returning: Returns,

@@ -28,7 +28,7 @@ pub(super) struct Packet {
     pub ticks: u32,
     /// Number of bytes of the packet on a link.
     pub wire: u32,
-    /// Bytes of payload, without padding.
+    /// Bytes of payload of the packet, without padding.
     pub payload: u32,
     /// Number of the packet among all packets of its source.
     pub number: u32,

@@ -41,9 +41,10 @@ pub(super) struct Queue {
     /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
     words: u64,
-    /// Events beyond the wheel.
+    /// Events that are too far in the future for the wheel.
     far: BinaryHeap<Reverse<Entry>>,
-    /// Slot of the first event beyond the wheel; `Cycles::MAX` if there is none.
+    /// Slot of the first event that is too far in the future for the wheel; `Cycles::MAX` if there
+    /// is none.
     far_slot: u64,
 }
 
@@ -112,7 +113,7 @@ impl Queue {
         }
     }
 
-    /// Add an event of the present slot or one beyond the wheel.
+    /// Add an event that belongs to the present slot, or is too far in the future for the wheel.
     fn push_outside(&mut self, time: Cycles, event: Event) {
         let (slot, entry) = (time >> self.shift, (time, event));
         if slot > self.slot {

@@ -4,7 +4,8 @@ use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
 
 id! {
-    /// The slot of a return that follows another return of the same buffer.
+    /// Number of the slot, in [`Overflow`], of a return that follows another return of the same
+    /// buffer.
     struct OverflowId;
 }
 
@@ -14,7 +15,7 @@ id! {
 pub(super) struct Returns {
     /// Time of the first return; `NEVER` if there is none.
     next: Cycles,
-    /// Bytes of the first return.
+    /// Number of bytes of the first return.
     bytes: u32,
     /// The last return after the first one. The returns in the overflow form a ring, in which the
     /// first follows the last.

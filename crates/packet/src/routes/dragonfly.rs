@@ -26,7 +26,7 @@ pub enum Routing {
     Ugal,
 }
 
-/// Dragonfly with a routing method.
+/// Network with dragonfly topology, and the routing method of its packets.
 ///
 /// A packet leaves its group at the current router, if that has a link to the next group; otherwise
 /// at the router of any of those links. The class of channels is the number of groups that the
@@ -42,7 +42,7 @@ pub struct Dragonfly {
     /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
     routers: Vec<Router>,
-    /// Router of each node.
+    /// For each node, the router to which it is attached.
     node_routers: Vec<u32>,
 }
 

@@ -22,7 +22,7 @@ pub enum TableError {
     /// A node is not attached to exactly one switch.
     #[error("node {node} is not joined to one switch; every node must be, and to nothing else")]
     Node {
-        /// The node.
+        /// The node that is not attached to one switch.
         node: u32,
     },
     /// A route needs a link that does not exist.
@@ -57,7 +57,7 @@ pub enum TableError {
         to: u32,
         /// The kind of value: class, state or switch.
         what: &'static str,
-        /// The value.
+        /// The value that does not exist.
         value: u32,
         /// The number of existing classes, states or switches.
         count: u32,
@@ -75,7 +75,7 @@ pub enum TableError {
         "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
     )]
     TooLarge {
-        /// The number of entries.
+        /// The number of entries that the table would need.
         entries: u64,
     },
 }
@@ -108,7 +108,7 @@ pub struct Rule<Start, Next> {
 pub struct Table {
     wiring: Arc<Wiring>,
     node_count: u32,
-    /// Number of switches.
+    /// Number of switches of the network.
     switches: usize,
     /// Propagation delay of each link in ticks.
     lengths: Vec<Cycles>,

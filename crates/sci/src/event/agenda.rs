@@ -79,7 +79,7 @@ impl Agenda {
         }
     }
 
-    /// Drop all entries.
+    /// Remove all entries.
     fn clear(&mut self) {
         self.slots = 0;
         self.used.fill(0);

@@ -56,7 +56,7 @@ pub(super) struct Header {
     /// Number of symbols, including the idle.
     pub size: u16,
     pub kind: Kind,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line without headers.
+    /// The list of a link without headers.
     pub const EMPTY: Self = Self {
         first: HeaderId::SENTINEL,
         last: HeaderId::SENTINEL,

@@ -78,7 +78,7 @@ pub struct Engine<T> {
     outputs_agenda: Agenda,
     inputs: Table<InterfaceId, Input>,
     outputs: Table<InterfaceId, Output>,
-    /// Symbols received at each interface.
+    /// For each interface, the symbols that it has received.
     received: Table<InterfaceId, Received>,
     queues: Queues,
     headers: Headers,

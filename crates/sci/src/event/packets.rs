@@ -6,7 +6,7 @@ use crate::traffic::Class;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, Table, id};
 
 id! {
-    /// Number of the slot of a packet in the slab.
+    /// Number of the slot of a packet in [`Packets`].
     pub(super) struct PacketId;
 }
 
@@ -126,7 +126,7 @@ impl<T: Copy> Packets<T> {
         self.routes.of_mut(packet, segments)
     }
 
-    /// Return all segments of `packet`.
+    /// Return all segments of the route of `packet`.
     #[inline]
     pub fn route(&self, packet: PacketId) -> &[RouteSegment] {
         let segments = usize::from(self.flights[packet].segments);
@@ -142,7 +142,7 @@ impl<T: Copy> Packets<T> {
     }
 }
 
-/// A FIFO of packets.
+/// A FIFO list of packets, linked through the packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
     pub head: PacketId,

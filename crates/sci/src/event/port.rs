@@ -87,7 +87,7 @@ pub(super) struct Output {
     /// The first output queue. There is one queue for each class and interface of the node; the
     /// queue at the position of this interface is for the client.
     pub queues: QueueId,
-    /// Number of output queues.
+    /// Number of output queues of the interface.
     pub queue_count: u32,
     /// Queue whose turn is next in round-robin order.
     pub turn: u32,

@@ -13,7 +13,7 @@ id! {
     pub(super) struct ActionId;
 }
 
-/// Kind of a symbol.
+/// Kind of a symbol on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -183,7 +183,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Count an incoming symbol.
+    /// Count an incoming symbol by its kind.
     #[inline]
     pub fn count(&mut self, incoming: Symbol) {
         let kind = match incoming.kind() {
@@ -271,7 +271,7 @@ pub(super) struct Output {
 /// The packet that an output is sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// No packet: another packet may start.
+    /// The output sends no packet, so that another packet may start.
     Nothing,
     /// A packet from an output queue of this interface.
     Own {

@@ -44,11 +44,11 @@ pub struct Report {
     pub images: u64,
     /// Number of triangles received and verified.
     pub triangles: u64,
-    /// Number of bytes of these triangles.
+    /// Number of bytes of the triangles received and verified.
     pub bytes: u64,
     /// Nanoseconds from the start until the confirmation of the last triangle.
     pub ns: u64,
-    /// Nanoseconds of this time in which the rank with control was sending.
+    /// Nanoseconds of the run in which the rank with control was sending.
     pub sending_ns: u64,
     /// Number of triangles in one image of the rank with the fewest, and of the rank with the most.
     pub of_rank: [u64; 2],
@@ -78,7 +78,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
-    /// Sum of the hashes of the triangles.
+    /// Sum of the hashes of all triangles, which serves as a checksum.
     print: u64,
     sending_ns: u64,
     of_rank: Option<[u64; 2]>,
@@ -88,7 +88,7 @@ struct Sums {
 #[derive(Debug, Default)]
 struct Came {
     triangles: u64,
-    /// Sum of the hashes of the triangles.
+    /// Sum of the hashes of all triangles, which serves as a checksum.
     print: u64,
     images: u64,
     /// Rank and number of the previous triangle.
