@@ -7,9 +7,9 @@ use proptest::prelude::*;
 /// A message that the suite offers to an engine.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// Number of the sending node.
+    /// Number of the node that sends the message.
     pub from: u32,
-    /// Number of the receiving node, which is another node.
+    /// Number of the node that receives the message; never the sending node.
     pub to: u32,
     /// Size of the message, 1 to [`Candidate::SIZE_MAX`].
     pub size: u32,

@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An engine to be tested, on a network of its choice.
 pub trait Candidate {
-    /// The type of the engine.
+    /// The type of the engine to be tested.
     type Engine: Engine;
 
     /// Number of nodes of the network, numbered from 0.
@@ -37,7 +37,7 @@ pub trait Candidate {
     /// all cycles sets a smaller one.
     const FAR: Cycles = 1 << 57;
 
-    /// Creates an engine.
+    /// Creates an idle engine at time 0.
     fn new() -> Self::Engine;
 
     /// Offers message `number` to the engine for `time`.
@@ -62,7 +62,7 @@ const ENOUGH: Cycles = 30_000;
 pub struct Checked {
     /// Number of runs of random messages.
     pub cases: u32,
-    /// Total number of messages.
+    /// Number of messages in all cases.
     pub messages: u64,
     /// Number of follow-ups among the messages.
     pub follow_ups: u64,

@@ -22,9 +22,9 @@ use std::collections::VecDeque;
 /// Time at which a message becomes ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ready {
-    /// In this cycle.
+    /// The message becomes ready in this cycle.
     At(u64),
-    /// `delay` cycles after the tail of message number `of` has arrived.
+    /// The message becomes ready `delay` cycles after the tail of message number `of` has arrived.
     After {
         /// Number of the message whose tail must arrive first.
         of: usize,
@@ -60,7 +60,7 @@ pub struct Arrival {
     pub tail: u64,
 }
 
-/// A flit in a buffer.
+/// A flit in the buffer of a lane.
 struct Flit {
     worm: usize,
     /// Index of the flit in its message, from 0.

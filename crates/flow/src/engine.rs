@@ -25,7 +25,7 @@ enum Event {
     Move(u64, FlowId),
 }
 
-/// State of an offered transfer.
+/// State of a transfer from its offer to its end.
 #[derive(Debug, Clone, Copy)]
 struct Flow<T> {
     number: u64,

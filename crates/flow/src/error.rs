@@ -75,9 +75,9 @@ pub enum Error {
     /// The time of an offer is in the past.
     #[error("a transfer was offered for tick {time}; it is {now} already")]
     Past {
-        /// The time of the offer.
+        /// The time for which the transfer was offered.
         time: Cycles,
-        /// The current time.
+        /// The time of the engine.
         now: Cycles,
     },
 }

@@ -21,14 +21,14 @@ pub struct Transfer<'a, T> {
     pub tag: T,
 }
 
-/// A transfer that has ended.
+/// Report on a transfer that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
     /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The tag of the transfer.
+    /// The data of the handler that were offered with the transfer.
     pub tag: T,
-    /// Number of bytes.
+    /// Number of bytes of the transfer.
     pub bytes: u64,
     /// The tick in which the transfer began, as offered.
     pub generated: Cycles,
@@ -38,16 +38,16 @@ pub struct Delivered<T> {
     pub arrived: Cycles,
 }
 
-/// A moving transfer and its rate.
+/// A transfer that moves at present, and its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
     /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The tag of the transfer.
+    /// The data of the handler that were offered with the transfer.
     pub tag: T,
     /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
     /// links have no capacity left.
     pub rate: Option<Rate>,
-    /// The links of the path.
+    /// The links of the path of the transfer.
     pub path: &'e [u32],
 }

@@ -51,7 +51,7 @@ impl Comb {
         }
     }
 
-    /// Return the number of indices.
+    /// Return the number of indices in all runs.
     pub fn size(&self) -> u64 {
         match self.count {
             0 => 0,

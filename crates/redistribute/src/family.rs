@@ -31,7 +31,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// A level without repetition.
+    /// Repetition of a single run, without further runs.
     pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {
@@ -48,7 +48,7 @@ impl Steps {
 pub struct Family {
     /// Number of indices of each run.
     pub len: u64,
-    /// Start of the first run.
+    /// Index and positions at the start of the first run.
     pub first: At,
     /// Repetition of runs within a group of runs.
     pub inner: Steps,
@@ -62,7 +62,7 @@ impl Family {
         self.len * self.runs()
     }
 
-    /// Return the number of runs.
+    /// Return the number of runs in all groups.
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }

@@ -6,7 +6,7 @@ use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// Kind of a stall.
+/// Kind of a stall of the traffic in a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
     /// Packets still circulate, but all targets refuse them.

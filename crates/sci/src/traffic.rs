@@ -25,7 +25,7 @@ impl Class {
     }
 }
 
-/// A packet to send.
+/// A packet that a client of a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
     /// The node whose client generates it.
@@ -45,7 +45,7 @@ pub struct Packet<'a, T> {
 /// A packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// The tag of the packet.
+    /// The data of the handler that were offered with the packet.
     pub tag: T,
     /// The node at which the packet arrives.
     pub node: u32,
@@ -75,7 +75,7 @@ pub struct Delivery<T> {
 /// A packet that found no free slot of its output queue and was dropped (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// The tag of the packet.
+    /// The data of the handler that were offered with the packet.
     pub tag: T,
     /// The node whose client generated the packet.
     pub node: u32,
@@ -184,7 +184,7 @@ impl<T: Copy> Offers<T> {
     }
 }
 
-/// Receives the reports on packets.
+/// Receives the reports of an engine on packets.
 ///
 /// Reports on one node come in order of time. Calls for different nodes may be out of order by less
 /// than one hop, because no node can learn of another sooner.

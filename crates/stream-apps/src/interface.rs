@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Interval between checks for cancellation.
+/// Interval between checks whether the caller has given up waiting.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The progress of a stream: the numbers of application data units that have started and ended, and

@@ -38,10 +38,10 @@ const NODES_MOST: u32 = 256;
 const TIME_LEAST: Duration = Duration::from_millis(1);
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks for cancellation.
+/// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The parameters of a run.
+/// The parameters of a run of the process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// Number of computing ranks in each quadrant; 15 in the paper.
@@ -52,10 +52,10 @@ pub struct Spec {
     pub time: Duration,
 }
 
-/// The results of a run.
+/// The results of a run of the process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Number of samples received.
+    /// Number of samples that the sink received.
     pub samples: u64,
     /// Number of samples that the sink computed again with the same result.
     pub checked: u64,
@@ -162,7 +162,7 @@ impl Look for Again {
     }
 }
 
-/// State that all ranks share.
+/// State that the threads of all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     tus: Numbers,

@@ -67,7 +67,7 @@ impl Ranks {
         failed.as_ref().map(ToString::to_string)
     }
 
-    /// Wait for all ranks.
+    /// Wait for the threads of all ranks to end.
     pub fn join(&mut self) -> Result<(), Error> {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {

@@ -6,9 +6,9 @@
 pub struct Error {
     /// The field, by its path in a scenario file.
     pub field: &'static str,
-    /// Description of the error.
+    /// Description of the invalid value.
     pub problem: String,
-    /// Description of a valid value.
+    /// Advice on a valid value of the field.
     pub hint: String,
 }
 

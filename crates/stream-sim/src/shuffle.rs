@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// A message from one cell of a row to another cell, with blocks of one transfer unit (TU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Column of the receiver.
+    /// Column of the cell that receives the message.
     pub to: u32,
-    /// Number of bytes.
+    /// Number of bytes in the message.
     pub bytes: u64,
     /// Number of blocks in the message. Each block is contiguous at the sender and at the receiver.
     pub blocks: u64,

@@ -21,7 +21,7 @@ pub struct Simulation {
 /// A part of the machine and its utilisation in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// The part of the machine.
+    /// The part of the machine that is used.
     pub part: Part,
     /// Work of the part as a fraction of its maximum work in the time of the run, 0 to 1. For a
     /// link, this is the carried bytes relative to its capacity, not the time in which transfers
@@ -29,7 +29,7 @@ pub struct Use {
     pub utilisation: f64,
 }
 
-/// A part of the machine.
+/// A part of the machine whose utilisation is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A link, bus, or processor that moves bytes.
@@ -38,7 +38,7 @@ pub enum Part {
     Processor,
     /// The engine that moves data from staging memory to network memory.
     Store,
-    /// The microcode that sends packets.
+    /// The microcode of the interface, which sends packets.
     Microcode,
     /// The external network, to which the interface sends packets.
     Network,
@@ -130,7 +130,7 @@ impl Simulation {
         crate::world::format(&self.machine, &self.work)
     }
 
-    /// Return the present time.
+    /// Return the present simulated time in nanoseconds.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }

@@ -29,7 +29,7 @@ pub struct Machine {
     pub routing: Routing,
     /// Properties of each cell.
     pub cell: Cell,
-    /// Properties of the interface.
+    /// Properties of the network interface.
     pub interface: Interface,
 }
 
@@ -55,9 +55,9 @@ pub struct Interface {
     pub bus_bytes_per_s: u64,
     /// Number of times that each byte crosses the memory bus of the interface.
     pub crossings: u32,
-    /// Bytes of staging memory.
+    /// Size of the staging memory of the interface in bytes.
     pub staging_bytes: u64,
-    /// Bytes of network memory.
+    /// Size of the network memory of the interface in bytes.
     pub memory_bytes: u64,
     /// Number of DMA engines for links.
     pub engines: u32,
@@ -135,9 +135,9 @@ pub enum Protocol {
 /// units (TUs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// Origin of the data.
+    /// Where the data of the stream start.
     pub from: From,
-    /// Destination of the data.
+    /// Where the data of the stream end.
     pub to: To,
     /// Method that combines small blocks into large ones.
     pub reshuffle: Reshuffle,
@@ -157,7 +157,7 @@ pub struct Work {
     /// Rate at which the application produces data, as application data units at equal intervals.
     /// `None`: an application data unit is available as soon as the previous one is sent.
     pub load_bytes_per_s: Option<u64>,
-    /// Protocol of the packets.
+    /// Protocol of the packets on the external network.
     pub protocol: Protocol,
     /// Reserved rate for the data that one cell sends to the interface, in bytes per second.
     pub reservation_bytes_per_s: Option<u64>,

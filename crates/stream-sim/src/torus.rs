@@ -51,7 +51,7 @@ impl Torus {
         }
     }
 
-    /// Return the number of cells.
+    /// Return the number of cells of the machine.
     fn cells(&self) -> u32 {
         self.rows * self.columns
     }

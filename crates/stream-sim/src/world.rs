@@ -76,7 +76,7 @@ pub(crate) struct Servers {
     /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
-    /// The external network.
+    /// The external network, which sends one packet at a time.
     pub line: Server,
     /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),

@@ -38,7 +38,7 @@ impl Queue {
     };
 }
 
-/// State of all channels.
+/// State of all channels of the network: their lanes, queues and counters.
 #[derive(Debug, Clone)]
 pub struct Channels {
     /// First cycle in which each lane can be granted again. The first lane of channel c is lane c,

@@ -20,7 +20,7 @@ const STRIDE_MIN: usize = 16;
 /// Minimum number of requests in a cycle for which the engine prefetches lanes.
 const PREFETCH_MIN: usize = 64;
 
-/// A message to send.
+/// A message that a caller offers to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a, T> {
     /// Length in flits, at least 1.
@@ -36,9 +36,9 @@ pub struct Message<'a, T> {
 pub struct Delivered<T> {
     /// Message number, in order of generation.
     pub number: u64,
-    /// The tag of the message.
+    /// The data of the handler that were offered with the message.
     pub tag: T,
-    /// Length in flits.
+    /// Length of the message in flits.
     pub length: u32,
     /// Number of channels that the message crosses.
     pub hops: u32,

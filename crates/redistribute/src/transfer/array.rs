@@ -6,10 +6,10 @@ use crate::comb::Comb;
 /// Order of the elements of an array in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The last index counts fastest.
+    /// Row-major order, as in C: the last index counts fastest.
     #[default]
     C,
-    /// The first index counts fastest.
+    /// Column-major order, as in Fortran: the first index counts fastest.
     F,
 }
 

@@ -18,9 +18,9 @@ pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
 struct Tile<'a> {
     /// Index of the array to which the tile belongs.
     array: usize,
-    /// First index of the tile.
+    /// First index of the tile in the slowest dimension.
     low: u64,
-    /// End of the indices of the tile (exclusive).
+    /// End (exclusive) of the indices of the tile in the slowest dimension.
     high: u64,
     /// The bytes of the array from index `low` on.
     bytes: &'a mut [u8],

@@ -134,7 +134,7 @@ impl Walk {
             .collect()
     }
 
-    /// Copy all runs.
+    /// Copy all runs from the source to the destination.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
         self.visit_dim(0, None, (0, 0), &mut |runs, at| {
             copy(runs, &from[at.0..], &mut to[at.1..]);

@@ -79,7 +79,7 @@ impl Agenda {
         }
     }
 
-    /// Remove all entries.
+    /// Remove all entries from the agenda.
     fn clear(&mut self) {
         self.slots = 0;
         self.used.fill(0);

@@ -118,7 +118,7 @@ impl Headers {
         Self { headers }
     }
 
-    /// Return a header for changes.
+    /// Return the header in a slot, for changes.
     #[inline]
     pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
         &mut self.headers[slot]
@@ -130,7 +130,7 @@ impl Headers {
         self.headers.insert(header)
     }
 
-    /// Free a slot.
+    /// Free the slot of a header.
     #[inline]
     pub fn remove(&mut self, slot: HeaderId) {
         self.headers.remove(slot);

@@ -73,7 +73,7 @@ pub struct Engine<T> {
     inputs_due: Table<InterfaceId, Key>,
     /// For each output, the time of its next event.
     outputs_due: Table<InterfaceId, Cycles>,
-    /// Agendas of `nodes_due` and `outputs_due`.
+    /// Agendas (indices by time) of the times in `nodes_due` and in `outputs_due`.
     nodes_agenda: Agenda,
     outputs_agenda: Agenda,
     inputs: Table<InterfaceId, Input>,

@@ -19,11 +19,11 @@ id! {
 pub(super) enum Kind {
     /// A free idle, which an interface may absorb.
     Idle,
-    /// A symbol of a send.
+    /// A symbol of a send (a packet on its way to the target of a segment).
     Send,
     /// The idle that follows a send.
     SendIdle,
-    /// A symbol of an echo.
+    /// A symbol of an echo (the answer of the target to a send).
     Echo,
     /// The idle that follows an echo.
     EchoIdle,
@@ -238,7 +238,7 @@ pub(super) struct Input {
     /// Packets that go on to another ring, by class. A packet in transfer is the first of its
     /// queue.
     pub queues: [VecDeque<InputSlot>; CLASSES],
-    /// Number of packets in `queues`.
+    /// Number of packets in the input queues of all classes.
     pub count: usize,
     /// Class of the incoming packet for the client. This packet occupies a slot of its class.
     pub for_client: Option<Class>,

@@ -26,7 +26,7 @@ pub struct Writer {
     /// Rate of the link in bytes per second; `None`: unlimited.
     pub bytes_per_s: Option<u64>,
     pub deadline: Instant,
-    /// Time of the first write.
+    /// Time of the first write of this writer.
     began: Option<Instant>,
     /// Number of bytes written at the rate of the link.
     written: u64,

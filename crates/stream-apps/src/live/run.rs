@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const RING_BYTES: u64 = 1 << 20;
 /// Number of buffers of reshuffled application data units: one is sent while the next is filled.
 const BUFFERS: usize = 2;
-/// Timeout of a run.
+/// Maximum duration of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Maximum number of entries in the order of striping units.
 const SUS_MAX: u64 = 1 << 16;
@@ -91,7 +91,7 @@ pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Resu
     Ok(Report { ns, bytes })
 }
 
-/// Return the nanoseconds since `begin`.
+/// Return the nanoseconds that have passed since `begin`.
 fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -32,15 +32,15 @@ const ROUTES: u16 = 2;
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks for cancellation.
+/// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 /// Maximum number of images of a run.
 const IMAGES_MOST: u64 = 1000;
 
-/// The results of a run.
+/// The results of a run of the medical imaging.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Number of complete images.
+    /// Number of images that were sent completely.
     pub images: u64,
     /// Number of triangles received and verified.
     pub triangles: u64,
@@ -63,7 +63,7 @@ struct Control {
     adu: u64,
 }
 
-/// State that all ranks share.
+/// State that the threads of all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     images: Numbers,
@@ -276,9 +276,9 @@ struct Rank {
     stream: StreamId,
     client: Client,
     shared: Arc<Shared>,
-    /// Channel from the previous rank.
+    /// Channel over which the previous rank passes control.
     from: Receiver<Control>,
-    /// Channel to the next rank.
+    /// Channel over which control is passed to the next rank.
     to: SyncSender<Control>,
 }
 

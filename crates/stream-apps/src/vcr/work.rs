@@ -193,7 +193,7 @@ pub(crate) fn camera(
 struct Out {
     sections: Vec<Section>,
     bytes: usize,
-    /// The channel to the rebuilder.
+    /// The channel over which the rebuilder receives the part.
     to: SyncSender<Vec<u8>>,
 }
 
@@ -210,7 +210,7 @@ struct Store {
     pairs: (u32, u32),
     field: u32,
     packing: Packing,
-    /// The parts for the rebuilders.
+    /// The part of each frame for each rebuilder.
     out: Vec<Out>,
 }
 
