@@ -107,7 +107,7 @@ impl UniformRuns {
         self
     }
 
-    /// Return the end of the last run.
+    /// Return the index after the last index of the last run.
     pub fn end(&self) -> i64 {
         self.start + (self.count - 1) * self.stride + self.len
     }

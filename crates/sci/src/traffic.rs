@@ -28,7 +28,7 @@ impl Class {
 /// A packet that a client of a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
-    /// The node whose client generates it.
+    /// The node whose client generates the packet.
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,

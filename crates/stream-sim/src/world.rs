@@ -100,7 +100,7 @@ pub(crate) struct World {
     /// unit and the index of the TU in it.
     fetching: BTreeMap<(u64, u64), Fetching>,
     pub servers: Servers,
-    /// Meanings of the timers that are set, by number.
+    /// Events for which timers are set, by the number of the timer.
     due: BTreeMap<u32, Due>,
     next_due: u32,
     /// Reserved rate for the data that one cell sends to the interface.
@@ -229,8 +229,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // Fetch orders that precede the data wait in the rows, so all data can be offered
-                // now.
+                // The rows delay orders of the manager for data that are not ready. So all data of
+                // the run can be offered to the manager now.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -316,7 +316,7 @@ impl World {
         self.work.to == To::Network && self.work.protocol == Protocol::Udp
     }
 
-    /// Set a timer of the engine with this meaning.
+    /// Set a timer of the flow engine for this event.
     fn at(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
         let number = self.next_due;
         self.next_due = self.next_due.wrapping_add(1);

@@ -48,7 +48,7 @@ pub(super) struct Queue {
     far_slot: u64,
 }
 
-/// Return the sort key of an event.
+/// Return the sort key of a scheduled event: its time, and its key within the tick.
 #[inline]
 fn order(&(time, event): &Entry) -> (Cycles, u64) {
     (time, event.order_key())
@@ -248,7 +248,7 @@ mod tests {
     ];
 
     proptest! {
-        /// Compares the queue with a sorted list.
+        /// Checks that the queue returns events in the same order as a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             span in prop_oneof![1u64..100, 100u64..200_000],

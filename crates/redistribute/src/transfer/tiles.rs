@@ -11,7 +11,7 @@ use std::ops::Range;
 /// thread while runs of several ranks are interleaved.
 const TILE_BYTES: u64 = 128 << 10;
 
-/// The walks that fill one array, each with its source bytes.
+/// The copies that fill one array: the runs to copy (a `Walk`), and the bytes of their source.
 pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
 
 /// A tile: a range of indices of the slowest dimension of an array.

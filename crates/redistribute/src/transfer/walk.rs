@@ -68,8 +68,8 @@ impl Walk {
         walk
     }
 
-    /// Merge the fastest dimensions into the unit, as long as each has one run without gaps on both
-    /// sides.
+    /// Merge the fastest dimensions into the unit of copying, as long as each dimension has one run
+    /// without gaps in source and destination.
     fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
