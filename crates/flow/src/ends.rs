@@ -119,7 +119,7 @@ mod tests {
             let mut ends = Ends::default();
             let mut times: BTreeMap<u32, Cycles> = BTreeMap::new();
             for (flow, time, pop) in steps {
-                // The numbers have another order than the slots.
+                // Give the transfers numbers whose order differs from the order of their slots.
                 let number = |flow: u32| u64::from(flow * 17 % 40);
                 match times.insert(flow, time) {
                     None => ends.insert(FlowId::new(flow), number(flow), time),

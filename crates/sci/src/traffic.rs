@@ -42,7 +42,7 @@ pub struct Packet<'a, T> {
     pub tag: T,
 }
 
-/// A packet that arrives at its destination.
+/// Report on a packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The data of the handler that were offered with the packet.
@@ -72,7 +72,7 @@ pub struct Delivery<T> {
     pub retries: u32,
 }
 
-/// A packet that found no free slot of its output queue and was dropped (source rule B).
+/// Report on a packet that found no free slot of its output queue and was dropped (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
     /// The data of the handler that were offered with the packet.

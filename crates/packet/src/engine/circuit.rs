@@ -204,7 +204,8 @@ impl Holding for Circuits {
             core.requesting.push(packet);
             return;
         }
-        // The waiting headers may be of classes without free lanes.
+        // With several classes, the waiting headers may be of classes without free lanes, so the
+        // new header may be served.
         if *next_check == NextCheck::ALONE || !W::PLAIN && next_check.is_later() {
             *next_check = NextCheck::TICK_ENDS;
             core.dirty_groups.push(group);
@@ -217,7 +218,8 @@ impl Holding for Circuits {
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // If a later check is scheduled, the waiting header has been served since.
+        // If another check is scheduled, this event is outdated: the header for which it was
+        // scheduled has been served.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::TICK_ENDS;
             if alone {

@@ -385,7 +385,8 @@ impl Holding for Buffers {
         now: Cycles,
     ) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // If a later check is scheduled, the waiting header has been served since.
+        // If another check is scheduled, this event is outdated: the header for which it was
+        // scheduled has been served.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::UNKNOWN;
             core.cut_check(group);

@@ -188,7 +188,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     /// free.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
-        // If a later check is scheduled, the waiting packet has left since.
+        // If another check is scheduled, this event is outdated: the packet for which it was
+        // scheduled has left.
         if output.wake == now {
             output.wake = NEVER;
             self.output_check(link);

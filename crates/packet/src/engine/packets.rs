@@ -32,7 +32,7 @@ pub(super) struct Packet {
     pub payload: u32,
     /// Number of the packet among all packets of its source.
     pub number: u32,
-    /// The lane that the packet got last.
+    /// The lane that was granted to the packet last.
     pub lane: LaneId,
     /// Links to request at the switch to which `lane` leads.
     pub run: Run,
@@ -134,7 +134,7 @@ impl Packets {
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// Return the lanes that a packet has got so far, in order.
+    /// Return the lanes that were granted to a packet so far, in order.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;

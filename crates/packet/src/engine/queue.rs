@@ -194,8 +194,8 @@ impl Queue {
         if self.words == 0 {
             return Cycles::MAX;
         }
-        // The present slot is empty. Its position and those before it belong to slots one turn
-        // ahead.
+        // The present slot is empty. Its position in the wheel, and all positions before it, belong
+        // to slots of the next turn of the wheel.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);

@@ -96,7 +96,7 @@ impl Returns {
         }
     }
 
-    /// Return the number of bytes that are due back by now.
+    /// Return the number of bytes whose time of return has come.
     pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;

@@ -298,7 +298,8 @@ impl Routes for Dragonfly {
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();
         let group = self.group(router);
-        // Ports of nodes come first, then those within the group, then the global ones.
+        // At a router, ports to nodes come first, then ports within the group, then global ports. A
+        // packet that arrives by a global port gets the next class.
         header.class += u16::from(at.port >= self.shape.nodes() + self.shape.routers() - 1);
         if u32::from(header.state) == group {
             header.state = NONE;

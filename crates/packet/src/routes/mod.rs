@@ -236,7 +236,7 @@ pub struct Header {
     pub from: u32,
     /// The destination node of the packet.
     pub to: u32,
-    /// Number of links that the packet has got so far.
+    /// Number of links that were granted to the packet so far.
     pub links: u16,
     /// State of the route, as [`Routes`] defines it: see [`Routes::initial_state`].
     pub state: u16,

@@ -32,7 +32,7 @@ struct Level {
     parallel_down: Vec<u32>,
 }
 
-/// Fat tree, with the rule by which packets choose among links up.
+/// Network with fat-tree topology, with the rule by which packets choose among upward links.
 ///
 /// The state of a header is the level at which its route turns downwards.
 #[derive(Debug, Clone)]
