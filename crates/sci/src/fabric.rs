@@ -267,7 +267,7 @@ mod tests {
                 .route_end(0, &[segment(0, 1), segment(0, 1)])
                 .is_err()
         );
-        // Around and back to the start.
+        // A route over both rings that ends at its start.
         assert!(
             fabric
                 .route_end(1, &[segment(1, 2), segment(0, 2)])

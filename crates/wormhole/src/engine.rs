@@ -52,7 +52,7 @@ pub struct Delivered<T> {
     pub tail: Cycles,
 }
 
-/// Drives the engine and receives its reports.
+/// Driver of a wormhole engine, which offers messages and receives the reports of the engine.
 pub trait Handler {
     /// Type of the data attached to a message.
     type Tag: Copy;
