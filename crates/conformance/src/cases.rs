@@ -7,14 +7,15 @@ use proptest::prelude::*;
 /// A message that the suite offers to an engine.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// Number of the sending node.
+    /// Number of the node that sends the message.
     pub from: u32,
-    /// Number of the receiving node, which is another node.
+    /// Number of the node that receives the message; never the sending node.
     pub to: u32,
     /// Size of the message, 1 to [`Candidate::SIZE_MAX`].
     pub size: u32,
-    /// For a follow-up: the event of another message that triggers this offer. Node `from` is then
-    /// the sender of the other message for its generation, and the receiver for its delivery.
+    /// For a follow-up: the kind of event, and the number of the message, that trigger this offer.
+    /// If the event is the generation, node `from` is the sender of that message; if it is the
+    /// delivery, node `from` is its receiver.
     pub after: Option<(ReportKind, usize)>,
     /// The time of the offer. For a follow-up, the delay after the event: after the cycle of the
     /// generation, or after the time at which the other message is complete.
@@ -54,7 +55,8 @@ impl Case {
     }
 }
 
-/// Generates cases with random messages, many of them at once or one after another.
+/// Generates cases of random messages, some of them offered at the same time and some one after
+/// another.
 pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
     let message = (
         prop_oneof![1 => Just(0u64), 2 => 0u64..50, 2 => 0u64..500],

@@ -26,17 +26,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// An engine to be tested, on a network of its choice.
 pub trait Candidate {
-    /// The type of the engine.
+    /// The type of the engine to be tested.
     type Engine: Engine;
 
     /// Number of nodes of the network, numbered from 0.
     const NODES: u32;
     /// Maximum size of a message, in the engine's own units.
     const SIZE_MAX: u32;
-    /// A late start time for a run: 2^57 unless the engine has to step through all cycles.
+    /// A start time far from 0, for runs that test late times. An engine that has to step through
+    /// all cycles sets a smaller one.
     const FAR: Cycles = 1 << 57;
 
-    /// Creates an engine.
+    /// Creates an idle engine at time 0.
     fn new() -> Self::Engine;
 
     /// Offers message `number` to the engine for `time`.
@@ -55,16 +56,17 @@ pub trait Candidate {
 /// A time limit by which all messages of a case arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// Statistics of a check, which show what the cases have covered.
+/// Statistics of a conformance check: the numbers of random messages and of situations that its
+/// cases covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// Number of runs of random messages.
     pub cases: u32,
-    /// Total number of messages.
+    /// Number of messages in all cases.
     pub messages: u64,
     /// Number of follow-ups among the messages.
     pub follow_ups: u64,
-    /// Number of pieces in which the messages were run a second time.
+    /// Number of pieces into which the second run of each case was divided, summed over all cases.
     pub pieces: u64,
     /// Number of runs in which each message was offered as late as possible.
     pub late: u64,

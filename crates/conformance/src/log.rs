@@ -6,18 +6,18 @@ use isthmus_kernel::Cycles;
 /// The kind of a report of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReportKind {
-    /// The message was generated.
+    /// The message was generated at its sender.
     Generated,
-    /// The message has arrived, or at least its head.
+    /// The message, or at least its head, has arrived at its receiver.
     Delivered,
 }
 
-/// A report of an engine on a message.
+/// A report of an engine on the generation or the delivery of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Report {
-    /// The time of the report.
+    /// The time for which the engine made the report.
     pub at: Cycles,
-    /// The kind of the report.
+    /// The kind of the report: generation or delivery.
     pub what: ReportKind,
     /// Number of the message in its case.
     pub number: usize,
@@ -40,6 +40,7 @@ pub struct Log<'c> {
 }
 
 impl<'c> Log<'c> {
+    /// Creates an empty log for a case.
     pub(crate) fn new(case: &'c Case) -> Self {
         Self {
             case,

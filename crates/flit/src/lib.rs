@@ -22,13 +22,13 @@ use std::collections::VecDeque;
 /// Time at which a message becomes ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ready {
-    /// In this cycle.
+    /// The message becomes ready in this cycle.
     At(u64),
-    /// `delay` cycles after the tail of message number `of` has arrived.
+    /// The message becomes ready `delay` cycles after the tail of message number `of` has arrived.
     After {
-        /// Number of the earlier message.
+        /// Number of the message whose tail must arrive first.
         of: usize,
-        /// Number of cycles between the arrival of its tail and this time.
+        /// Number of cycles from the arrival of that tail until this message is ready.
         delay: u64,
     },
 }
@@ -60,7 +60,7 @@ pub struct Arrival {
     pub tail: u64,
 }
 
-/// A flit in a buffer.
+/// A flit in the buffer of a lane.
 struct Flit {
     worm: usize,
     /// Index of the flit in its message, from 0.
@@ -224,7 +224,7 @@ impl Network {
         true
     }
 
-    /// Make the requests of this cycle (rule 1).
+    /// Make the requests for channels of this cycle (rule 1 of the crate).
     fn request(&mut self) {
         for &m in &self.by_rank {
             if self.worms[m].next_request == Some(self.cycle) {
@@ -237,7 +237,7 @@ impl Network {
         }
     }
 
-    /// Grant free lanes (rule 2).
+    /// Grant free lanes of channels to waiting messages (rule 2 of the crate).
     fn grant(&mut self) {
         for channel in 0..self.channels.len() {
             while let Some(&m) = self.queues[channel].front()
@@ -362,6 +362,7 @@ mod tests {
         }
     }
 
+    /// Checks that the header of a message that never waits crosses one channel per cycle.
     #[test]
     fn an_uncontended_header_takes_one_cycle_per_channel() {
         let arrivals = run(&[1, 1, 1], 1, &[message(10, 5, &[0, 1, 2])]).unwrap();
@@ -370,9 +371,9 @@ mod tests {
         assert_eq!(arrivals[0].tail, 12 + 5);
     }
 
-    /// A blocked worm keeps the lanes that it occupies.
+    /// Checks that a blocked worm keeps the lanes that it occupies.
     #[test]
-    fn a_blocked_worm_holds_what_it_has() {
+    fn a_blocked_worm_keeps_its_lanes() {
         // The first worm occupies channel 1 in cycles 0..=9; meanwhile the second occupies channel
         // 0.
         let mut messages = [
@@ -389,9 +390,9 @@ mod tests {
         assert_eq!(arrivals[2].grants, [13]);
     }
 
-    /// A waiting worm of one flit keeps the buffer that contains it.
+    /// Checks that a waiting worm of one flit keeps the buffer that contains it.
     #[test]
-    fn a_short_worm_that_waits_keeps_the_buffer_that_it_is_in() {
+    fn a_waiting_worm_of_one_flit_keeps_its_buffer() {
         // The first message occupies channel 1 in cycles 0..=9. The second, of one flit, waits for
         // channel 1 in the buffer of channel 0 and leaves this buffer in cycle 10. The third gets
         // channel 0 in cycle 11.
@@ -411,9 +412,10 @@ mod tests {
         assert_eq!(run(&[1, 1], 4, &messages).unwrap(), one);
     }
 
-    /// The next message can get a channel without a gap if the head of the first has arrived.
+    /// Checks that a channel can be granted to the next message without an idle cycle if the head
+    /// of the first message has arrived.
     #[test]
-    fn what_follows_a_head_that_has_arrived_leaves_no_gap() {
+    fn the_next_message_follows_an_arrived_head_without_a_gap() {
         // The head of the first message crosses its last channel in cycle 2, and its tail crosses
         // channels 0 to 2 in cycles 2 to 4. Channel 0 is free as the tail leaves its buffer in
         // cycle 3.
@@ -429,9 +431,10 @@ mod tests {
         assert_eq!(arrivals[1].grants, [3, 4, 5]);
     }
 
-    /// A waiting message moves into deeper buffers and frees earlier channels sooner.
+    /// Checks that, with deeper buffers, a waiting message moves on and frees earlier channels
+    /// sooner.
     #[test]
-    fn deeper_buffers_take_in_what_waits() {
+    fn deeper_buffers_let_a_waiting_message_move_on() {
         // The second message waits for channel 2 until cycle 10; its tail leaves the buffer of
         // channel 0 when it crosses channel 1.
         let messages = [
@@ -446,9 +449,9 @@ mod tests {
         }
     }
 
-    /// A run in several pieces has the same result as a run in one piece.
+    /// Checks that a run in several pieces has the same result as a run in one piece.
     #[test]
-    fn a_run_in_pieces_is_the_run_at_once() {
+    fn a_run_in_pieces_equals_a_run_in_one_piece() {
         let messages = [message(0, 3, &[0, 1, 2]), message(40, 3, &[0, 1, 2])];
         let whole = run(&[1, 1, 1], 1, &messages).unwrap();
         let mut network = Network::new(&[1, 1, 1], 1);
@@ -466,6 +469,7 @@ mod tests {
         );
     }
 
+    /// Checks that a run reports messages that wait for one another in a cycle.
     #[test]
     fn a_cycle_of_worms_is_reported() {
         let messages = [message(0, 9, &[0, 1]), message(0, 9, &[1, 0])];

@@ -1,4 +1,4 @@
-//! Counters of the engine.
+//! Counters of bytes and busy times of links.
 
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;
@@ -13,10 +13,10 @@ pub struct Counters {
     pub busy: Vec<Cycles>,
 }
 
-/// Running state of the counters.
+/// State from which the engine computes the [`Counters`] at any time.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
-    /// For each link: steps that it carried.
+    /// For each link: work that it carried, in steps of 2^-24 bytes.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
     /// For each link with transfers: the start of the busy time that is not counted yet.
@@ -24,6 +24,7 @@ pub(crate) struct Counting {
 }
 
 impl Counting {
+    /// Creates counters at 0 for a network with this number of links.
     pub(crate) fn new(links: usize, now: Cycles) -> Self {
         Self {
             carried: vec![0; links],
@@ -32,19 +33,19 @@ impl Counting {
         }
     }
 
-    /// Adds steps on all links of a path.
+    /// Adds `steps` of work (2^-24 bytes each) to the count of every link of a path.
     pub(crate) fn carry(&mut self, path: &[u32], steps: u64) {
         for &link in path {
             self.carried[link as usize] += u128::from(steps);
         }
     }
 
-    /// Records that a link has got its first moving transfer.
+    /// Records that the first moving transfer of an idle link has started at `now`.
     pub(crate) fn link_busy(&mut self, link: u32, now: Cycles) {
         self.since[link as usize] = now;
     }
 
-    /// Records that the last moving transfer of a link has ended.
+    /// Records that the last moving transfer of a link has ended at `now`.
     pub(crate) fn link_idle(&mut self, link: u32, now: Cycles) {
         let link = link as usize;
         self.busy[link] += now - self.since[link];

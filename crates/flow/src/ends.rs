@@ -6,7 +6,7 @@
 use isthmus_kernel::{Cycles, Id, id};
 
 id! {
-    /// Slot of a transfer.
+    /// Number of the slot of a transfer in the stores of the engine.
     pub(crate) struct FlowId;
 }
 
@@ -41,7 +41,7 @@ impl Ends {
         self.sift_up(entry);
     }
 
-    /// Moves the end of a transfer to `time`.
+    /// Changes the end time of a transfer to `time`.
     #[inline]
     pub(crate) fn set(&mut self, flow: FlowId, time: Cycles) {
         let entry = self.entries[flow.index()] as usize;
@@ -64,7 +64,7 @@ impl Ends {
         Some(first.2)
     }
 
-    /// Write an entry at this position of the heap.
+    /// Write `end` at position `entry` of the heap.
     #[inline]
     fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;
@@ -111,15 +111,15 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Compares the heap with a sorted map.
+        /// Checks that the heap returns the earliest end first, by comparison with a sorted map.
         #[test]
-        fn the_first_comes_out_first(
+        fn the_earliest_end_is_removed_first(
             steps in prop::collection::vec((0u32..40, 0u64..30, any::<bool>()), 1..300)
         ) {
             let mut ends = Ends::default();
             let mut times: BTreeMap<u32, Cycles> = BTreeMap::new();
             for (flow, time, pop) in steps {
-                // The numbers have another order than the slots.
+                // Give the transfers numbers whose order differs from the order of their slots.
                 let number = |flow: u32| u64::from(flow * 17 % 40);
                 match times.insert(flow, time) {
                     None => ends.insert(FlowId::new(flow), number(flow), time),

@@ -17,15 +17,15 @@ const SEARCHED_MAX: usize = 16;
 /// Future events, in the order within a tick (rule 7). Ends of transfers are in their own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The expiry of a timer: its sequence number and its value.
+    /// A timer expires: its sequence number, and its value for the handler.
     Timer(u64, u32),
-    /// The begin of a transfer: the sequence number of its offer, and its slot.
+    /// A transfer begins: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The end of a transfer's latency: the number of the transfer and its slot.
+    /// The latency of a transfer ends: the number of the transfer, and its slot.
     Move(u64, FlowId),
 }
 
-/// State of an offered transfer.
+/// State of a transfer from its offer to its end.
 #[derive(Debug, Clone, Copy)]
 struct Flow<T> {
     number: u64,
@@ -34,19 +34,19 @@ struct Flow<T> {
     generated: Cycles,
     latency: Cycles,
     rate_max: Option<Rate>,
-    /// Reserved steps per tick; 0 if none are reserved.
+    /// Reserved rate of the transfer in steps per tick; 0 without a reservation.
     reserved: u64,
-    /// Whether the transfer moves, because its latency is over.
+    /// Whether the latency of the transfer is over, so that its bytes move.
     moves: bool,
     /// Rate of the transfer in steps per tick since time `since`.
     rate: u64,
     since: Cycles,
-    /// Remaining steps at the time `since`.
+    /// Remaining work of the transfer at time `since`, in steps of 2^-24 bytes.
     left: u64,
 }
 
 impl<T> Flow<T> {
-    /// Returns the steps that have moved since `since`.
+    /// Returns the work that has moved from the time `since` until now, in steps of 2^-24 bytes.
     #[inline]
     fn moved(&self, now: Cycles) -> u64 {
         self.rate * (now - self.since)
@@ -66,7 +66,7 @@ impl<T> Flow<T> {
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     capacities: Vec<Rate>,
-    /// Reserved steps of each link, including those of future transfers.
+    /// Reserved rate of each link in steps per tick, including reservations of future transfers.
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
@@ -264,7 +264,8 @@ impl<T: Copy> Engine<T> {
         counting.counters()
     }
 
-    /// Computes the rates that apply from now on, and the ends that follow from them.
+    /// Computes the rates of moving transfers that apply from now on, and updates the end times of
+    /// these transfers.
     fn settle(&mut self) {
         let now = self.now;
         let mut changed = std::mem::take(&mut self.changed);
@@ -406,6 +407,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         }
     }
 
+    /// Return the number of transfers that have begun and not ended.
     #[inline]
     fn under_way(&self) -> u64 {
         self.under_way
@@ -413,6 +415,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run until tick `limit`, until no event is left, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let coming = self.future.peek();

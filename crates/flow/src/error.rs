@@ -12,9 +12,9 @@ pub enum Error {
          or more, and below 2^38"
     )]
     NoRate {
-        /// Number of bytes of the rate,
+        /// Number of bytes that move in `ticks` ticks at this rate.
         bytes: u64,
-        /// which move in this number of ticks.
+        /// Number of ticks in which `bytes` bytes move at this rate.
         ticks: u64,
     },
     /// There are more links than possible numbers of links.
@@ -26,7 +26,7 @@ pub enum Error {
     /// A path has a link that does not exist.
     #[error("a path names link {link}; the links are 0 to {}", .links.saturating_sub(1))]
     NoSuchLink {
-        /// The number of the missing link.
+        /// The number of the link that does not exist.
         link: u32,
         /// Number of links of the network.
         links: u32,
@@ -34,7 +34,7 @@ pub enum Error {
     /// A path crosses a link twice.
     #[error("a path crosses link {link} twice; once is all it may")]
     LinkTwice {
-        /// The number of the link.
+        /// The number of the link that the path crosses twice.
         link: u32,
     },
     /// A path has too many links.
@@ -65,7 +65,7 @@ pub enum Error {
         .left.map_or(0.0, Rate::bytes_per_tick)
     )]
     Booked {
-        /// The number of the link.
+        /// The number of the link with too little unreserved capacity.
         link: u32,
         /// The rate that the transfer would reserve.
         reserved: Rate,
@@ -75,9 +75,9 @@ pub enum Error {
     /// The time of an offer is in the past.
     #[error("a transfer was offered for tick {time}; it is {now} already")]
     Past {
-        /// The time of the offer.
+        /// The time for which the transfer was offered.
         time: Cycles,
-        /// The current time.
+        /// The time of the engine.
         now: Cycles,
     },
 }

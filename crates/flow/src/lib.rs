@@ -26,7 +26,6 @@
 //!    on. It ends in the first tick by which all of its bytes have moved, so at most one tick late.
 //!    A transfer without bytes, or without links and bound, ends as soon as it would move.
 //! 6. The rates hold from the end of the present tick to the end of the next tick in which a
-//! 6. The rates hold from the end of the present tick to the end of the next tick in which a
 //!    transfer begins to move or ends. All begins and ends of one tick are one change.
 //! 7. Within a tick ends are reported first, in order of the transfers' numbers. Timers follow, in
 //!    the order in which they were set. Then transfers begin, in the order in which they were

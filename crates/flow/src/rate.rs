@@ -12,12 +12,12 @@ pub const BYTES_MAX: u64 = (1 << 39) - 1;
 /// Upper bound of all rates, exclusive: the work of one tick at any rate is a 64-bit number.
 const STEPS_LIMIT: u64 = 1 << 62;
 
-/// Converts a number of bytes to steps.
+/// Converts a number of bytes to steps of work (2^-24 bytes each).
 pub(crate) const fn work(bytes: u64) -> u64 {
     bytes * STEPS_PER_BYTE
 }
 
-/// Converts steps to bytes, rounded down.
+/// Converts steps of work (2^-24 bytes each) to bytes, rounded down.
 pub(crate) fn whole_bytes(steps: u128) -> u64 {
     (steps / u128::from(STEPS_PER_BYTE)) as u64
 }

@@ -1,4 +1,4 @@
-//! Shares of links, updated only where a change has an effect.
+//! Max-min fair shares of links, updated only where a change has an effect.
 //!
 //! Filling ([rule 3](crate)) gives each link a level: the share at which the link was settled, or
 //! none if other links and bounds limit all its transfers. The share of a transfer is the minimum
@@ -7,17 +7,19 @@
 //! with shares below s do not use, divided by the number of the other transfers and rounded down.
 //!
 //! So a change of transfers propagates upwards, level by level. Links on which something changes
-//! are *open*; all other links keep their levels. Each open link waits in a heap for the lower of
-//! two moments:
-//! - its new level, as far as it is known. Then its transfers get that share, and links on which
-//!   these had more are opened, since they have more to share now;
-//! - its old level, if the new one is above. Then transfers that only this link limited are
-//!   *loose*: as far as it is known, only their bounds limit them. Their other links are opened,
-//!   since they have more to carry.
+//! are *open*; all other links keep their levels. Each open link has an entry in a heap, and the
+//! engine handles the entries in ascending order. The key of an entry, the *moment* of its link, is
+//! the lower of two levels:
+//! - the new level of the link, as far as it is known. When this entry is handled, the transfers of
+//!   the link get that share. Links on which these transfers had a higher share are opened, because
+//!   they can now give more to others;
+//! - the old level of the link, if the new one is above. When this entry is handled, transfers that
+//!   only this link limited become *loose*: as far as it is known, only their bounds limit them.
+//!   Their other links are opened, because these transfers now use more of them.
 //!
-//! The known part of a new level is a lower bound, which is exact once its moment has come: it
-//! depends only on lower levels, which are settled by then. No moment lies below an earlier one, so
-//! each link is settled once.
+//! The known part of a new level is a lower bound. It is exact when the entry of the link is
+//! handled, because it depends only on lower levels, which are settled by then. No moment is below
+//! one that was handled before, so each link is settled once.
 
 use crate::ends::FlowId;
 use isthmus_kernel::{Id, Paths, Table, id};
@@ -25,7 +27,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 id! {
-    /// Number of a link.
+    /// Number of a link of the network.
     struct LinkId;
 }
 
@@ -47,7 +49,7 @@ enum State {
     Expired,
 }
 
-/// State of a link.
+/// State of a link for the computation of the shares.
 #[derive(Debug, Clone)]
 struct Link {
     /// Unreserved capacity in steps per tick.
@@ -56,8 +58,8 @@ struct Link {
     level: u64,
     /// For an open link: its new level, as far as known.
     next: u64,
-    /// For an open link: its moment, as in its valid entry in the heap. Entries of the link with
-    /// other moments are outdated.
+    /// For an open link: its moment, which is the level at which the link is handled and its key in
+    /// the heap. Entries of the link with other moments are outdated.
     moment: u64,
     state: State,
     /// Whether `next` may be too low, because the shares of other transfers have decreased since
@@ -67,18 +69,18 @@ struct Link {
     flows: Vec<FlowId>,
 }
 
-/// State of a transfer.
+/// State of a transfer for the computation of the shares.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    /// The maximum share of the transfer.
+    /// The maximum share of the transfer in steps per tick.
     bound: u64,
-    /// Number of links of the transfer.
+    /// Number of links that the transfer crosses.
     hops: u16,
     /// Whether the transfer is in `changed`.
     is_changed: bool,
 }
 
-/// Shares of moving transfers on links. It does not know the time.
+/// Shares of moving transfers on links, in steps per tick. The shares do not depend on the time.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharing {
     links: Table<LinkId, Link>,
@@ -86,11 +88,11 @@ pub(crate) struct Sharing {
     shares: Table<FlowId, u64>,
     flows: Table<FlowId, Flow>,
     paths: Paths<FlowId, u32>,
-    /// The moments of open links.
+    /// Heap of the open links by their moments.
     moments: BinaryHeap<Reverse<(u64, u32)>>,
-    /// All links that were opened since all links were last closed.
+    /// All links that have been opened since the last computation of the shares.
     opened: Vec<LinkId>,
-    /// Transfers whose share may have changed since all links were last closed.
+    /// Transfers whose share may have changed since the last computation of the shares.
     changed: Vec<FlowId>,
     /// Buffer for the limits of the transfers of a link.
     scratch: Vec<u64>,
@@ -144,7 +146,7 @@ impl Sharing {
         }
     }
 
-    /// Returns the links of a transfer.
+    /// Returns the links that a transfer crosses.
     #[inline]
     pub(crate) fn path(&self, flow: FlowId) -> &[u32] {
         self.paths.of(flow, self.flows[flow].hops.into())
@@ -242,7 +244,7 @@ impl Sharing {
         }
     }
 
-    /// Returns the link number `hop` of the path of a transfer.
+    /// Returns the link at position `hop` of the path of a transfer.
     #[inline]
     fn step(&self, flow: FlowId, hop: usize) -> LinkId {
         LinkId::new(self.paths.step(flow, hop))
@@ -270,7 +272,7 @@ impl Sharing {
         }
     }
 
-    /// Adds an open link to the heap, for a moment.
+    /// Adds an open link to the heap, with the level at which the link is handled.
     #[inline]
     fn queue(&mut self, link: LinkId, moment: u64) {
         self.links[link].moment = moment;
@@ -297,7 +299,8 @@ impl Sharing {
         self.queue(link, moment);
     }
 
-    /// Settles a link at a level.
+    /// Closes an open link: sets its new level, and the shares of the transfers that the link
+    /// limits.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;

@@ -3,7 +3,7 @@
 use crate::rate::Rate;
 use isthmus_kernel::Cycles;
 
-/// A transfer of bytes.
+/// A transfer of bytes over a path of links, which a caller offers to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<'a, T> {
     /// Number of bytes, at most [`BYTES_MAX`](crate::BYTES_MAX).
@@ -11,26 +11,26 @@ pub struct Transfer<'a, T> {
     /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
     /// the transfer.
     pub path: &'a [u32],
-    /// Ticks from the begin of the transfer until it moves.
+    /// Ticks from the begin of the transfer until its bytes start to move.
     pub latency: Cycles,
     /// The maximum rate, if there is one.
     pub rate_max: Option<Rate>,
-    /// The reserved rate on all links of the path (rule 8), if there is one.
+    /// The rate that is reserved on all links of the path (rule 8), if any.
     pub reserved: Option<Rate>,
     /// Data of the handler, returned in the reports on the transfer.
     pub tag: T,
 }
 
-/// A transfer that has ended.
+/// Report on a transfer that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
     /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The tag of the transfer.
+    /// The data of the handler that were offered with the transfer.
     pub tag: T,
-    /// Number of bytes.
+    /// Number of bytes of the transfer.
     pub bytes: u64,
-    /// The time of begin for which the transfer was offered.
+    /// The tick in which the transfer began, as offered.
     pub generated: Cycles,
     /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,
@@ -38,16 +38,16 @@ pub struct Delivered<T> {
     pub arrived: Cycles,
 }
 
-/// A moving transfer and its rate.
+/// A transfer that moves at present, and its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
     /// Number of the transfer, in order of begin.
     pub number: u64,
-    /// The tag of the transfer.
+    /// The data of the handler that were offered with the transfer.
     pub tag: T,
     /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
     /// links have no capacity left.
     pub rate: Option<Rate>,
-    /// The links of the path.
+    /// The links of the path of the transfer.
     pub path: &'e [u32],
 }

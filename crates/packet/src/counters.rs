@@ -1,4 +1,4 @@
-//! Counters of the engine.
+//! Counters of packets, bytes and busy times in a network.
 
 /// Counters over the interval from the start, or from
 /// [`Engine::count_from_now`](crate::Engine::count_from_now), to the call of

@@ -16,9 +16,9 @@ pub enum Error {
     TooMany {
         /// Name of the rule in [`Rules`](crate::Rules).
         what: &'static str,
-        /// The value.
+        /// The value that is too large.
         value: u32,
-        /// The largest permitted value.
+        /// The largest permitted value of the rule.
         most: u32,
     },
     /// The payload of a read request does not fit into a packet.
@@ -41,11 +41,11 @@ pub enum Error {
     /// A buffer is too small for the longest packet.
     #[error("{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}")]
     SmallBuffer {
-        /// The kind of buffer.
+        /// The kind of buffer, for the error message.
         of: &'static str,
         /// Size of the buffer in bytes.
         buffer: u32,
-        /// Bytes of the longest packet.
+        /// Size of the longest packet in bytes.
         packet: u64,
     },
     /// Links would have more virtual channels than permitted.

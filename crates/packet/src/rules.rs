@@ -22,7 +22,8 @@ pub enum Switching {
     /// Cut-through: a packet moves on as soon as the buffer behind the next link has room for all
     /// of it. Credits report that room to the sender of the link.
     CutThrough {
-        /// Bytes of buffer for each virtual channel at the receiving end of a link.
+        /// Size in bytes of the buffer that each virtual channel has at the receiving end of a
+        /// link.
         buffer: u32,
         /// Ticks from the departure of a packet's tail from a buffer until the sender of the link
         /// receives the credits.
@@ -60,7 +61,7 @@ pub struct Late {
     pub extra: Cycles,
 }
 
-/// A node's network interface.
+/// Properties of the network interface of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interface {
     /// Number of message queues of each node, at least 1. Messages of one queue are sent one after
@@ -113,7 +114,7 @@ pub struct Rules {
     pub overhead: u32,
     /// Size of a block in bytes, at least 1. Payloads are padded to whole blocks.
     pub block: u32,
-    /// The nodes' interfaces.
+    /// Properties of the network interfaces of the nodes.
     pub interface: Interface,
 }
 
@@ -246,6 +247,7 @@ mod tests {
     use super::*;
     use crate::readings::{AgeFrom, AgeTie};
 
+    /// Return valid rules for the tests.
     fn rules() -> Rules {
         Rules {
             byte: 1,
@@ -281,6 +283,7 @@ mod tests {
         }
     }
 
+    /// Checks the number of bytes of a packet on a link, and the number of packets of a message.
     #[test]
     fn packets_are_padded_and_counted() {
         let rules = rules();
@@ -291,9 +294,9 @@ mod tests {
         assert_eq!([0, 1, 320, 321].map(|b| rules.packets(b)), [1, 1, 1, 2]);
     }
 
-    /// Invalid rules cause an error that names the rule.
+    /// Checks that invalid rules cause an error that names the rule.
     #[test]
-    fn rules_that_cannot_be_followed_are_named() {
+    fn invalid_rules_cause_errors_that_name_them() {
         assert_eq!(rules().check(), Ok(()));
         let wrong = |change: fn(&mut Rules)| {
             let mut rules = rules();

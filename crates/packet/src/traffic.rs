@@ -18,11 +18,11 @@ pub enum Kind {
 pub struct Message<T> {
     /// The node that sends the message or the request of the read.
     pub from: u32,
-    /// The other node.
+    /// The node to which the message or the request of the read is sent.
     pub to: u32,
     /// Number of bytes of data. A message of 0 bytes is one packet without payload.
     pub bytes: u64,
-    /// The direction of the data.
+    /// The direction of the data: a write or a read.
     pub kind: Kind,
     /// The queue of node `from` in which the message waits.
     pub queue: u32,
@@ -33,7 +33,7 @@ pub struct Message<T> {
 /// A message whose data has arrived completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// The message.
+    /// The message that has arrived.
     pub message: Message<T>,
     /// The time of generation for which the message was offered.
     pub generated: Cycles,
@@ -45,33 +45,33 @@ pub struct Delivery<T> {
     /// The time at which node `from` knows of the delivery. For a write, all packets have been
     /// acknowledged by then.
     pub completed: Cycles,
-    /// Number of data packets.
+    /// Number of packets that carried the data.
     pub packets: u64,
 }
 
 /// A link of a packet's route, and its virtual channel there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
-    /// The link.
+    /// Number of the link.
     pub link: u32,
-    /// The virtual channel, from 0.
+    /// Number of the virtual channel on the link, from 0.
     pub channel: u32,
 }
 
-/// A packet that has arrived.
+/// Report on a packet that has arrived at its destination.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
     /// The tag of the packet's message.
     pub tag: T,
-    /// The source of the packet.
+    /// The node that sent the packet.
     pub from: u32,
-    /// The destination of the packet.
+    /// The node at which the packet has arrived.
     pub to: u32,
     /// Whether the packet is the request of a read.
     pub request: bool,
     /// Number of the packet among all packets of its source, from 0.
     pub number: u32,
-    /// Bytes of payload, without padding.
+    /// Bytes of payload of the packet, without padding.
     pub payload: u32,
     /// The time at which the packet started on the link of its source.
     pub injected: Cycles,
@@ -123,9 +123,9 @@ impl<T> Offers<T> {
     }
 }
 
-/// Receives the reports on messages. Calls come in order of time. Within a tick arrivals come
-/// before reminders and these before generations: arrivals in the order of their last links, the
-/// others in the order of the nodes.
+/// Receives the reports on messages. The engine calls it in order of time. Within a tick it reports
+/// arrivals first, in the order of their last links. Then it reports reminders, and then
+/// generations, both in the order of the nodes.
 pub trait Handler {
     /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;

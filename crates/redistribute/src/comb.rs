@@ -51,7 +51,7 @@ impl Comb {
         }
     }
 
-    /// Return the number of indices.
+    /// Return the number of indices in all runs.
     pub fn size(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -107,7 +107,7 @@ impl UniformRuns {
         self
     }
 
-    /// Return the end of the last run.
+    /// Return the index after the last index of the last run.
     pub fn end(&self) -> i64 {
         self.start + (self.count - 1) * self.stride + self.len
     }

@@ -21,7 +21,7 @@ pub struct At {
     pub to: u64,
 }
 
-/// A level of repetition of runs.
+/// Repetition of runs of indices at equal distances: one of the two levels of a [`Family`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Number of repetitions, at least 1.
@@ -31,7 +31,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// A level without repetition.
+    /// Repetition of a single run, without further runs.
     pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {
@@ -48,7 +48,7 @@ impl Steps {
 pub struct Family {
     /// Number of indices of each run.
     pub len: u64,
-    /// Start of the first run.
+    /// Index and positions at the start of the first run.
     pub first: At,
     /// Repetition of runs within a group of runs.
     pub inner: Steps,
@@ -62,7 +62,7 @@ impl Family {
         self.len * self.runs()
     }
 
-    /// Return the number of runs.
+    /// Return the number of runs in all groups.
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
@@ -82,7 +82,7 @@ pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
     families
 }
 
-/// Call `emit` with each family of the intersection of two combs.
+/// Call `emit` with each [`Family`] of runs in the intersection of two combs.
 fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
     for from in from.uniform_parts() {
         for to in to.uniform_parts() {
@@ -143,8 +143,8 @@ fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(F
 }
 
 impl Pair {
-    /// Call `emit` with the families of each run of the coarse comb in one period, as the window
-    /// for the fine runs.
+    /// Call `emit` with the families of shared runs in each run of the coarse comb, for one period
+    /// of the pattern of both combs.
     fn windows(&self, windows: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {

@@ -32,7 +32,7 @@ pub enum IoDistributionError {
     /// The columns of processors cannot be divided evenly among the links.
     #[error("links: {links}; each has as many of the {columns} columns as the others")]
     Links {
-        /// Number of links.
+        /// Number of links to the interface.
         links: u32,
         /// Number of columns of processors.
         columns: u32,
@@ -59,7 +59,7 @@ pub enum IoDistributionError {
     /// A dimension of the array has no indices, so the array has no elements.
     #[error("dimension {dim} has no indices: it has at least 1")]
     NoIndices {
-        /// Number of the dimension.
+        /// Number of the dimension of the array.
         dim: usize,
     },
     /// The layout of the distribution is invalid.

@@ -22,7 +22,7 @@ pub enum PlanError {
     },
 }
 
-/// A message to or from another rank.
+/// A message of a plan, from the view of one rank: the other rank, and the size of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
     /// Index of the other rank in the layout of that rank.
@@ -39,7 +39,7 @@ pub struct Section {
     pub from_part: usize,
     /// Index of the part at the destination rank.
     pub to_part: usize,
-    /// For each dimension, the indices of the elements, as families.
+    /// For each dimension, the indices of the elements as families of evenly spaced runs.
     pub dims: Vec<Vec<Family>>,
 }
 
@@ -161,8 +161,8 @@ impl Plan {
     }
 }
 
-/// Return the indices of each dimension that are in both parts; `None` if the parts have no common
-/// element.
+/// Return, for each dimension, the indices that are in both parts; `None` if the parts have no
+/// common element.
 fn section(from: &[Comb], to: &[Comb]) -> Option<Vec<Vec<Family>>> {
     let mut dims = Vec::with_capacity(from.len());
     for (from, to) in from.iter().zip(to) {

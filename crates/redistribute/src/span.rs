@@ -6,7 +6,7 @@ use crate::plan::Section;
 use std::iter;
 use std::ops::Range;
 
-/// An end of a message, at which its elements are in an array.
+/// The sending or the receiving end of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// The end that sends the message.

@@ -1,8 +1,9 @@
-//! Counters of the engines.
+//! Counters of packets and symbols in a fabric.
 
 use crate::Fabric;
 
-/// Counters since the start of the engine, or since their last reset.
+/// Counters of the links, interfaces and nodes since the start of the engine, or since their last
+/// reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link (by the number of the interface that it leaves): symbols of sends, with their
@@ -23,6 +24,7 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Return counters at 0 for a fabric.
     pub(crate) fn new(fabric: &Fabric) -> Self {
         let interfaces = vec![0; fabric.interfaces().values().len()];
         let nodes = vec![0; fabric.node_count() as usize];
@@ -36,7 +38,7 @@ impl Counters {
         }
     }
 
-    /// Resets the counters.
+    /// Sets all counters to 0.
     pub(crate) fn reset(&mut self) {
         for counts in [
             &mut self.send_symbols,

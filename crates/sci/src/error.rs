@@ -12,7 +12,7 @@ pub enum Error {
         if *.nodes == 1 { "" } else { "s" }
     )]
     RingSize {
-        /// The number of the ring.
+        /// The number of the invalid ring.
         ring: u32,
         /// The number of nodes on the ring.
         nodes: usize,
@@ -20,7 +20,7 @@ pub enum Error {
     /// A ring names a node that does not exist.
     #[error("ring {ring} names node {node}; the nodes are 0 to {}", .nodes.saturating_sub(1))]
     NoSuchNode {
-        /// The number of the ring.
+        /// The number of the invalid ring.
         ring: u32,
         /// The number of the node that does not exist.
         node: u32,
@@ -30,7 +30,7 @@ pub enum Error {
     /// A ring passes a node twice.
     #[error("ring {ring} names node {node} twice")]
     NodeTwice {
-        /// The number of the ring.
+        /// The number of the invalid ring.
         ring: u32,
         /// The number of the node.
         node: u32,
@@ -60,7 +60,7 @@ pub enum Error {
     /// The rules have go bits, which the event-driven engine does not support.
     #[error("the event-driven engine has no go bits; the symbol engine has them")]
     GoBits,
-    /// A route has no segment.
+    /// The route of a packet has no segment.
     #[error("a packet of node {node} has no route")]
     EmptyRoute {
         /// The node at which the packet starts.
@@ -76,7 +76,7 @@ pub enum Error {
     Route {
         /// The node at which the segment starts.
         node: u32,
-        /// The invalid segment.
+        /// The invalid segment of the route.
         segment: Segment,
     },
 }

@@ -14,9 +14,9 @@ id! {
 /// An interface: the position of a node on a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
-    /// Number of the node.
+    /// Number of the node of the interface.
     pub node: u32,
-    /// Number of the ring.
+    /// Number of the ring of the interface.
     pub ring: u32,
     /// The interface to which the output link leads.
     pub next: InterfaceId,
@@ -228,10 +228,12 @@ impl Fabric {
 mod tests {
     use super::*;
 
+    /// Return a segment of a route: `hops` links along a ring.
     fn segment(ring: u32, hops: u32) -> Segment {
         Segment { ring, hops }
     }
 
+    /// Checks the numbers of the interfaces of each node, and their order around each ring.
     #[test]
     fn interfaces_are_numbered_by_node_and_linked_around_the_ring() {
         let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
@@ -249,6 +251,7 @@ mod tests {
         assert_eq!(fabric.interfaces()[four].next, two);
     }
 
+    /// Checks the ends of valid routes, and that invalid routes cause errors.
     #[test]
     fn routes_are_followed_and_checked() {
         let fabric = Fabric::new(4, &[vec![2, 0, 1], vec![1, 3, 2]]).unwrap();
@@ -264,7 +267,7 @@ mod tests {
                 .route_end(0, &[segment(0, 1), segment(0, 1)])
                 .is_err()
         );
-        // Around and back to the start.
+        // A route over both rings that ends at its start.
         assert!(
             fabric
                 .route_end(1, &[segment(1, 2), segment(0, 2)])
@@ -272,8 +275,9 @@ mod tests {
         );
     }
 
+    /// Checks that invalid rings cause an error that names the ring.
     #[test]
-    fn bad_rings_are_named() {
+    fn invalid_rings_cause_errors_that_name_them() {
         let error = |rings: &[Vec<u32>]| Fabric::new(3, rings).unwrap_err().to_string();
         assert_eq!(
             error(&[vec![0, 1], vec![2]]),

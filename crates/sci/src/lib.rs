@@ -103,7 +103,7 @@ pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
 use isthmus_kernel::Cycles;
 
-/// The functions of both engines beyond the contract of all engines. A
+/// Functions that both SCI engines have in addition to the engine trait of `isthmus-kernel`. A
 /// livelock still counts as work in progress; [`RingEngine::stalled`] detects it.
 pub trait RingEngine<T: Copy>:
     Sized + for<'a> isthmus_kernel::Engine<Message<'a> = Packet<'a, T>>
@@ -114,17 +114,17 @@ pub trait RingEngine<T: Copy>:
     /// The rules are invalid, or this engine does not support the flow control.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error>;
 
-    /// Returns the counters. It visits everything.
+    /// Returns the counters of all links, interfaces and nodes. The call reads the whole fabric.
     fn counters(&self) -> Counters;
 
-    /// Resets the counters.
+    /// Sets all counters to 0.
     fn reset_counters(&mut self);
 
-    /// Whether packets are under way and nothing has been delivered for `limit` cycles. It visits
-    /// everything, so call it between runs, not after every cycle.
+    /// Returns the stall if packets are under way and none has been delivered for `limit` cycles.
+    /// The call reads the state of the whole fabric, so use it between runs, not after every cycle.
     fn stalled(&self, limit: Cycles) -> Option<Stall>;
 
-    /// Returns the nodes whose full queues wait for one another cyclically and can never move again,
-    /// in ascending order. It visits everything.
+    /// Returns the nodes whose full queues wait for one another cyclically and can never move
+    /// again, in ascending order. The call reads the state of the whole fabric.
     fn wedged(&self) -> Vec<u32>;
 }

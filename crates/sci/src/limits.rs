@@ -1,4 +1,4 @@
-//! Limits of fabrics and packets.
+//! Maximum numbers of rings, nodes and symbols.
 
 /// Maximum number of rings of a node.
 pub const RINGS_MAX: usize = 32;

@@ -6,7 +6,7 @@ use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// Kind of a stall.
+/// Kind of a stall of the traffic in a fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
     /// Packets still circulate, but all targets refuse them.
@@ -18,7 +18,7 @@ pub enum StallKind {
 /// A stall: no packet has been delivered anywhere for some time, and packets wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stall {
-    /// Whether packets still move.
+    /// Whether packets still move (livelock) or not (deadlock).
     pub kind: StallKind,
     /// Cycle of the last delivery, or of the generation of the oldest packet if that is later.
     pub since: Cycles,
@@ -112,8 +112,9 @@ impl Waiting {
         self.circular_waits(fabric, &full)
     }
 
-    /// Returns the input queues for which input queue `input` waits: those to which the packets of
-    /// the output queue go that blocks its first packet.
+    /// Returns the input queues for which input queue `input` waits. Its first packet waits for a
+    /// full output queue; the result is the input queues to which the packets of that output queue
+    /// go.
     fn targets(&self, input: usize) -> Option<&[u32]> {
         self.outputs[self.inputs[input]? as usize].as_deref()
     }
@@ -148,9 +149,9 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    /// Only queues that can never move again are stuck.
+    /// Checks that only queues that can never move again are stuck.
     #[test]
-    fn only_what_can_never_move_is_stuck() {
+    fn only_queues_that_can_never_move_are_stuck() {
         let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();
         // The input queues of requests are 0, 2, 4; each output queue has the number of its node.
         let mut waiting = Waiting {
@@ -170,6 +171,8 @@ mod tests {
         assert_eq!(waiting.wedged(&fabric), []);
     }
 
+    /// Checks that the time of a stall counts from the last delivery, or from the generation of the
+    /// oldest packet if that is later.
     #[test]
     fn a_stall_begins_with_the_last_delivery_or_the_oldest_packet() {
         let mut progress = Progress {

@@ -12,11 +12,11 @@ pub enum Class {
     Response,
 }
 
-/// Number of classes.
+/// Number of packet classes.
 pub(crate) const CLASSES: usize = 2;
 
 impl Class {
-    /// All classes, by number.
+    /// All packet classes, by number.
     pub(crate) const ALL: [Self; CLASSES] = [Self::Request, Self::Response];
 
     /// Return the number of the class, by which it indexes tables.
@@ -25,12 +25,12 @@ impl Class {
     }
 }
 
-/// A packet to send.
+/// A packet that a client of a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
-    /// The node whose client generates it.
+    /// The node whose client generates the packet.
     pub node: u32,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
     /// Number of symbols without the idle: header, payload and checksum. It must be at least the
     /// length of an echo and at most the maximum of the rules.
@@ -42,14 +42,14 @@ pub struct Packet<'a, T> {
     pub tag: T,
 }
 
-/// A packet that arrives at its destination.
+/// Report on a packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// The tag of the packet.
+    /// The data of the handler that were offered with the packet.
     pub tag: T,
-    /// The destination of the packet.
+    /// The node at which the packet arrives.
     pub node: u32,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
     /// Number of symbols without the idle.
     pub symbols: u32,
@@ -72,10 +72,10 @@ pub struct Delivery<T> {
     pub retries: u32,
 }
 
-/// A packet that found no free slot of its output queue and was dropped (source rule B).
+/// Report on a packet that found no free slot of its output queue and was dropped (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// The tag of the packet.
+    /// The data of the handler that were offered with the packet.
     pub tag: T,
     /// The node whose client generated the packet.
     pub node: u32,
@@ -177,14 +177,14 @@ impl<T: Copy> Offers<T> {
         );
     }
 
-    /// Remove all offers.
+    /// Remove all offered packets and reminders.
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();
     }
 }
 
-/// Receives the reports on packets.
+/// Receives the reports of an engine on packets.
 ///
 /// Reports on one node come in order of time. Calls for different nodes may be out of order by less
 /// than one hop, because no node can learn of another sooner.

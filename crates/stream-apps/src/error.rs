@@ -1,4 +1,4 @@
-//! Errors of applications, each one line.
+//! Errors of applications; each message has one line.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ pub enum Error {
     /// An impossible request: the problem, and a hint for the correction.
     #[error("{0}")]
     Spec(String),
-    /// An unusable file, and the reason.
+    /// A file that cannot be used: its path, and the reason.
     #[error("{}: {}", .0.display(), .1)]
     File(PathBuf, String),
     /// An error of the screens or of the page that shows them.

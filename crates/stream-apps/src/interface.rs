@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Interval between checks for cancellation.
+/// Interval between checks whether the caller has given up waiting.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The progress of a stream: the numbers of ADUs that have started and ended, and its end.
+/// The progress of a stream: the numbers of application data units that have started and ended, and
+/// its end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// Number of ADUs that started after all streams in step with this one had finished the
-    /// previous ADU, and number of ADUs that started earlier.
+    /// Number of application data units that started after all streams in step with this one had
+    /// finished the previous application data unit, and number of application data units that
+    /// started earlier.
     pub in_step: [u64; 2],
     /// Number of stalls that the manager has reported.
     pub stalls: u64,

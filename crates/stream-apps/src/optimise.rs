@@ -1,6 +1,6 @@
 //! Chemical process optimisation (paper, 7.1). Each of four quadrants has ranks that compute
-//! samples and one rank that forwards the samples. Four SUs of 16 KB are a TU of 64 KB, and no data
-//! have to be reordered.
+//! samples and one rank that forwards the samples. Four striping units (SUs) of 16 KB are a transfer
+//! unit (TU) of 64 KB, and no data have to be reordered.
 //!
 //! A sample is the yield of a plant under random conditions: the conversion of a stirred tank
 //! reactor in steady state. The number of a sample determines its conditions, so a receiver can
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 
 /// Number of quadrants, each with one forwarder and one link.
 pub const QUADRANTS: u32 = 4;
-/// Number of bytes of an SU, which a forwarder sends at a time.
+/// Number of bytes of a striping unit, which a forwarder sends at a time.
 pub const SU_BYTES: u64 = 16 << 10;
 /// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
-/// Number of samples of an SU.
+/// Number of samples of a striping unit.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
-/// Number of samples of a TU, which has one SU for each quadrant.
+/// Number of samples of a transfer unit, which has one striping unit for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
 /// Ratio of all samples to those that the sink computes again. The checksum of each packet covers
 /// all samples.
@@ -38,10 +38,10 @@ const NODES_MOST: u32 = 256;
 const TIME_LEAST: Duration = Duration::from_millis(1);
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks for cancellation.
+/// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The parameters of a run.
+/// The parameters of a run of the process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// Number of computing ranks in each quadrant; 15 in the paper.
@@ -52,10 +52,10 @@ pub struct Spec {
     pub time: Duration,
 }
 
-/// The results of a run.
+/// The results of a run of the process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Number of samples received.
+    /// Number of samples that the sink received.
     pub samples: u64,
     /// Number of samples that the sink computed again with the same result.
     pub checked: u64,
@@ -126,7 +126,7 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// Return the samples of a quadrant's SU in a TU, as bytes.
+/// Return the samples of a quadrant's striping unit in a transfer unit, as bytes.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
@@ -141,6 +141,7 @@ struct Again {
 }
 
 impl Look for Again {
+    /// Compute some of the received samples again, and compare the results.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
@@ -161,7 +162,7 @@ impl Look for Again {
     }
 }
 
-/// State that all ranks share.
+/// State that the threads of all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     tus: Numbers,
@@ -222,7 +223,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: a TU has one SU for each quadrant.
+/// Return the format of the stream: a transfer unit has one striping unit for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -271,7 +272,8 @@ fn start(
     })
 }
 
-/// Compute this quadrant's SU of every `step`-th TU, each in the time `su_time` if that is set.
+/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU). Each
+/// takes the time `su_time` if that is set.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,
@@ -296,7 +298,7 @@ fn compute(
     Ok(())
 }
 
-/// Receive an SU from each computing rank in turn, and send it to the interface.
+/// Receive a striping unit from each computing rank in turn, and send it to the interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,
@@ -329,8 +331,9 @@ fn forward(
 mod tests {
     use super::*;
 
+    /// Checks that yields are fractions from 0 to 1, and that they differ widely over the samples.
     #[test]
-    fn a_sample_solves_the_balance_of_the_tank() {
+    fn yields_are_fractions_that_differ_widely() {
         let mut all: Vec<f32> = (0..1000).map(sample).collect();
         assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
         all.sort_by(f32::total_cmp);
@@ -338,9 +341,9 @@ mod tests {
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 
-    /// The verifier detects a wrong sample.
+    /// Checks that the verifier detects a wrong sample.
     #[test]
-    fn a_sample_that_is_another_is_found() {
+    fn the_verifier_detects_a_wrong_sample() {
         let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);
         (header.adu, header.offset) = (3, SU_BYTES);
         let good = samples(3, 1);

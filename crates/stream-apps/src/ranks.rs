@@ -30,7 +30,7 @@ impl<E: Into<Error>> From<E> for Ended {
     }
 }
 
-/// The result of a rank.
+/// The result of a rank's thread: success, or the reason why the rank ended early.
 pub(crate) type Course = Result<(), Ended>;
 
 /// The threads of all ranks, and the first failure among them.
@@ -67,7 +67,7 @@ impl Ranks {
         failed.as_ref().map(ToString::to_string)
     }
 
-    /// Wait for all ranks.
+    /// Wait for the threads of all ranks to end.
     pub fn join(&mut self) -> Result<(), Error> {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {

@@ -36,7 +36,8 @@ impl<const N: usize> Shares<N> {
 pub(crate) struct Numbers(std::sync::Mutex<(u64, Option<u64>)>);
 
 impl Numbers {
-    /// Lock the number of claimed numbers, and the end of the numbers once they are closed.
+    /// Lock the state: how many numbers are claimed, and the end of the numbers once they are
+    /// closed.
     fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Option<u64>)> {
         let locked = self.0.lock();
         locked.unwrap_or_else(std::sync::PoisonError::into_inner)

@@ -3,13 +3,14 @@
 use crate::error::Error;
 use crate::spec::{From, Machine, Reshuffle, To, Work};
 
-/// Maximum number of cells of a machine.
+/// Maximum number of cells (processors with memory) of a machine.
 pub const CELLS_MAX: u32 = 4096;
 
 /// Maximum number of messages to the interface and packets in one run.
 const MESSAGES_MAX: u64 = 4_000_000;
 
-/// Maximum number of SUs in a TU; the stream manager has the same limit.
+/// Maximum number of striping units (SUs) in a transfer unit (TU); the stream manager has the same
+/// limit.
 const PIECES_MAX: u64 = 1 << 16;
 
 /// Check that a machine is possible.
@@ -70,7 +71,8 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
     check_length(machine, work)
 }
 
-/// Check the number of SUs of a TU: the manager accepts at most [`PIECES_MAX`].
+/// Check the number of striping units (SUs) of a transfer unit (TU): the manager accepts at most
+/// [`PIECES_MAX`].
 fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     let sent = work.sent_bytes(machine);
     let rounds = work.tu_bytes / (sent * u64::from(machine.columns));
@@ -83,14 +85,14 @@ fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     Err(Error::new("workload.block", problem, hint))
 }
 
-/// Field of the size of staging memory, for errors.
+/// Path of the scenario field for the size of staging memory, for error messages.
 const STAGING: &str = "machine.interface.staging";
-/// Field of the size of network memory, for errors.
+/// Path of the scenario field for the size of network memory, for error messages.
 const MEMORY: &str = "machine.interface.memory";
 
-/// Return the error for a TU that is too large for a memory. `most` is the maximum size of a TU in
-/// the memory, and the memory must have room for `times` TUs. The hint is a smaller TU with a part
-/// for each column, or a larger memory.
+/// Return the error for a transfer unit (TU) that is too large for a memory. `most` is the maximum
+/// size of a TU in the memory, and the memory must have room for `times` TUs. The hint is a smaller
+/// TU with a part for each column, or a larger memory.
 fn too_long(
     tu: u64,
     problem: String,
@@ -108,7 +110,8 @@ fn too_long(
     }
 }
 
-/// Check the sizes of TU, ADU, block and packet.
+/// Check the sizes of the units of data: transfer unit (TU), application data unit (ADU), block and
+/// packet.
 fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     let (tu, columns) = (work.tu_bytes, u64::from(machine.columns));
     if tu == 0 || !tu.is_multiple_of(columns) {
@@ -169,7 +172,8 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     let Some(reserved) = work.reservation_bytes_per_s else {
         return Ok(());
     };
-    // Number of cells that send over one link at a time: the cells that have the parts of an SU.
+    // Number of cells that send over one link at a time: the cells that have the parts of a
+    // striping unit.
     let together = u64::from(machine.columns / links);
     let most = machine.link_bytes_per_s / together;
     if reserved == 0 {
@@ -191,7 +195,7 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     Ok(())
 }
 
-/// Check that the number of messages and packets of a run is within bounds.
+/// Check that the numbers of messages and packets of a run do not exceed the maximum.
 fn check_length(machine: &Machine, work: &Work) -> Result<(), Error> {
     let tus = work.tus().saturating_mul(work.adus);
     let blocks = match work.reshuffle {

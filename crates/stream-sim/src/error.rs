@@ -6,13 +6,14 @@
 pub struct Error {
     /// The field, by its path in a scenario file.
     pub field: &'static str,
-    /// Description of the error.
+    /// Description of the invalid value.
     pub problem: String,
-    /// Description of a valid value.
+    /// Advice on a valid value of the field.
     pub hint: String,
 }
 
 impl Error {
+    /// Create an error in this field.
     pub(crate) fn new(
         field: &'static str,
         problem: impl Into<String>,

@@ -7,6 +7,11 @@
 //! share links max-min fairly, or a task with a duration. A plan of the crate `redistribute`
 //! determines the messages between cells. Nothing is random.
 //!
+//! # Units of data
+//! An application data unit (ADU) is the data that the application sends at a time, such as an image. It
+//! consists of transfer units (TUs), which a row of cells sends as a whole. A TU consists of striping
+//! units (SUs), each of which crosses one link to the interface.
+//!
 //! # Rules
 //! 1. An ADU is distributed over the rows of cells one after another; each row has whole TUs of it.
 //!    Each cell of a row has a part of each TU, in blocks that are dealt cyclically to the cells

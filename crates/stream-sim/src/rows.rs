@@ -1,49 +1,54 @@
-//! Rows of cells: the state of each row's TUs, which are reshuffled, wait, and are sent.
+//! Rows of cells, and the states of their transfer units (TUs): being reshuffled, waiting to be
+//! sent, and being sent.
 
 use crate::shuffle::Message;
 use isthmus_kernel::Cycles;
 
-/// Times of the TUs of a row, each summed over the TUs.
+/// Times of the transfer units (TUs) of a row in the phases of their transfer, each summed over the
+/// TUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Time from the start of the reshuffling of a TU to its end.
+    /// Time from the start of the reshuffling of a transfer unit to its end.
     pub reshuffle: Cycles,
-    /// Time from the end of the reshuffling of a TU to the start of its first transfer to the
-    /// interface.
+    /// Time from the end of the reshuffling of a transfer unit to the start of its first transfer
+    /// to the interface.
     pub wait: Cycles,
-    /// Time from the start of the first transfer of a TU to the end of the last.
+    /// Time from the start of the first transfer of a transfer unit to the end of the last.
     pub send: Cycles,
-    /// Number of TUs in the sums.
+    /// Number of transfer units in the sums.
     pub tus: u64,
 }
 
-/// State of one row of cells. Its TUs are numbered through all ADUs.
+/// State of one row of cells. Its transfer units (TUs) are numbered through all application data
+/// units (ADUs).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
-    /// Number of TUs of each ADU that the row has.
+    /// Number of transfer units of each application data unit that the row has.
     pub per_adu: u64,
-    /// Number of TUs of the row in the whole run.
+    /// Number of transfer units of the row in the whole run.
     pub total: u64,
-    /// Number of TUs that are reshuffled, and number of TUs that the interface has received.
+    /// Number of transfer units that are reshuffled, and number of transfer units that the
+    /// interface has received.
     pub ready: u64,
     pub sent: u64,
-    /// Start of the reshuffling of the next TU; `None` if it has not started.
+    /// Start of the reshuffling of the next transfer unit; `None` if it has not started.
     began: Option<Cycles>,
-    /// For the TU that is being reshuffled: the number of messages that the cell of each column has
-    /// started, and the number of messages of all cells that have not arrived.
+    /// For the transfer unit that is being reshuffled: the number of messages that the cell of each
+    /// column has started, and the number of messages of all cells that have not arrived.
     next: Vec<usize>,
     left: usize,
-    /// Times at which the TUs that are ready and not sent became ready; time at which the transfer
-    /// of the first of them started.
+    /// Times at which the transfer units that are ready and not sent became ready; time at which
+    /// the transfer of the first of them started.
     readied: std::collections::VecDeque<Cycles>,
     sending: Option<Cycles>,
-    /// SUs that wait until their TU is ready: the number of the TU in the row, and the number of
-    /// the SU.
+    /// Striping units (SUs) that wait until their transfer unit (TU) is ready: the number of the TU
+    /// in the row, and the number of the SU.
     pub waiting: Vec<(u64, u32)>,
     pub times: Times,
 }
 
 impl Row {
+    /// Create a row that has `per_adu` transfer units of each of `adus` application data units.
     pub fn new(per_adu: u64, adus: u64, columns: usize) -> Self {
         Self {
             per_adu,
@@ -53,9 +58,10 @@ impl Row {
         }
     }
 
-    /// Start to reshuffle the next TU if its data are available, and return whether it started. The
-    /// data of an ADU are available when the application has made the ADU and the row has sent its
-    /// part of the previous ADU, whose memory is used again.
+    /// Start to reshuffle the next transfer unit if its data are available, and return whether it
+    /// started. The data of an application data unit are available when the application has made
+    /// the application data unit and the row has sent its part of the previous application data
+    /// unit, whose memory is used again.
     pub fn begin(&mut self, now: Cycles, made: u64, messages: &[Vec<Message>]) -> bool {
         let adus = self.sent / self.per_adu.max(1) + 1;
         let there = self.per_adu * adus.min(made);
@@ -68,7 +74,8 @@ impl Row {
         true
     }
 
-    /// Return the next message that the cell in this column sends for the TU, if one is left.
+    /// Return the next message that the cell in this column sends for the transfer unit that is
+    /// being reshuffled, if one is left.
     pub fn next_message(&mut self, column: u32, messages: &[Vec<Message>]) -> Option<Message> {
         let next = self.next.get_mut(column as usize)?;
         let message = messages.get(column as usize)?.get(*next).copied();
@@ -76,12 +83,13 @@ impl Row {
         message
     }
 
-    /// Count the arrival of a message of the TU.
+    /// Count the arrival of a message of the transfer unit that is being reshuffled.
     pub fn arrived(&mut self) {
         self.left = self.left.saturating_sub(1);
     }
 
-    /// Mark the TU as ready if all its messages have arrived. Return whether it is ready.
+    /// Mark the transfer unit that is being reshuffled as ready if all its messages have arrived.
+    /// Return whether it is ready.
     pub fn settle(&mut self, now: Cycles) -> bool {
         let Some(began) = self.began.filter(|_| self.left == 0) else {
             return false;
@@ -93,7 +101,7 @@ impl Row {
         true
     }
 
-    /// Record that an SU of the first ready TU starts to move.
+    /// Record that a striping unit of the first ready transfer unit starts to move.
     pub fn sends(&mut self, now: Cycles) {
         if self.sending.is_none() {
             let ready = self.readied.front().copied().unwrap_or(now);
@@ -102,7 +110,7 @@ impl Row {
         }
     }
 
-    /// Record that all SUs of the first ready TU have moved.
+    /// Record that all striping units of the first ready transfer unit have moved.
     pub fn gone(&mut self, now: Cycles) {
         self.readied.pop_front();
         if let Some(since) = self.sending.take() {

@@ -37,7 +37,8 @@ impl Server {
 mod tests {
     use super::Server;
 
-    /// The server is busy from 0 to 25 with two tasks, and idle from then until 40.
+    /// Checks that a task waits for the end of the previous one: the server is busy from 0 to 25
+    /// with two tasks, and idle from then until 40.
     #[test]
     fn tasks_wait_for_one_another() {
         let mut server = Server::default();

@@ -7,24 +7,24 @@ use isthmus_redistribute::transfer::{Order, Side, runs};
 use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use std::sync::Arc;
 
-/// A message from one cell of a row to another for one TU.
+/// A message from one cell of a row to another cell, with blocks of one transfer unit (TU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Column of the receiver.
+    /// Column of the cell that receives the message.
     pub to: u32,
-    /// Number of bytes.
+    /// Number of bytes in the message.
     pub bytes: u64,
     /// Number of blocks in the message. Each block is contiguous at the sender and at the receiver.
     pub blocks: u64,
 }
 
-/// Return, for each column, the messages that its cell sends for one TU. Messages to the next cells
-/// to the right come first, so that no two cells send to the same cell at a time. Data that stay in
-/// a cell need no message.
+/// Return, for each column, the messages that its cell sends for one transfer unit. Messages to the
+/// next cells to the right come first, so that no two cells send to the same cell at a time. Data
+/// that stay in a cell need no message.
 ///
-/// The TU is an array of bytes over the columns. Its layout changes from blocks that are dealt
-/// cyclically to the columns, to one block for each column, which is the I/O distribution (section
-/// 6.2.2).
+/// The transfer unit is an array of bytes over the columns. Its layout changes from blocks that are
+/// dealt cyclically to the columns, to one block for each column, which is the I/O distribution
+/// (section 6.2.2).
 ///
 /// # Errors
 /// A size for which no such layout exists.
@@ -62,7 +62,7 @@ pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Err
 }
 
 /// Return the number of contiguous blocks in the message from one column to another. `held` is the
-/// number of bytes of a TU in each cell.
+/// number of bytes of a transfer unit in each cell.
 fn blocks(plan: &Plan, from: u32, to: u32, held: u64) -> u64 {
     let extents = [held];
     let side = Side::Array(&extents, Order::C);

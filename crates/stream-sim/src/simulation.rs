@@ -21,7 +21,7 @@ pub struct Simulation {
 /// A part of the machine and its utilisation in a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// The part of the machine.
+    /// The part of the machine that is used.
     pub part: Part,
     /// Work of the part as a fraction of its maximum work in the time of the run, 0 to 1. For a
     /// link, this is the carried bytes relative to its capacity, not the time in which transfers
@@ -29,7 +29,7 @@ pub struct Use {
     pub utilisation: f64,
 }
 
-/// A part of the machine.
+/// A part of the machine whose utilisation is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A link, bus, or processor that moves bytes.
@@ -38,19 +38,19 @@ pub enum Part {
     Processor,
     /// The engine that moves data from staging memory to network memory.
     Store,
-    /// The microcode that sends packets.
+    /// The microcode of the interface, which sends packets.
     Microcode,
-    /// The external network.
+    /// The external network, to which the interface sends packets.
     Network,
 }
 
-/// Results of a run. Throughputs are bytes of data over the time from the start of the first ADU to
-/// the end of the last.
+/// Results of a run. Throughputs are bytes of data over the time from the start of the first
+/// application data unit to the end of the last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figures {
-    /// Number of completed ADUs.
+    /// Number of completed application data units in the run.
     pub adus: u64,
-    /// Time from the start to the end of the last completed ADU, in nanoseconds.
+    /// Time from the start to the end of the last completed application data unit, in nanoseconds.
     pub elapsed_ns: Cycles,
     /// Throughput of data in MB/s.
     pub mb_per_s: f64,
@@ -66,15 +66,15 @@ pub struct Figures {
     pub last_row: RowFigures,
 }
 
-/// Mean times of the TUs of a row, in nanoseconds (Figure 16).
+/// Mean times of the transfer units of a row, in nanoseconds (Figure 16).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RowFigures {
-    /// Time from the start of the reshuffling of a TU to its end.
+    /// Time from the start of the reshuffling of a transfer unit to its end.
     pub reshuffle_ns: f64,
-    /// Time from the end of the reshuffling of a TU to the start of its first transfer to the
-    /// interface.
+    /// Time from the end of the reshuffling of a transfer unit to the start of its first transfer
+    /// to the interface.
     pub wait_ns: f64,
-    /// Time from the start of the first transfer of a TU to the end of the last.
+    /// Time from the start of the first transfer of a transfer unit to the end of the last.
     pub send_ns: f64,
 }
 
@@ -110,8 +110,8 @@ impl Simulation {
         })
     }
 
-    /// Run until `adus` ADUs are completed in total, or until time `until`. Return false if the run
-    /// cannot continue although ADUs are left.
+    /// Run until `adus` application data units are completed in total, or until time `until`.
+    /// Return false if the run cannot continue although application data units are left.
     pub fn run(&mut self, adus: u64, until: Cycles) -> bool {
         self.world.limit = adus.min(self.work.adus);
         let ran = self.engine.run_until(until, &mut self.world);
@@ -124,17 +124,18 @@ impl Simulation {
         self.world.events.as_deref().unwrap_or_default()
     }
 
-    /// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
+    /// Return the format of the stream: the division of its data into application data units,
+    /// transfer units, striping units and packets.
     pub fn format(&self) -> Format {
         crate::world::format(&self.machine, &self.work)
     }
 
-    /// Return the present time.
+    /// Return the present simulated time in nanoseconds.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// Return the number of completed ADUs.
+    /// Return the number of completed application data units.
     pub fn adus(&self) -> u64 {
         self.world.adus
     }
@@ -148,7 +149,7 @@ impl Simulation {
         }
     }
 
-    /// Return the results so far; `None` before the first ADU is completed.
+    /// Return the results so far; `None` before the first application data unit is completed.
     pub fn figures(&self) -> Option<Figures> {
         let (world, work) = (&self.world, &self.work);
         let elapsed = world.done_at;
@@ -172,7 +173,7 @@ impl Simulation {
         })
     }
 
-    /// Return the mean times of the TUs of the last row of cells that has data.
+    /// Return the mean times of the transfer units of the last row of cells that has data.
     fn last_row(&self) -> RowFigures {
         let rows = self.world.rows.iter().rev();
         let with_data = rows.map(|row| row.times).find(|times| times.tus > 0);
@@ -186,8 +187,8 @@ impl Simulation {
         })
     }
 
-    /// Return the utilisation of all parts up to the end of the last completed ADU, in the order of
-    /// [`parts`].
+    /// Return the utilisation of all parts up to the end of the last completed application data
+    /// unit, in the order of [`parts`].
     pub fn uses(&self) -> Vec<Use> {
         let elapsed = self.world.done_at.max(1) as f64;
         let Counters { bytes, .. } = self.engine.counted();

@@ -29,11 +29,11 @@ pub struct Machine {
     pub routing: Routing,
     /// Properties of each cell.
     pub cell: Cell,
-    /// Properties of the interface.
+    /// Properties of the network interface.
     pub interface: Interface,
 }
 
-/// Properties of a cell.
+/// Properties of a cell: a processor with memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// Cycle time of the processor of a cell.
@@ -42,7 +42,7 @@ pub struct Cell {
     pub word_bytes: u64,
     /// Rate at which the processor of a cell moves data if it moves every byte itself.
     pub copy_bytes_per_s: u64,
-    /// Time to start a message.
+    /// Time to start a message between cells.
     pub message_ns: u64,
 }
 
@@ -53,18 +53,18 @@ pub struct Interface {
     pub processors: u32,
     /// Rate of the memory bus of one processor.
     pub bus_bytes_per_s: u64,
-    /// Number of times that data cross the memory bus.
+    /// Number of times that each byte crosses the memory bus of the interface.
     pub crossings: u32,
-    /// Bytes of staging memory.
+    /// Size of the staging memory of the interface in bytes.
     pub staging_bytes: u64,
-    /// Bytes of network memory.
+    /// Size of the network memory of the interface in bytes.
     pub memory_bytes: u64,
     /// Number of DMA engines for links.
     pub engines: u32,
     /// Time of the interface's processor to set up the transfer of one message with a large block.
     pub message_ns: u64,
     /// Time of the interface's processor for each message with a small block, which it copies to
-    /// the position of the block in the TU.
+    /// the position of the block in the transfer unit.
     pub place_ns: u64,
     /// Rate of the engine that moves data from staging memory to network memory.
     pub store_bytes_per_s: u64,
@@ -78,7 +78,7 @@ pub struct Interface {
     pub network_bytes_per_s: u64,
 }
 
-/// Origin of the data.
+/// Origin of the data of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum From {
@@ -88,7 +88,7 @@ pub enum From {
     Interface,
 }
 
-/// Destination of the data.
+/// Destination of the data of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum To {
@@ -121,7 +121,7 @@ impl Reshuffle {
     }
 }
 
-/// Protocol of the packets.
+/// Protocol of the packets on the external network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Protocol {
@@ -131,51 +131,52 @@ pub enum Protocol {
     Udp,
 }
 
-/// A stream of application data units.
+/// The work of a machine: a stream of application data units (ADUs), which consist of transfer
+/// units (TUs).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// Origin of the data.
+    /// Where the data of the stream start.
     pub from: From,
-    /// Destination of the data.
+    /// Where the data of the stream end.
     pub to: To,
     /// Method that combines small blocks into large ones.
     pub reshuffle: Reshuffle,
     /// Number of bytes of the blocks that are dealt cyclically to the cells of a row.
     pub block_bytes: u64,
-    /// Number of bytes of an ADU. An ADU is distributed over rows of cells, of which each has whole
-    /// TUs.
+    /// Number of bytes of an application data unit (ADU). An ADU is distributed over rows of cells,
+    /// of which each has whole transfer units (TUs).
     pub adu_bytes: u64,
-    /// Number of bytes of a TU, of which each cell of a row has an equal part.
+    /// Number of bytes of a transfer unit (TU), of which each cell of a row has an equal part.
     pub tu_bytes: u64,
     /// Number of bytes of a packet.
     pub packet_bytes: u64,
-    /// Number of links over which a TU is striped.
+    /// Number of links over which a transfer unit is striped.
     pub links: u32,
-    /// Number of ADUs of the stream.
+    /// Number of application data units (ADUs) of the stream.
     pub adus: u64,
-    /// Rate at which the application produces data, as ADUs at equal intervals. `None`: an ADU is
-    /// available as soon as the previous one is sent.
+    /// Rate at which the application produces data, as application data units at equal intervals.
+    /// `None`: an application data unit is available as soon as the previous one is sent.
     pub load_bytes_per_s: Option<u64>,
-    /// Protocol of the packets.
+    /// Protocol of the packets on the external network.
     pub protocol: Protocol,
     /// Reserved rate for the data that one cell sends to the interface, in bytes per second.
     pub reservation_bytes_per_s: Option<u64>,
 }
 
 impl Work {
-    /// Return the number of TUs of an ADU.
+    /// Return the number of transfer units (TUs) of an application data unit (ADU).
     pub fn tus(&self) -> u64 {
         self.adu_bytes / self.tu_bytes
     }
 
-    /// Return the number of TUs of an ADU that one row of `machine` holds; the last rows may hold
-    /// fewer or none.
+    /// Return the number of transfer units of an application data unit that one row of `machine`
+    /// holds; the last rows may hold fewer or none.
     pub fn tus_of_row(&self, machine: &Machine) -> u64 {
         self.tus().div_ceil(machine.rows.into())
     }
 
-    /// Return the number of bytes of the blocks in which a cell of `machine` sends its part of a TU
-    /// to the interface.
+    /// Return the number of bytes of the blocks in which a cell of `machine` sends its part of a
+    /// transfer unit to the interface.
     pub fn sent_bytes(&self, machine: &Machine) -> u64 {
         match self.reshuffle {
             Reshuffle::None => self.block_bytes,
@@ -183,7 +184,8 @@ impl Work {
         }
     }
 
-    /// Return the time of the interface's processor for each message from a cell.
+    /// Return the time in nanoseconds that the processor of the interface needs for each message
+    /// from a cell.
     pub fn set_up_ns(&self, machine: &Machine) -> u64 {
         match self.sent_bytes(machine) < self.share_bytes(machine) {
             true => machine.interface.place_ns,
@@ -191,13 +193,13 @@ impl Work {
         }
     }
 
-    /// Return the time between two ADUs of the application; `None` if no rate is set.
+    /// Return the time in nanoseconds between two application data units; `None` if no rate is set.
     pub fn gap_ns(&self) -> Option<u64> {
         self.load_bytes_per_s
             .map(|load| duration_ns(self.adu_bytes, load).max(1))
     }
 
-    /// Return the number of bytes of a TU in each cell of `machine`.
+    /// Return the number of bytes of a transfer unit in each cell of `machine`.
     pub fn share_bytes(&self, machine: &Machine) -> u64 {
         self.tu_bytes / u64::from(machine.columns)
     }

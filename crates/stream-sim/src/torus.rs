@@ -41,6 +41,7 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
+    /// Return the shape of a machine.
     pub fn new(machine: &Machine) -> Self {
         Self {
             rows: machine.rows,
@@ -50,7 +51,7 @@ impl Torus {
         }
     }
 
-    /// Return the number of cells.
+    /// Return the number of cells of the machine.
     fn cells(&self) -> u32 {
         self.rows * self.columns
     }
@@ -187,15 +188,15 @@ impl Torus {
 mod tests {
     use super::*;
 
-    /// The error for a link that is too slow has a hint for the correction.
+    /// Checks that a machine with too slow links causes an error with a hint for the correction.
     #[test]
-    fn a_slow_machine_is_refused_with_a_remedy() {
+    fn too_slow_links_cause_an_error_with_a_hint() {
         assert!(rate("machine.bandwidth", 59).is_err());
         assert!(rate("machine.bandwidth", 60).is_ok());
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());
     }
 
-    /// Return a torus with this order of the dimensions.
+    /// Return a torus on which data for the interface cross the dimensions in this order.
     fn torus(routing: Routing) -> Torus {
         Torus {
             rows: 8,
@@ -205,15 +206,16 @@ mod tests {
         }
     }
 
-    /// Return the kinds of the links of a path.
+    /// Return the kind of each link of a path.
     fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()
     }
 
-    /// A route from column 3 of row 2: up two rows, then one column to the left, where link 1 is.
+    /// Checks the order of dimensions on a route from column 3 of row 2: up two rows, and one
+    /// column to the left, where link 1 is.
     #[test]
-    fn columns_come_first_or_rows_do() {
+    fn routes_follow_the_order_of_dimensions() {
         let first = torus(Routing::ColumnFirst);
         let way = ends(&first, &first.to_interface(3, 2, 1));
         let expected = [
@@ -230,9 +232,9 @@ mod tests {
         assert_eq!(way[1], LinkKind::Torus(18, 10));
     }
 
-    /// On a torus, row 7 is next to row 0.
+    /// Checks that routes take the shorter direction: on a torus of 8 rows, row 7 is next to row 0.
     #[test]
-    fn the_shorter_way_round_is_taken() {
+    fn routes_take_the_shorter_direction() {
         let torus = torus(Routing::ColumnFirst);
         let way = ends(&torus, &torus.to_interface(0, 7, 0));
         assert_eq!(way[0], LinkKind::Torus(56, 0));
@@ -241,9 +243,9 @@ mod tests {
         assert_eq!(torus.in_row(3, 1, 5, false).len(), 4);
     }
 
-    /// The route has two links and the processors of three cells.
+    /// Checks that a route of two links includes the processors of three cells.
     #[test]
-    fn processors_are_passed_at_every_cell() {
+    fn routes_include_the_processor_of_every_cell() {
         let torus = torus(Routing::ColumnFirst);
         let way = ends(&torus, &torus.in_row(1, 0, 2, true));
         let cells = [8, 9, 10].map(LinkKind::Processor);

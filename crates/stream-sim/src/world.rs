@@ -20,46 +20,49 @@ use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 pub(crate) enum Tag {
     /// A message between cells: their row, and the column of the sender.
     Shuffle(u32, u32),
-    /// A part of the SU with this number.
+    /// A part of the striping unit with this number.
     Su(u32),
 }
 
-/// Meaning of a timer of the engine.
+/// Event for which a timer of the flow engine was set.
 #[derive(Debug, Clone, Copy)]
 enum Due {
-    /// The processor has set up the transfer of the SU with this number.
+    /// The processor has set up the transfer of the striping unit with this number.
     SetUp(u32),
     /// The processor has handed over a packet of this order with this number of bytes.
     Handed(OrderId, u64),
     /// This order of the manager is done.
     Done(OrderId),
-    /// The application has produced another ADU.
+    /// The application has produced another application data unit.
     Made,
 }
 
-/// An SU for which the manager has ordered the transfer to the interface.
+/// A striping unit (SU) whose transfer to the interface the manager has ordered.
 #[derive(Debug, Clone)]
 struct Su {
     order: OrderId,
     link: u32,
     row: u32,
-    /// Number of its TU among those of the row, through all ADUs.
+    /// Number of the transfer unit (TU) of the striping unit among those of the row, through all
+    /// application data units.
     tu: u64,
-    /// Columns of the cells that have a part of it, and the number of bytes of each part.
+    /// Columns of the cells that have a part of the striping unit, and the number of bytes of each
+    /// part.
     parts: Vec<(u32, u64)>,
-    /// Number of parts that have not arrived.
+    /// Number of parts of the striping unit that have not arrived at the interface.
     left: usize,
 }
 
-/// State of a link to the interface, which moves one SU at a time.
+/// State of a link to the interface, which moves one striping unit (SU) at a time.
 #[derive(Debug, Clone, Default)]
 struct Link {
     moving: bool,
-    /// SUs that wait for the link.
+    /// Striping units that wait for the link.
     queue: VecDeque<u32>,
 }
 
-/// A TU whose SUs are being transferred: its row, and the number of SUs that have not arrived.
+/// A transfer unit (TU) whose striping units (SUs) are being transferred: its row, and the number
+/// of its SUs that have not arrived.
 #[derive(Debug, Clone, Copy)]
 struct Fetching {
     row: u32,
@@ -73,7 +76,7 @@ pub(crate) struct Servers {
     /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
-    /// The external network.
+    /// The external network, which sends one packet at a time.
     pub line: Server,
     /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),
@@ -86,27 +89,29 @@ pub(crate) struct World {
     work: Work,
     torus: Torus,
     manager: Manager,
-    /// For each column, the messages that its cell sends for one TU.
+    /// For each column, the messages that its cell sends for one transfer unit.
     messages: Vec<Vec<Message>>,
     pub rows: Vec<Row>,
     links: Vec<Link>,
-    /// SUs on their way to the interface, by number.
+    /// Striping units on their way to the interface, by number.
     sus: BTreeMap<u32, Su>,
     next_su: u32,
-    /// TUs whose SUs are being transferred, by ADU and index of the TU in the ADU.
+    /// Transfer units (TUs) on their way to the interface, by the number of the application data
+    /// unit and the index of the TU in it.
     fetching: BTreeMap<(u64, u64), Fetching>,
     pub servers: Servers,
-    /// Meanings of the timers that are set, by number.
+    /// Events for which timers are set, by the number of the timer.
     due: BTreeMap<u32, Due>,
     next_due: u32,
     /// Reserved rate for the data that one cell sends to the interface.
     reserved: Option<Rate>,
-    /// Number of ADUs that the application has produced.
+    /// Number of application data units that the application has produced.
     made: u64,
-    /// Number of ADUs that have reached their destination, and time at which the last of them did.
+    /// Number of application data units that have reached their destination, and time at which the
+    /// last of them did.
     pub adus: u64,
     pub done_at: Cycles,
-    /// Number of completed ADUs after which the run stops.
+    /// Number of completed application data units after which the run stops.
     pub limit: u64,
     /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
@@ -114,7 +119,8 @@ pub(crate) struct World {
     pub events: Option<Vec<stream::Event>>,
 }
 
-/// Return the format of the stream: the division of its data into ADUs, TUs, SUs and packets.
+/// Return the format of the stream: the division of its data into application data units, transfer
+/// units, striping units and packets.
 pub(crate) fn format(machine: &Machine, work: &Work) -> stream::Format {
     stream::Format {
         order: su_order(machine, work),
@@ -129,8 +135,8 @@ fn links_of(machine: &Machine, work: &Work) -> Vec<u32> {
     (0..work.links).map(|link| link * apart).collect()
 }
 
-/// Return the links of the SUs of a TU, in order: each round of blocks over the columns has one SU
-/// for each link.
+/// Return the links of the striping units of a transfer unit, in order: each round of blocks over
+/// the columns has one striping unit for each link.
 fn su_order(machine: &Machine, work: &Work) -> Vec<LinkId> {
     let links = links_of(machine, work);
     let round = work.sent_bytes(machine) * u64::from(machine.columns);
@@ -141,6 +147,7 @@ fn su_order(machine: &Machine, work: &Work) -> Vec<LinkId> {
 }
 
 impl World {
+    /// Create the cells, the interface and the flow engine at time 0.
     pub fn new(machine: &Machine, work: &Work) -> Result<(Self, Engine<Tag>), Error> {
         check_machine(machine)?;
         check_work(machine, work)?;
@@ -222,8 +229,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // Fetch orders that precede the data wait in the rows, so all data can be offered
-                // now.
+                // The rows delay orders of the manager for data that are not ready. So all data of
+                // the run can be offered to the manager now.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -257,7 +264,7 @@ impl World {
         }
     }
 
-    /// Count a completed ADU.
+    /// Count a completed application data unit (ADU).
     fn adu(&mut self, now: Cycles) {
         self.adus += 1;
         self.done_at = now;
@@ -309,7 +316,7 @@ impl World {
         self.work.to == To::Network && self.work.protocol == Protocol::Udp
     }
 
-    /// Set a timer of the engine with this meaning.
+    /// Set a timer of the flow engine for this event.
     fn at(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
         let number = self.next_due;
         self.next_due = self.next_due.wrapping_add(1);
@@ -324,8 +331,8 @@ impl World {
         self.pump(engine);
     }
 
-    /// Add an SU that the manager has ordered, with the columns that have its parts. Return its
-    /// number.
+    /// Add a striping unit that the manager has ordered, with the columns that have its parts.
+    /// Return its number.
     fn new_su(&mut self, order: OrderId, tu: Tu, su: stream::Su) -> u32 {
         let of_row = self.work.tus_of_row(&self.machine);
         let (row, piece) = ((tu.index / of_row) as u32, tu.index % of_row);
@@ -350,8 +357,8 @@ impl World {
         id
     }
 
-    /// Return the columns that have bytes `offset .. offset + bytes` of a TU in the layout in which
-    /// it is sent, with the number of bytes of each.
+    /// Return the columns that have bytes `offset .. offset + bytes` of a transfer unit in the
+    /// layout in which it is sent, with the number of bytes of each.
     fn holders(&self, offset: u64, bytes: u64) -> Vec<(u32, u64)> {
         let columns = u64::from(self.machine.columns);
         let block = self.work.sent_bytes(&self.machine);
@@ -365,8 +372,8 @@ impl World {
         parts
     }
 
-    /// Handle the end of the set-up of an SU: its transfer starts when its TU is ready and its link
-    /// is free.
+    /// Handle the end of the set-up of a striping unit: its transfer starts when its transfer unit
+    /// is ready and its link is free.
     fn set_up(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get(&id) else {
             return;
@@ -380,7 +387,8 @@ impl World {
         self.next_on(engine, link);
     }
 
-    /// Start the transfer of the next SU on a link, if the link is free and an SU waits for it.
+    /// Start the transfer of the next striping unit on a link, if the link is free and a striping
+    /// unit waits for it.
     fn next_on(&mut self, engine: &mut Engine<Tag>, link: usize) {
         if self.links[link].moving {
             return;
@@ -409,7 +417,7 @@ impl World {
         }
     }
 
-    /// Handle the arrival of a part of an SU at the interface.
+    /// Handle the arrival of a part of a striping unit at the interface.
     fn su_part_came(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get_mut(&id) else {
             return;
@@ -447,7 +455,8 @@ impl World {
         }
     }
 
-    /// Handle an ADU that the application has produced, and schedule the next one.
+    /// Handle an application data unit (ADU) that the application has produced, and schedule the
+    /// next one.
     fn made(&mut self, engine: &mut Engine<Tag>) {
         self.made += 1;
         let gap = self.work.gap_ns().filter(|_| self.made < self.work.adus);
@@ -458,8 +467,8 @@ impl World {
         self.advance_rows(engine);
     }
 
-    /// Start the next reshuffling of a row if it can start, and complete TUs whose messages have
-    /// all arrived.
+    /// Start the next reshuffling of a row if it can start, and complete transfer units whose
+    /// messages have all arrived.
     fn advance_row(&mut self, engine: &mut Engine<Tag>, row: u32) {
         if self.work.from == From::Interface {
             return;
@@ -479,8 +488,8 @@ impl World {
         }
     }
 
-    /// Handle a TU of a row that is ready: count it if it stays in the cells, or start the
-    /// transfers that wait for it.
+    /// Handle a transfer unit of a row that is ready: count it if it stays in the cells, or start
+    /// the transfers that wait for it.
     fn ready(&mut self, engine: &mut Engine<Tag>, row: u32) {
         let now = isthmus_kernel::Engine::now(engine);
         if self.work.to == To::Cells {
@@ -536,6 +545,8 @@ impl World {
 impl Handler for World {
     type Tag = Tag;
 
+    /// Handle the expiry of a timer: the end of a task, or a new application data unit of the
+    /// application.
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         match self.due.remove(&timer) {
             Some(Due::SetUp(su)) => self.set_up(engine, su),
@@ -554,6 +565,8 @@ impl Handler for World {
         }
     }
 
+    /// Handle the end of a transfer: the arrival of a message between cells, or of a part of a
+    /// striping unit.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
             Tag::Su(su) => self.su_part_came(engine, su),
@@ -565,6 +578,8 @@ impl Handler for World {
         }
     }
 
+    /// Return whether the run must stop: enough application data units are complete, or the run has
+    /// failed.
     fn finished(&self) -> bool {
         self.adus >= self.limit || self.failed.is_some()
     }

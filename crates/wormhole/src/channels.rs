@@ -10,7 +10,7 @@ pub type ChannelId = u32;
 id! {
     /// Number of a lane, dense over all channels.
     pub(crate) struct LaneId;
-    /// Slot of a worm.
+    /// Number of the slot of a worm (a message in the network) in the engine.
     pub(crate) struct WormId;
 }
 
@@ -38,7 +38,7 @@ impl Queue {
     };
 }
 
-/// State of all channels.
+/// State of all channels of the network: their lanes, queues and counters.
 #[derive(Debug, Clone)]
 pub struct Channels {
     /// First cycle in which each lane can be granted again. The first lane of channel c is lane c,
@@ -61,7 +61,7 @@ pub struct Channels {
 pub struct Carried {
     /// Number of flits. All flits of a message count when the channel is granted to the message.
     pub flits: u64,
-    /// Number of messages.
+    /// Number of messages to which the channel was granted.
     pub messages: u64,
 }
 
@@ -303,7 +303,8 @@ impl Channels {
         }
     }
 
-    /// Return the channel of `lane` and the time of a wake-up if the caller must schedule one.
+    /// Return the channel of `lane` and the time of a wake-up, if a worm waits for the channel and
+    /// the caller must schedule the wake-up.
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);

@@ -14,13 +14,13 @@ const TIMER: u32 = 1 << 31;
 /// Event after all timers of a cycle, which generates the messages offered for this cycle.
 const GENERATE: u32 = u32::MAX;
 
-/// Initial number of channels per path in the table of paths.
+/// Initial number of channels per path in the table of paths; a longer path increases it.
 const STRIDE_MIN: usize = 16;
 
-/// Minimum number of requests in a cycle for prefetching.
+/// Minimum number of requests in a cycle for which the engine prefetches lanes.
 const PREFETCH_MIN: usize = 64;
 
-/// A message to send.
+/// A message that a caller offers to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a, T> {
     /// Length in flits, at least 1.
@@ -36,9 +36,9 @@ pub struct Message<'a, T> {
 pub struct Delivered<T> {
     /// Message number, in order of generation.
     pub number: u64,
-    /// The tag of the message.
+    /// The data of the handler that were offered with the message.
     pub tag: T,
-    /// Length in flits.
+    /// Length of the message in flits.
     pub length: u32,
     /// Number of channels that the message crosses.
     pub hops: u32,
@@ -52,7 +52,7 @@ pub struct Delivered<T> {
     pub tail: Cycles,
 }
 
-/// Drives the engine and receives its reports.
+/// Driver of a wormhole engine, which offers messages and receives the reports of the engine.
 pub trait Handler {
     /// Type of the data attached to a message.
     type Tag: Copy;
@@ -77,7 +77,7 @@ pub trait Handler {
     fn finished(&self) -> bool;
 }
 
-/// A message under way.
+/// State of a message that is offered or in the network: a worm of flits.
 #[derive(Debug, Clone, Copy)]
 struct Worm<T> {
     number: u64,
@@ -210,6 +210,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.now().max(self.reached)
     }
 
+    /// Offer a message for generation in cycle `time`.
     fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
         assert!(
             time >= self.now(),
@@ -223,12 +224,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.push(time, GENERATE);
     }
 
+    /// Return the number of messages that are generated and not delivered.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run until cycle `limit`, until no event is left, or until the handler has finished.
     #[inline]
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
@@ -502,7 +505,8 @@ impl<T: Copy> Engine<T> {
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
-            // If other worms wait behind this one, a single wake-up at the certain release time is better.
+            // If other worms wait behind this one, they need a single wake-up, at the time when the
+            // release of the lane is certain.
             worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels

@@ -1,4 +1,4 @@
-//! Heads that request a channel in this cycle or in the next.
+//! Requests of message heads for channels, in the present cycle and in the next one.
 
 use crate::channels::{ChannelId, WormId};
 
@@ -126,6 +126,7 @@ mod tests {
         }
     }
 
+    /// Checks that the requests of a cycle are served in the order of message numbers.
     #[test]
     fn requests_of_a_cycle_are_served_by_number() {
         let mut requests = Requests::default();

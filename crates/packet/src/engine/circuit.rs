@@ -1,10 +1,12 @@
-//! Circuit switching: a packet holds a lane of each link until the acknowledgement has come back
-//! over it.
+//! Circuit switching: a packet holds a lane (virtual channel) of each link of its route until the
+//! acknowledgement has come back over that link.
 //!
-//! While headers wait for a group of a plain network none of its lanes is free, and the group is
-//! checked when the first becomes free. So only a header that finds no other waiting may be served
-//! when it makes its request. With several classes of channels, the waiting headers may be of a
-//! class without a free lane. Then each request leads to a check of the group when the tick ends.
+//! The links among which a header may choose form a group. The engine checks a group in which
+//! headers wait when its first lane becomes free. In a network with one class of channels, headers
+//! wait only while no lane of the group is free. So a header may get a lane at the time of its
+//! request only if no other header waits. With several classes, a header may wait for a lane of its
+//! class while lanes of other classes are free. Then each request leads to a check of the group
+//! when the tick ends.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::choose_equal;
@@ -40,7 +42,7 @@ struct Merit {
     start: Cycles,
 }
 
-/// Queries for circuit switching.
+/// Queries of circuit switching to the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
     /// `None` if unknown. The packets of the node may occupy at most `in_flight` lanes of `all` its
@@ -158,6 +160,7 @@ pub(super) struct Circuits {
 impl Holding for Circuits {
     const LANES: bool = true;
 
+    /// Return when the next packet of a message can get a lane of one of these links of its node.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -171,6 +174,7 @@ impl Holding for Circuits {
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
+    /// Grant a new packet a free lane of one of these links. Return the time at which it starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -181,8 +185,8 @@ impl Holding for Circuits {
         core.grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
-    /// Grant a link at once if this header is alone in its tick. Otherwise other headers may
-    /// request the same links, and the engine serves the header when the tick ends.
+    /// Grant a link at once if no other header makes a request in this tick. Otherwise other
+    /// headers may request the same links, and the engine serves the header when the tick ends.
     #[inline]
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -200,7 +204,8 @@ impl Holding for Circuits {
             core.requesting.push(packet);
             return;
         }
-        // The waiting headers may be of classes without free lanes.
+        // With several classes, the waiting headers may be of classes without free lanes, so the
+        // new header may be served.
         if *next_check == NextCheck::ALONE || !W::PLAIN && next_check.is_later() {
             *next_check = NextCheck::TICK_ENDS;
             core.dirty_groups.push(group);
@@ -208,10 +213,13 @@ impl Holding for Circuits {
         core.add_waiter(packet, now);
     }
 
+    /// Grant lanes of a group, or schedule that for the end of the tick, because a lane becomes
+    /// free.
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // If a later check is scheduled, the waiting header has been served since.
+        // If another check is scheduled, this event is outdated: the header for which it was
+        // scheduled has been served.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::TICK_ENDS;
             if alone {
@@ -222,6 +230,7 @@ impl Holding for Circuits {
         }
     }
 
+    /// Panic: circuits have no output buffers.
     fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
@@ -244,15 +253,18 @@ impl Holding for Circuits {
         }
     }
 
+    /// Return the number of lanes of a link that are in use.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
 
+    /// Return 1: each waiting packet counts the same.
     fn weight(_packet: &Packet) -> u64 {
         1
     }
 
+    /// Read nothing: with circuits, the state of the next links is not prefetched.
     fn prefetch(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }
@@ -265,8 +277,8 @@ fn class_of<W: Routes>(header: &Header) -> Option<u16> {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Circuits> {
-    /// Return the lane of these links that a packet gets now, or the time at which one becomes
-    /// free, as far as known.
+    /// Return the lane that a packet gets now on one of the links of `run`. If no lane is free,
+    /// return the time at which one becomes free, as far as known.
     #[inline]
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
         let random = || packet.random(self.seed);
@@ -344,7 +356,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // In a plain network all headers have the same best lane.
+            // With one class of channels, all waiting headers have the same best lane.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,

@@ -18,19 +18,20 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Minimum number of links for prefetching; the state of fewer links stays in the processor caches.
+/// Minimum number of links of a network for which the engine prefetches its data; the state of
+/// fewer links stays in the processor caches.
 const LARGE: u32 = 4_096;
 
-/// Minimum number of events in a slot for prefetching.
+/// Minimum number of events in a slot of the queue for which the engine prefetches their data.
 const AHEAD: usize = 4;
 
-/// Index of [`tie`] for the random choice at injection; it is above the indices of all links of a
-/// route.
+/// Value of the argument `link` of [`tie`] for the random choice of a route at injection; it is
+/// above the indices of all links of a route.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the index of [`tie`] for a random choice of the network at a link. It differs from the
-/// index for the choice among equal links, except in a plain network, which makes only one of the
-/// two.
+/// Return the value of the argument `link` of [`tie`] for a random choice that the network makes at
+/// a link. It differs from the value for the choice among equal links, except in a plain network,
+/// which makes only one of the two choices.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -93,7 +94,7 @@ pub(super) trait Holding: Clone + Debug + Sized {
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64;
 }
 
-/// Engine for one switching method.
+/// Engine for networks with the switching method `H`.
 #[derive(Debug, Clone)]
 pub(super) struct Core<T, W, H> {
     pub(super) routes: Arc<W>,
@@ -105,10 +106,10 @@ pub(super) struct Core<T, W, H> {
     /// Number of offered messages that are still to be generated.
     pub(super) scheduled: u64,
     pub(super) packets: Packets,
-    /// Network interfaces of the nodes.
+    /// Network interface of each node.
     pub(super) nics: Vec<Nic>,
     pub(super) lanes: Lanes,
-    /// State of the switching method.
+    /// State of the switching method: the resources that packets occupy.
     pub(super) holding: H,
     pub(super) links: Links,
     /// Waiting headers by group. A group has the number of its first link.
@@ -126,7 +127,7 @@ pub(super) struct Core<T, W, H> {
     /// For each node, the requested reminders in order of time. Empty if no reminder was ever
     /// requested.
     reminders: Vec<VecDeque<(Cycles, T)>>,
-    /// Offers of the handler in answer to a report.
+    /// Messages and reminders that the handler offers in answer to a report.
     offers: Offers<T>,
     /// Propagation delay of each link; empty if the network is plain.
     lengths: Vec<Cycles>,
@@ -135,10 +136,13 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
+    /// Return the load of a link: spent credits in bytes, or lanes in use with circuits.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
     }
 
+    /// Return the sum of the weights of the packets that wait for the run of links from link
+    /// `first` on.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting
@@ -196,10 +200,12 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
+    /// Return the number of messages that are generated and not delivered.
     pub fn under_way(&self) -> u64 {
         self.messages.len() as u64 - self.scheduled
     }
 
+    /// Offer a message for generation at `time`, which must not be in the past.
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         let nodes = self.nics.len() as u32;
         let Message {
@@ -224,11 +230,13 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.accept(time, message);
     }
 
+    /// Request a reminder of the handler for `node` at `time`.
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         self.offers.remind(time, node, tag);
         self.take_reminders();
     }
 
+    /// Run until `limit`, until no event is left, or until the handler has finished.
     pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         if handler.finished() {
             return Ran::Finished;
@@ -408,7 +416,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// Return whether a link leads to a node rather than a switch.
+    /// Return whether a link with this end leads to a node rather than a switch.
     #[inline]
     pub(super) fn is_last(&self, end: End) -> bool {
         (end.vertex as usize) < self.nics.len()

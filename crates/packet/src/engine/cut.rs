@@ -45,16 +45,17 @@ impl Lane {
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// Returning credits of the lanes, except the first return of each lane.
+    /// Credits on their way back to the senders; the first return of each lane is stored with the
+    /// lane.
     overflow: Overflow,
-    /// For each packet except the last of its lane, the packet behind it.
+    /// For each packet except the last of its lane, the next packet of the same lane.
     behind: Table<PacketId, PacketId>,
     /// For each lane, the free bytes of its buffer that the sender knows of.
     credits: Table<LaneId, u32>,
-    /// Whether a group is in the list to check when the tick ends.
+    /// For each group, whether it is in the list of groups to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
-    /// Bytes of buffer of each lane.
+    /// Size of the buffer of each lane in bytes.
     buffer: u32,
     /// Ticks from the departure of a tail from a buffer until the sender of the link receives the
     /// credits.
@@ -69,6 +70,8 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
+    /// Return the state of a network in which all buffers are empty and no credits are on their
+    /// way.
     pub fn new(
         links: u32,
         numbers: Lanes,
@@ -122,7 +125,7 @@ impl Buffers {
         }
     }
 
-    /// Store the packet behind `last` in `behind`, which grows as needed.
+    /// Store in the table `behind` that `packet` follows packet `last`; the table grows as needed.
     #[cold]
     fn push_behind(&mut self, last: PacketId, packet: PacketId) {
         while self.behind.values().len() < last.index() {
@@ -131,8 +134,8 @@ impl Buffers {
         self.behind.push(packet);
     }
 
-    /// Remove the first packet of a lane; its tail leaves the buffer at `tail`. Return the packet
-    /// behind it, if any.
+    /// Remove the first packet of a lane, whose tail leaves the buffer at time `tail`. Return the
+    /// packet behind it, if any.
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
         let lane = &mut self.lanes[lane];
@@ -145,7 +148,7 @@ impl Buffers {
         Some(lane.first)
     }
 
-    /// Add the credits of a run of links that have come back by now.
+    /// Add to the lanes of a run of links the credits that have come back by now.
     #[inline]
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
@@ -304,6 +307,7 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
+    /// Return when the next packet of a message can start on one of these links of its node.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -318,6 +322,8 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
+    /// Grant a new packet one of these links, and space in the buffer behind it. Return the time at
+    /// which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -332,8 +338,8 @@ impl Holding for Buffers {
         now
     }
 
-    /// Only the first packet of a buffer may request an output, and only after the previous packet
-    /// has left the buffer.
+    /// Handle the request of a header for its next links. Only the first packet of a buffer may
+    /// request an output, and only after the previous packet has left the buffer.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -370,6 +376,8 @@ impl Holding for Buffers {
         core.cut_check(group);
     }
 
+    /// Schedule a check of a group for the end of the tick, because a transmitter or buffer space
+    /// becomes free.
     fn wake<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         group: u32,
@@ -377,13 +385,15 @@ impl Holding for Buffers {
         now: Cycles,
     ) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // If a later check is scheduled, the waiting header has been served since.
+        // If another check is scheduled, this event is outdated: the header for which it was
+        // scheduled has been served.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::UNKNOWN;
             core.cut_check(group);
         }
     }
 
+    /// Check the output buffer of a link, because a transmitter or buffer space becomes free.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
@@ -403,6 +413,7 @@ impl Holding for Buffers {
         }
     }
 
+    /// Return the spent credits of a link in bytes.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
@@ -417,10 +428,13 @@ impl Holding for Buffers {
                 .sum::<u64>()
     }
 
+    /// Return the number of bytes of a waiting packet on a link.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
 
+    /// Read the state of the next links of a packet, so that the processor caches it. The result
+    /// has no meaning.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
         let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {
@@ -495,7 +509,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Remove the first packet of a buffer from it; its tail leaves the buffer at `tail`.
+    /// Remove the first packet of a buffer from it; its tail leaves the buffer at time `tail`.
     #[inline]
     pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);

@@ -35,6 +35,7 @@ pub(super) enum Kind {
 const RANK_BITS: u32 = 28;
 
 impl Event {
+    /// Return the event of this kind, with its rank and its subject: see [`Kind`].
     #[inline]
     pub fn new(kind: Kind, rank: u32, subject: u32) -> Self {
         debug_assert!(rank < 1 << RANK_BITS);

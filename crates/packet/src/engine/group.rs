@@ -4,14 +4,15 @@ use super::packets::PacketId;
 use crate::readings::{AgeTie, random_rank};
 use isthmus_kernel::Cycles;
 
-/// A waiting header.
+/// A packet header that waits at a switch for an output.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiter {
     /// Time from which the age of the header counts.
     pub since: Cycles,
-    /// Input of the switch by which the packet came: port times channels plus channel.
+    /// Number of the switch input by which the packet came: the number of its port times the number
+    /// of channels per link, plus the number of its channel.
     pub input: u32,
-    /// The packet of the header.
+    /// The packet to which the header belongs.
     pub packet: PacketId,
 }
 
@@ -19,7 +20,7 @@ pub(super) struct Waiter {
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
-    /// Number of links. The number of the first link is the number of the group.
+    /// Number of links of the group. The number of the first link is the number of the group.
     pub links: u32,
     /// Number of inputs of the switch.
     pub inputs: u32,
@@ -29,7 +30,7 @@ pub(super) struct Group {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreak {
     pub tie: AgeTie,
-    /// The input from which the group last served a packet.
+    /// Number of the switch input from which the group last served a packet.
     pub served: u32,
     /// Seed, time and group from which the random ranks of the inputs follow.
     pub seed: u64,
@@ -38,14 +39,15 @@ pub(super) struct TieBreak {
 }
 
 impl Group {
-    /// Tie-break of a group with a single waiting header.
+    /// A group without links: the entry of a link that is not the first of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,
         inputs: 0,
     };
 
-    /// Return the input served last under a round robin that continues with input 0.
+    /// Return the number of the last input of the switch. If it counts as the input served last,
+    /// round robin continues with input 0.
     pub fn last_input(&self) -> u32 {
         self.inputs.saturating_sub(1)
     }

@@ -4,7 +4,7 @@ use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
 use std::ops::Range;
 
-/// A time that never comes.
+/// Time that means "never".
 pub(super) const NEVER: Cycles = Cycles::MAX;
 
 id! {
@@ -19,7 +19,7 @@ pub(crate) struct Lanes {
     channels: u32,
     /// Binary logarithm of the distance of the first lanes of two consecutive links.
     shift: u32,
-    /// Number of channels of a class.
+    /// Number of virtual channels that each class has on a link.
     channels_per_class: u32,
 }
 
@@ -70,7 +70,7 @@ impl Lanes {
         self.channels_per_class
     }
 
-    /// Return the lanes of one class of a link.
+    /// Return the range of the numbers of the lanes that a class has on a link.
     #[inline]
     pub fn of_class(self, link: u32, class: u16) -> Range<usize> {
         let begin = (link as usize) << self.shift;
@@ -78,7 +78,7 @@ impl Lanes {
         begin..begin + self.channels_per_class as usize
     }
 
-    /// Return the lanes of a link.
+    /// Return the range of the numbers of all lanes of a link.
     #[inline]
     pub fn of_link(self, link: u32) -> Range<usize> {
         let begin = (link as usize) << self.shift;

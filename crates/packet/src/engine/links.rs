@@ -1,4 +1,5 @@
-//! State of links: a record for the choice of links, and a record for the rest.
+//! State of links, in two records for each link: the state that choices among links read, and the
+//! rest.
 
 use super::group::Group;
 use super::lanes::{LaneId, Lanes, NEVER};
@@ -29,6 +30,8 @@ pub(super) struct Link {
 }
 
 impl Link {
+    /// Return the record of an idle link. `held`: whether packets occupy lanes for longer than
+    /// transmitters.
     fn new(lanes: Lanes, held: bool) -> Self {
         let second = if lanes.channels() > 1 { 0 } else { NEVER };
         Self {
@@ -81,7 +84,7 @@ impl NextCheck {
     /// No check, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
-    /// Return a check at `time`.
+    /// Return the value for a check of the group at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -130,6 +133,7 @@ pub(super) struct Ledger {
 const _: () = assert!(size_of::<Ledger>() == 32);
 
 impl Ledger {
+    /// Return the record, with counters at 0, of a link that leads to this vertex and port.
     fn new(end: End) -> Self {
         Self {
             busy: 0,
@@ -140,7 +144,7 @@ impl Ledger {
     }
 }
 
-/// Links of a network.
+/// States of all links of a network.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
@@ -149,7 +153,7 @@ pub(super) struct Links {
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
-    /// Release times of the lanes beyond those in the records.
+    /// Release times of the lanes of each link for which its [`Link`] record has no room.
     more: Vec<Cycles>,
     /// Number of lanes of each link whose times are in `more`.
     more_each: usize,
@@ -177,11 +181,13 @@ impl Links {
         }
     }
 
+    /// Return the record of a link that choices among links read.
     #[inline]
     pub fn get(&self, link: u32) -> &Link {
         &self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
+    /// Return, for changes, the record of a link that choices among links read.
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]

@@ -3,7 +3,7 @@
 use crate::traffic::{Kind, Message};
 use isthmus_kernel::Cycles;
 
-/// State of a message.
+/// State of a message from its offer to its delivery.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageState<T> {
     pub message: Message<T>,

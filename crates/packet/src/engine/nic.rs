@@ -45,6 +45,8 @@ pub(super) struct Nic {
 const _: () = assert!(std::mem::offset_of!(Nic, dma) == 64);
 
 impl Nic {
+    /// Return an idle interface with this number of queues. `slice` is the number of packets that
+    /// the DMA engine sends of one message per turn.
     pub fn new(queues: u32, slice: u32) -> Self {
         Self {
             ready: 0,
@@ -106,7 +108,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             .push(time, Event::new(Kind::Generate, message.from, 0));
     }
 
-    /// Move the next scheduled message of a node to its queue. Return the message.
+    /// Generate the next scheduled message of a node: move it to its queue. Return its slot.
     pub(super) fn generate(&mut self, node: u32, now: Cycles) -> MessageId {
         let nic = &mut self.nics[node as usize];
         let (_, message) = nic
@@ -153,7 +155,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             .push(start, Event::new(Kind::Start, server, interface.queues));
     }
 
-    /// Start the DMA of the first message of a queue.
+    /// Start to send the first message of a queue of a node.
     pub(super) fn start(&mut self, node: u32, queue: u32) {
         let nic = &mut self.nics[node as usize];
         let message = match nic.queues.get(queue as usize) {

@@ -1,5 +1,6 @@
-//! Cut-through with output buffers. Packets cross a switch into them faster than links carry
-//! packets. All packets have the same class of channels.
+//! Cut-through switching with output buffers: buffers behind the crossbars of switches. Packets
+//! cross a switch into an output buffer faster than a link carries them. All packets have the same
+//! class of channels.
 
 use super::core::{Core, NEVER};
 use super::cut::Buffers;
@@ -22,7 +23,7 @@ pub(super) const MARK: u32 = 1 << 31;
 struct Output {
     /// Time at which the path into the buffer becomes free.
     path_free: Cycles,
-    /// Free bytes of the buffer.
+    /// Free space of the buffer in bytes.
     room: u32,
     /// Bytes that become free when the tails of packets have left for the link.
     returning: Returns,
@@ -39,11 +40,13 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// Returning space of the buffers, except the first return of each buffer.
+    /// Space of the output buffers that becomes free at known times; the first such time of each
+    /// buffer is stored with the buffer.
     overflow: Overflow,
 }
 
 impl OutputBuffers {
+    /// Return empty output buffers for the links of a network.
     pub fn new(links: u32, rules: Outputs) -> Self {
         let output = Output {
             path_free: 0,
@@ -172,7 +175,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Schedule a check of an output at the end of this tick.
+    /// Schedule a check of the output buffer of a link at the end of this tick.
     fn output_check(&mut self, link: u32) {
         let check_pending = &mut self.outputs().outputs[link as usize].check_pending;
         if !*check_pending {
@@ -181,18 +184,20 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Check an output for which a resource has become free.
+    /// Check the output buffer of a link, because a resource for which its packets wait has become
+    /// free.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
-        // If a later check is scheduled, the waiting packet has left since.
+        // If another check is scheduled, this event is outdated: the packet for which it was
+        // scheduled has left.
         if output.wake == now {
             output.wake = NEVER;
             self.output_check(link);
         }
     }
 
-    /// Schedule a check of an output at `time`, unless an earlier check is scheduled or the buffer
-    /// is empty.
+    /// Schedule a check of the output buffer of a link at `time`, unless an earlier check is
+    /// scheduled or the buffer is empty.
     pub(super) fn output_check_at(&mut self, link: u32, time: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
         if time < output.wake && !output.packets.is_empty() {

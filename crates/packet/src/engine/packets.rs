@@ -6,12 +6,12 @@ use crate::rules::tie;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
 
 id! {
-    /// The slot of a message.
+    /// Number of the slot of a message in the store of all messages.
     pub(super) struct MessageId;
 }
 
 id! {
-    /// The slot of a packet.
+    /// Number of the slot of a packet in [`Packets`].
     pub(super) struct PacketId;
 }
 
@@ -28,18 +28,19 @@ pub(super) struct Packet {
     pub ticks: u32,
     /// Number of bytes of the packet on a link.
     pub wire: u32,
-    /// Bytes of payload, without padding.
+    /// Bytes of payload of the packet, without padding.
     pub payload: u32,
     /// Number of the packet among all packets of its source.
     pub number: u32,
-    /// The lane that the packet got last.
+    /// The lane that was granted to the packet last.
     pub lane: LaneId,
     /// Links to request at the switch to which `lane` leads.
     pub run: Run,
-    /// Input of that switch by which the packet comes: port times channels plus channel.
+    /// Number of the input by which the packet comes into the switch to which `lane` leads: the
+    /// number of the port times the number of channels per link, plus the number of the channel.
     pub input: u32,
-    /// Whether the header has arrived and may request an output once the packet is the first of its
-    /// buffer.
+    /// Whether the header has arrived at the switch and may request an output once the packet is
+    /// the first of its buffer.
     pub ready: bool,
 }
 
@@ -99,11 +100,13 @@ impl Packets {
         self.slots.remove(packet);
     }
 
+    /// Return the state of a packet.
     #[inline]
     pub fn get(&self, packet: PacketId) -> &Packet {
         &self.slots[packet]
     }
 
+    /// Return the state of a packet, for changes.
     #[inline]
     pub fn get_mut(&mut self, packet: PacketId) -> &mut Packet {
         &mut self.slots[packet]
@@ -131,7 +134,7 @@ impl Packets {
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// Return the lanes that a packet has got so far, in order.
+    /// Return the lanes that were granted to a packet so far, in order.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;

@@ -2,10 +2,11 @@
 //!
 //! The queue is a wheel of slots of several ticks each, with a bitmap to find the next slot in use,
 //! and a heap for events beyond the wheel. The events of a slot are a list, which is sorted when
-//! the time of the slot has come. Few events then change places, since most come at similar delays
-//! after their causes. Slots reuse the memory of the lists of earlier slots. A tick is short beside
-//! the time between events here (100 ps and some ns). Slots of one tick each, as in
-//! `isthmus_kernel::EventQueue`, would almost all be empty.
+//! the engine reaches the slot. The list is almost in order before that, because most events are
+//! scheduled with similar delays. Slots reuse the memory of the lists of earlier slots.
+//!
+//! A tick (100 ps, for example) is short compared with the time between events (some ns). Slots of
+//! one tick each, as in `isthmus_kernel::EventQueue`, would almost all be empty.
 
 use super::event::Event;
 use isthmus_kernel::Cycles;
@@ -40,13 +41,14 @@ pub(super) struct Queue {
     /// Bitmap of the slots in use, and bitmap of its words that are not 0.
     used: Box<[u64; 64]>,
     words: u64,
-    /// Events beyond the wheel.
+    /// Events that are too far in the future for the wheel.
     far: BinaryHeap<Reverse<Entry>>,
-    /// Slot of the first event beyond the wheel; `Cycles::MAX` if there is none.
+    /// Slot of the first event that is too far in the future for the wheel; `Cycles::MAX` if there
+    /// is none.
     far_slot: u64,
 }
 
-/// Return the sort key of an event.
+/// Return the sort key of a scheduled event: its time, and its key within the tick.
 #[inline]
 fn order(&(time, event): &Entry) -> (Cycles, u64) {
     (time, event.order_key())
@@ -111,7 +113,7 @@ impl Queue {
         }
     }
 
-    /// Add an event of the present slot or one beyond the wheel.
+    /// Add an event that belongs to the present slot, or is too far in the future for the wheel.
     fn push_outside(&mut self, time: Cycles, event: Event) {
         let (slot, entry) = (time >> self.shift, (time, event));
         if slot > self.slot {
@@ -192,8 +194,8 @@ impl Queue {
         if self.words == 0 {
             return Cycles::MAX;
         }
-        // The present slot is empty. Its position and those before it belong to slots one turn
-        // ahead.
+        // The present slot is empty. Its position in the wheel, and all positions before it, belong
+        // to slots of the next turn of the wheel.
         let at = self.slot % SLOTS;
         let (word, bit) = ((at / 64) as usize, at % 64);
         let later = self.used[word] & (!0 << bit);
@@ -246,7 +248,7 @@ mod tests {
     ];
 
     proptest! {
-        /// Compares the queue with a sorted list.
+        /// Checks that the queue returns events in the same order as a sorted list.
         #[test]
         fn serves_like_a_sorted_list(
             span in prop_oneof![1u64..100, 100u64..200_000],

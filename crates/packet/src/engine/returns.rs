@@ -1,10 +1,11 @@
-//! Buffer space on its way back to the sender of a link, as credits.
+//! Credits: buffer space whose release is on its way back to the sender of a link.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
 
 id! {
-    /// The slot of a return that follows another return of the same buffer.
+    /// Number of the slot, in [`Overflow`], of a return that follows another return of the same
+    /// buffer.
     struct OverflowId;
 }
 
@@ -14,7 +15,7 @@ id! {
 pub(super) struct Returns {
     /// Time of the first return; `NEVER` if there is none.
     next: Cycles,
-    /// Bytes of the first return.
+    /// Number of bytes of the first return.
     bytes: u32,
     /// The last return after the first one. The returns in the overflow form a ring, in which the
     /// first follows the last.
@@ -34,11 +35,13 @@ struct Entry {
 }
 
 impl Overflow {
+    /// Return an empty store.
     pub fn new() -> Self {
         Self(Slab::new())
     }
 
-    /// Add a return behind the last one of a ring. Return its slot.
+    /// Add a return of buffer space to a ring (a circular list), after its last entry. Return the
+    /// slot of the new entry.
     fn push(&mut self, last: OverflowId, time: Cycles, bytes: u32) -> OverflowId {
         let next = OverflowId::NONE;
         let place = self.0.insert(Entry { time, bytes, next });
@@ -50,8 +53,8 @@ impl Overflow {
         place
     }
 
-    /// Remove the first return of a ring. Return its time, its bytes and the last return that
-    /// remains.
+    /// Remove the first entry of a ring (a circular list of returns). Return its time, its bytes
+    /// and the last entry that remains.
     fn pop(&mut self, last: OverflowId) -> (Cycles, u32, OverflowId) {
         if last == OverflowId::NONE {
             return (NEVER, 0, last);
@@ -67,6 +70,7 @@ impl Overflow {
 }
 
 impl Returns {
+    /// Return a list without returning bytes.
     pub const fn new() -> Self {
         Self {
             next: NEVER,
@@ -92,7 +96,7 @@ impl Returns {
         }
     }
 
-    /// Return the number of bytes that are due back by now.
+    /// Return the number of bytes whose time of return has come.
     pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;
@@ -133,9 +137,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Two queues that share a store behave as if each were alone.
+        /// Checks that two lists of returns that share a store behave as if each had its own store.
         #[test]
-        fn comes_back_like_a_list(
+        fn two_lists_in_one_store_are_independent(
             steps in prop::collection::vec((any::<bool>(), 0u64..3, 1u32..9, 0u64..4), 0..90),
         ) {
             let mut overflow = Overflow::new();

@@ -5,6 +5,8 @@ use crate::Counters;
 use crate::routes::Routes;
 
 impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+    /// Restart the counters at the present time. A resource in use then counts with the rest of its
+    /// time.
     pub fn count_from_now(&mut self) {
         let left = self.after_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))
@@ -16,6 +18,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
+    /// Return the counters of all links and nodes up to now.
     pub fn counted(&self) -> Counters {
         let left = self.after_now();
         let links = self.links.iter();
@@ -76,8 +79,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
     }
 }
 
-/// Occupied ticks after now: of each transmitter, of each DMA engine and of the lanes of each link.
-/// It also has, for each link, the number of lanes whose release time is unknown.
+/// Ticks after the present time in which resources are already known to be occupied: each
+/// transmitter, each DMA engine, and the lanes of each link.
 struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,

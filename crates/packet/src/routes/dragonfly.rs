@@ -26,7 +26,7 @@ pub enum Routing {
     Ugal,
 }
 
-/// Dragonfly with a routing method.
+/// Network with dragonfly topology, and the routing method of its packets.
 ///
 /// A packet leaves its group at the current router, if that has a link to the next group; otherwise
 /// at the router of any of those links. The class of channels is the number of groups that the
@@ -42,7 +42,7 @@ pub struct Dragonfly {
     /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
     routers: Vec<Router>,
-    /// Router of each node.
+    /// For each node, the router to which it is attached.
     node_routers: Vec<u32>,
 }
 
@@ -58,13 +58,13 @@ struct Router {
 #[derive(Debug, Clone, Copy, Default)]
 struct GlobalLink {
     link: u32,
-    /// Router from which the link leads.
+    /// Router at which the link starts.
     from: u32,
-    /// Router to which the link leads.
+    /// Router at which the link ends.
     to: u32,
 }
 
-/// State of a packet that passes through no third group; there are fewer groups than this.
+/// Route state of a packet that passes through no third group; the numbers of groups are smaller.
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
@@ -170,8 +170,8 @@ impl Dragonfly {
         Some(third + u32::from(third >= a.max(b)))
     }
 
-    /// Return the minimum, over all routes from a router to another via the given groups, of the
-    /// queue of the first link times the links of the route.
+    /// Return the lowest cost of the routes from a router to another via the given groups. The cost
+    /// of a route is the queue of its first link times its number of links.
     fn cost(&self, from: u32, to: u32, groups: &[u32], view: &impl LocalView) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return 0;
@@ -209,6 +209,7 @@ impl Routes for Dragonfly {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         match self.routing {
             Routing::Minimal => 5,
@@ -216,10 +217,12 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         let nodes = self.node_count();
         let ends = [link, self.wiring.reverse(link)];
@@ -230,15 +233,18 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         let most = match self.routing {
             Routing::Minimal => 2,
             Routing::Valiant | Routing::Ugal => 3,
         };
-        // A packet can leave each group except the last one.
+        // A packet has another class in each group that it visits, so there are no more classes
+        // than groups.
         most.min(self.shape.groups())
     }
 
+    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -249,19 +255,23 @@ impl Routes for Dragonfly {
         })
     }
 
+    /// Return the only link out of a node.
     fn node_links(&self, node: u32) -> Run {
         Run::one(node)
     }
 
+    /// Return the state of a packet that passes through no third group.
     fn initial_state(&self, _from: u32, _to: u32) -> u16 {
         NONE
     }
 
+    /// Return the link from the source node to its router.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the third group through which a packet passes, by the routing method, or `NONE`.
     fn choose_route(
         &self,
         header: &Header,
@@ -283,11 +293,13 @@ impl Routes for Dragonfly {
         NONE
     }
 
+    /// Return the link that a packet takes from the router at `at`.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();
         let group = self.group(router);
-        // Ports of nodes come first, then those within the group, then the global ones.
+        // At a router, ports to nodes come first, then ports within the group, then global ports. A
+        // packet that arrives by a global port gets the next class.
         header.class += u16::from(at.port >= self.shape.nodes() + self.shape.routers() - 1);
         if u32::from(header.state) == group {
             header.state = NONE;
@@ -313,7 +325,7 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    /// Load of links in which only the link with this number is occupied.
+    /// Load of links for tests, in which only the link with this number is occupied.
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
@@ -341,7 +353,7 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Random numbers that between them select each of a few links.
+            // Random numbers which together select every link of a run of a few links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;
@@ -356,9 +368,10 @@ mod tests {
         so_far.pop();
     }
 
-    /// Routes have few links, and packets on them cannot wait for one another in a circle.
+    /// Checks that routes have few links, and that packets on them cannot wait for one another in a
+    /// cycle.
     #[test]
-    fn ways_are_short_and_cannot_wait_in_a_circle() {
+    fn routes_are_short_and_free_of_cyclic_waits() {
         for (shape, routing, longest) in [
             ((2, 4, 9, 1), Routing::Minimal, 5),
             ((1, 4, 9, 1), Routing::Ugal, 7),

@@ -206,9 +206,9 @@ pub struct End {
 /// Links with consecutive numbers, any of which leads towards the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// The first link.
+    /// Number of the first link of the run.
     pub first: u32,
-    /// The number of links.
+    /// The number of links of the run.
     pub links: u32,
 }
 
@@ -232,11 +232,11 @@ impl Run {
 /// The fields of a packet that the switches read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The source node.
+    /// The source node of the packet.
     pub from: u32,
-    /// The destination node.
+    /// The destination node of the packet.
     pub to: u32,
-    /// Number of links that the packet has got so far.
+    /// Number of links that were granted to the packet so far.
     pub links: u16,
     /// State of the route, as [`Routes`] defines it: see [`Routes::initial_state`].
     pub state: u16,

@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub struct Hop {
     /// Number of the next switch, from 0.
     pub to: u32,
-    /// Class of channels of the packet on the link to that switch.
+    /// Class of channels of the packet on the link to the next switch.
     pub class: u16,
-    /// State of the packet when it leaves that switch.
+    /// State of the packet when it leaves the next switch.
     pub state: u16,
 }
 
@@ -22,7 +22,7 @@ pub enum TableError {
     /// A node is not attached to exactly one switch.
     #[error("node {node} is not joined to one switch; every node must be, and to nothing else")]
     Node {
-        /// The node.
+        /// The node that is not attached to one switch.
         node: u32,
     },
     /// A route needs a link that does not exist.
@@ -35,7 +35,7 @@ pub enum TableError {
         from: u32,
         /// The last switch of the route.
         to: u32,
-        /// The switch from which the missing link would lead.
+        /// The switch at which the route needs the missing link.
         at: u32,
     },
     /// A route never ends.
@@ -57,7 +57,7 @@ pub enum TableError {
         to: u32,
         /// The kind of value: class, state or switch.
         what: &'static str,
-        /// The value.
+        /// The value that does not exist.
         value: u32,
         /// The number of existing classes, states or switches.
         count: u32,
@@ -75,7 +75,7 @@ pub enum TableError {
         "a table of {entries} entries; it may have {ENTRIES_MAX}, one for each state and pair of switches"
     )]
     TooLarge {
-        /// The number of entries.
+        /// The number of entries that the table would need.
         entries: u64,
     },
 }
@@ -108,7 +108,7 @@ pub struct Rule<Start, Next> {
 pub struct Table {
     wiring: Arc<Wiring>,
     node_count: u32,
-    /// Number of switches.
+    /// Number of switches of the network.
     switches: usize,
     /// Propagation delay of each link in ticks.
     lengths: Vec<Cycles>,
@@ -127,7 +127,7 @@ pub struct Table {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
-    /// Number of links of the run; 0 if no packet takes this route.
+    /// Number of parallel links to the next switch; 0 if no packet takes this route.
     links: u32,
     class: u8,
     state: u8,
@@ -323,22 +323,27 @@ impl Routes for Table {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         self.longest
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         self.lengths[link as usize]
     }
 
+    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         self.classes.into()
     }
 
+    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         (0..self.wiring.switch_count()).flat_map(|switch| {
             let out = self.wiring.out_of(self.node_count() + switch);
@@ -347,6 +352,7 @@ impl Routes for Table {
         })
     }
 
+    /// Return the links from a node to its switch.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         let out = self.wiring.out_of(node);
@@ -356,16 +362,20 @@ impl Routes for Table {
         }
     }
 
+    /// Return the state, at the first switch, of packets from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         let [from, to] = [from, to].map(|node| self.nodes[node as usize].0);
         self.start[self.index(0, from, to)]
     }
 
+    /// Return the links from the source node to its switch.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the links that a packet may take from the switch at `at`, from its entry in the
+    /// table.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, _random: impl FnOnce() -> u64) -> Run {
         let switch = at.vertex - self.node_count;
@@ -404,7 +414,8 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
-    /// Rule of the routes along the row.
+    /// Return the next step of a packet along the row of switches: the rule from which the test
+    /// builds its table.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },
@@ -413,9 +424,9 @@ mod tests {
         })
     }
 
-    /// Routes use the links of the network, and parallel links form one run.
+    /// Checks that routes use the links of the network, and that parallel links form one run.
     #[test]
-    fn ways_have_their_links_and_parallel_ones_are_one_run() {
+    fn routes_use_existing_links_and_parallel_links_form_one_run() {
         let table = row(1, along).unwrap();
         assert_eq!(table.longest_route(), 4);
         let runs: Vec<u32> = table.runs().map(|(run, _)| run.links).collect();
@@ -423,9 +434,9 @@ mod tests {
         assert_eq!(runs.iter().filter(|&&links| links == 2).count(), 2);
     }
 
-    /// A rule without a valid route causes an error that names the route.
+    /// Checks that a rule without a valid route causes an error that names the route.
     #[test]
-    fn what_cannot_be_followed_is_named() {
+    fn invalid_rules_cause_errors_that_name_the_route() {
         let error = |hop: fn(u16, u32, u32) -> Option<Hop>| row(1, hop).unwrap_err().to_string();
         assert_eq!(
             error(|_, from, to| (from > 0).then_some(along(0, from, to))?),

@@ -20,16 +20,19 @@ struct Level {
     down: Vec<u16>,
     /// Number of links to each child.
     parallel: u32,
-    /// Number of links up, and of links down to all children.
+    /// Number of upward links of a vertex of the level, and number of its downward links to all
+    /// children.
     ups: u32,
     downs: u32,
-    /// For each node, the port up that its number selects, as an index.
+    /// For each node as source or destination: the index, among the upward ports of a vertex above
+    /// it, of the port that the number of the node selects.
     up: Vec<u32>,
-    /// For each node, the parallel link down that its number selects.
+    /// For each destination node: the index, among the parallel links down to it, of the link that
+    /// the number of the node selects.
     parallel_down: Vec<u32>,
 }
 
-/// Fat tree, with the rule by which packets choose among links up.
+/// Network with fat-tree topology, with the rule by which packets choose among upward links.
 ///
 /// The state of a header is the level at which its route turns downwards.
 #[derive(Debug, Clone)]
@@ -38,12 +41,12 @@ pub struct FatTree {
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
-    /// Rule by which packets choose among links up.
+    /// Rule by which packets choose among the upward links of a vertex.
     ascent: Ascent,
 }
 
 impl FatTree {
-    /// Build the tables of a tree. `ascent` is the rule for the choice of links up.
+    /// Build the tables of a tree. `ascent` is the rule for the choice of upward links.
     pub fn new(tree: &Tree, ascent: Ascent) -> Self {
         let vertices = || {
             let switches = (0..tree.switch_count()).map(Vertex::Switch);
@@ -63,7 +66,7 @@ impl FatTree {
         }
     }
 
-    /// Return the links up among which a packet may choose at a vertex.
+    /// Return the upward links among which a packet may choose at a vertex.
     #[inline]
     fn up(&self, ports: &Ports, header: &Header, random: impl FnOnce() -> u64) -> Run {
         let level = &self.levels[ports.level as usize];
@@ -89,14 +92,17 @@ impl Routes for FatTree {
         self.tree.link_count()
     }
 
+    /// Return the number of links of the longest route.
     fn longest_route(&self) -> u32 {
         2 * self.tree.level_count()
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         end(&self.tree, link)
     }
 
+    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let adaptive = self.ascent == Ascent::Adaptive;
         let runs = move |first: u32, count: u32, each: u32| {
@@ -113,6 +119,7 @@ impl Routes for FatTree {
         })
     }
 
+    /// Return all links out of a node.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         Run {
@@ -121,15 +128,18 @@ impl Routes for FatTree {
         }
     }
 
+    /// Return the level at which routes from one node to another turn downwards.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }
 
+    /// Return the upward links among which a packet may choose at its source node.
     #[inline]
     fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run {
         self.up(&self.ports[header.from as usize], header, random)
     }
 
+    /// Return the links among which a packet may choose at the switch at `at`: upward or downward.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];

@@ -21,6 +21,7 @@ impl Block {
         dims.map(|(&from, &to)| Comb::run(from, to)).collect()
     }
 
+    /// Return whether the box has no elements.
     fn is_empty(&self) -> bool {
         self.from.iter().zip(&self.to).any(|(from, to)| from == to)
     }
@@ -146,7 +147,7 @@ impl Boxes {
     }
 }
 
-/// A box with its rank and its index at the rank.
+/// A box, with the index of its rank and its own index at that rank.
 type NamedBlock<'b> = ((usize, usize), &'b Block);
 
 /// An element, and rank and index of two boxes that have it.

@@ -12,7 +12,7 @@ pub enum LayoutError {
     /// The array has [`super::ELEMENTS_MAX`] elements or more.
     #[error("an array has fewer than 2^62 elements")]
     TooManyElements,
-    /// The grid has distributions for another number of dimensions than the array has.
+    /// The process grid has distributions for another number of dimensions than the array has.
     #[error(
         "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
     )]
@@ -29,7 +29,7 @@ pub enum LayoutError {
         super::RANKS_MAX
     )]
     GridSize {
-        /// The extents of the grid.
+        /// The number of processes along each axis of the grid.
         extents: Vec<u32>,
     },
     /// A dimension is distributed over an axis that the grid does not have.
@@ -37,9 +37,9 @@ pub enum LayoutError {
         "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
     )]
     NoAxis {
-        /// Dimension of the array.
+        /// Number of the dimension of the array.
         dim: usize,
-        /// Axis of the grid.
+        /// Number of the axis of the grid.
         axis: usize,
         /// Number of axes of the grid.
         axes: usize,
@@ -50,15 +50,15 @@ pub enum LayoutError {
         .dims[0], .dims[1]
     )]
     AxisTwice {
-        /// Axis of the grid.
+        /// Number of the axis of the grid.
         axis: usize,
-        /// The two dimensions.
+        /// The two dimensions that are distributed over the axis.
         dims: [usize; 2],
     },
     /// The size of blocks is 0.
     #[error("blocks of dimension {dim} have no indices: they have at least 1")]
     NoBlock {
-        /// Number of the dimension.
+        /// Number of the dimension of the array.
         dim: usize,
     },
     /// The product of block size and number of coordinates is too large.
@@ -67,7 +67,7 @@ pub enum LayoutError {
          2^63 indices"
     )]
     Round {
-        /// Number of the dimension.
+        /// Number of the dimension of the array.
         dim: usize,
         /// Number of indices of a block.
         block: u64,
@@ -80,7 +80,7 @@ pub enum LayoutError {
          count from 0"
     )]
     Source {
-        /// Number of the dimension.
+        /// Number of the dimension of the array.
         dim: usize,
         /// The coordinate of the first block.
         first: u32,
@@ -91,15 +91,15 @@ pub enum LayoutError {
     /// dimension, or their number is not one more than the number of coordinates of the axis.
     #[error("cuts of dimension {dim}: {problem}")]
     Cuts {
-        /// Number of the dimension.
+        /// Number of the dimension of the array.
         dim: usize,
         /// Description of the error.
         problem: String,
     },
-    /// The number of rank numbers is not the number of ranks of the layout.
+    /// The list of numbers for the ranks does not have one number for each rank of the layout.
     #[error("{given} ranks are given, but the layout has {wanted}")]
     RankCount {
-        /// Number of rank numbers passed.
+        /// Length of the list of numbers that the caller passed.
         given: u64,
         /// Number of ranks of the layout.
         wanted: u64,
@@ -107,13 +107,13 @@ pub enum LayoutError {
     /// Two ranks of the layout get the same number.
     #[error("rank {rank} is given twice")]
     RankTwice {
-        /// The number that both get.
+        /// The number that both ranks get.
         rank: u32,
     },
     /// The layout has boxes of no ranks, or of more than [`super::RANKS_MAX`].
     #[error("boxes of {given} ranks: there are 1 to {}", super::RANKS_MAX)]
     BoxRanks {
-        /// The number of ranks.
+        /// The number of ranks for which the caller passed boxes.
         given: u64,
     },
     /// A box is invalid: it has another number of dimensions than the array, ends before it starts,

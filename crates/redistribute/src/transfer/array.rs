@@ -6,10 +6,10 @@ use crate::comb::Comb;
 /// Order of the elements of an array in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// The last index counts fastest.
+    /// Row-major order, as in C: the last index counts fastest.
     #[default]
     C,
-    /// The first index counts fastest.
+    /// Column-major order, as in Fortran: the first index counts fastest.
     F,
 }
 
@@ -58,6 +58,7 @@ pub(super) struct ArrayName {
 }
 
 impl ArrayName {
+    /// Return the name of the array of a part, without a rank.
     pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,
@@ -66,7 +67,7 @@ impl ArrayName {
         }
     }
 
-    /// Return the same name with the index of a rank.
+    /// Return this name of an array with the index of the rank that has the array.
     pub fn with_rank(self, rank: u32) -> Self {
         Self {
             rank: Some(rank),

@@ -15,7 +15,7 @@ pub struct SourceRuns<'a> {
     pub runs: Runs,
     /// The bytes of the source, from the first run on.
     pub from: &'a [u8],
-    /// Position of the destination of the first run.
+    /// Position in bytes, in the destination slice, to which the first run is copied.
     pub to: usize,
 }
 

@@ -8,7 +8,7 @@ use crate::family::{At, Family};
 use crate::layout::Part;
 use crate::plan::Section;
 
-/// Format of messages. Sender and receiver must use the same format.
+/// Format of the messages between ranks. Sender and receiver must use the same format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packing {
     /// Size of an element in bytes.

@@ -49,7 +49,8 @@ pub fn redistribute(
     fill(fillings, element, threads)
 }
 
-/// Return, for each part of a destination rank, the walks that fill it and their source bytes.
+/// Return, for each part of a destination rank, the copies that fill it: the runs to copy (a
+/// `Walk`), and the bytes of their source.
 fn walks<'a>(
     plan: &Plan,
     rank: u32,

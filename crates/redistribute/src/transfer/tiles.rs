@@ -11,22 +11,23 @@ use std::ops::Range;
 /// thread while runs of several ranks are interleaved.
 const TILE_BYTES: u64 = 128 << 10;
 
-/// The walks that fill one array, each with its source bytes.
+/// The copies that fill one array: the runs to copy (a `Walk`), and the bytes of their source.
 pub(super) type Walks<'a> = Vec<(Walk, &'a [u8])>;
 
 /// A tile: a range of indices of the slowest dimension of an array.
 struct Tile<'a> {
     /// Index of the array to which the tile belongs.
     array: usize,
-    /// First index of the tile.
+    /// First index of the tile in the slowest dimension.
     low: u64,
-    /// End of the indices of the tile (exclusive).
+    /// End (exclusive) of the indices of the tile in the slowest dimension.
     high: u64,
     /// The bytes of the array from index `low` on.
     bytes: &'a mut [u8],
 }
 
-/// Fill each array from its walks, with this number of threads.
+/// Fill each destination array from its sources, with this number of threads. `Walks` lists the
+/// runs to copy.
 pub(super) fn fill(
     fillings: Vec<(&mut ArrayMut<'_>, Walks<'_>)>,
     element: u64,
@@ -53,7 +54,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Fill a tile with the runs of all walks that lie in it.
+/// Fill a tile of a destination array with the runs of its sources that lie in the tile.
 fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     let (to, mut interleaved) = (tile.bytes, Vec::new());
     for (walk, bytes) in &all[tile.array] {
@@ -161,23 +162,24 @@ mod tests {
         tile_ranges(ranges, rows(to.into_iter().max().unwrap())).len() as u64
     }
 
-    /// The number of tiles of a piece does not depend on the size of the array.
+    /// Checks that the number of tiles of a piece of a message does not depend on the size of the
+    /// array.
     #[test]
-    fn a_piece_costs_what_is_in_it() {
+    fn the_number_of_tiles_does_not_depend_on_the_array() {
         let of_piece = PIECE * ELEMENT / TILE_BYTES;
         for exponent in [24, 30, 36, 44, 56] {
             let elements = 1_u64 << exponent;
             let over = |dim| Layout::grid(&[elements], Grid::new(&[16], &[dim])).unwrap();
             assert_eq!(tiles_of(over(Dim::block(0)), Order::C), of_piece);
-            // Between the elements of a rank are those of 15 other ranks; blocks start and end
-            // anywhere in tiles.
+            // Between the elements of a rank are those of 15 other ranks. Blocks start and end at
+            // any position in a tile.
             let cyclic = tiles_of(over(Dim::cyclic(0, 100)), Order::C);
             assert!(
                 (16 * of_piece..=16 * of_piece + 1).contains(&cyclic),
                 "{cyclic}"
             );
-            // Rows of 1,024 elements, of which a rank has 256 consecutive ones; and columns of the
-            // same lengths.
+            // Arrays with rows of 1,024 elements, of which a rank has 256 consecutive ones, and
+            // arrays with columns of the same lengths.
             for (order, shape) in [
                 (Order::C, [elements >> 10, 1024]),
                 (Order::F, [1024, elements >> 10]),
@@ -200,9 +202,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
-        /// Tiles are disjoint and cover all ranges.
+        /// Checks that tiles are disjoint and cover all index ranges.
         #[test]
-        fn tiles_are_apart_and_hold_all_reaches(
+        fn tiles_are_disjoint_and_cover_all_ranges(
             given in prop::collection::vec((0..400_u64, 0..60_u64), 0..20),
             rows in 1..40_u64,
         ) {

@@ -19,9 +19,9 @@ pub(super) struct Walk {
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
-    /// Stride in the source in bytes.
+    /// Stride of the dimension in the source array, in bytes.
     from: usize,
-    /// Stride in the destination in bytes.
+    /// Stride of the dimension in the destination array, in bytes.
     to: usize,
 }
 
@@ -68,8 +68,8 @@ impl Walk {
         walk
     }
 
-    /// Merge the fastest dimensions into the unit, as long as each has one run without gaps on both
-    /// sides.
+    /// Merge the fastest dimensions into the unit of copying, as long as each dimension has one run
+    /// without gaps in source and destination.
     fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
@@ -134,7 +134,7 @@ impl Walk {
             .collect()
     }
 
-    /// Copy all runs.
+    /// Copy all runs from the source to the destination.
     pub fn copy(&self, from: &[u8], to: &mut [u8]) {
         self.visit_dim(0, None, (0, 0), &mut |runs, at| {
             copy(runs, &from[at.0..], &mut to[at.1..]);
@@ -241,7 +241,8 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Evenly spaced runs of either level form one item.
+    // Without a range to clip to, the runs of one level are evenly spaced, so one call of `emit`
+    // reports them all.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
             return emit(EvenRuns {

@@ -79,7 +79,7 @@ impl Agenda {
         }
     }
 
-    /// Drop all entries.
+    /// Remove all entries from the agenda.
     fn clear(&mut self) {
         self.slots = 0;
         self.used.fill(0);
@@ -317,9 +317,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Compares the agenda, in windows as of the engine, with a scan of all numbers.
+        /// Checks that the agenda, in windows like those of the engine, finds the same numbers as a
+        /// scan of all numbers.
         #[test]
-        fn finds_those_that_a_look_at_everybody_finds(
+        fn finds_the_same_numbers_as_a_full_scan(
             count in prop_oneof![1usize..70, 257usize..700, Just(5_000)],
             hop in prop_oneof![1u64..40, Just(150)],
             seeds in prop::collection::vec((any::<u32>(), 0u64..60, any::<bool>()), 1..400),
@@ -329,7 +330,7 @@ mod tests {
             let mut busy = vec![0; count + 1];
             let mut now = 0;
             for (seed, delay, far) in seeds {
-                // A number becomes due sooner, or later than the time of its entry.
+                // Change the due time of a number: earlier or later than its entry in the agenda.
                 let number = seed % count as u32;
                 let time = now + if far { delay * delay * hop } else { delay };
                 due[number as usize] = time;
@@ -363,9 +364,9 @@ mod tests {
         }
     }
 
-    /// The agenda chooses the cheaper form, and both forms find the same numbers.
+    /// Checks that the agenda chooses the cheaper form, and that both forms find the same numbers.
     #[test]
-    fn takes_the_form_that_is_cheaper_and_finds_the_same() {
+    fn chooses_the_cheaper_form_and_finds_the_same_numbers() {
         let (count, hop) = (300, 16);
         let mut due = vec![Cycles::MAX; count];
         let mut agenda = Agenda::new(count, hop);

@@ -11,13 +11,13 @@ use isthmus_kernel::{Cycles, Id, Slab, id};
 use std::hint::select_unpredictable;
 
 id! {
-    /// The slot of a header.
+    /// Number of the slot of a header in [`Headers`].
     pub(super) struct HeaderId;
 }
 
 impl HeaderId {
-    /// The number that means no header. The slot with this number has a header that is never due,
-    /// so that no code has to test for the sentinel.
+    /// The number that means that there is no header. The slot with this number has a header that
+    /// is never due, so that no code has to test for the sentinel.
     pub const SENTINEL: Self = Self(0);
 }
 
@@ -38,24 +38,25 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Header {
-    /// Cycle of arrival at the interface to which the link leads.
+    /// Cycle in which the header arrives at the interface to which the link leads.
     pub time: Cycles,
-    /// Next header on the link.
+    /// Next header on the same link.
     pub next: HeaderId,
     /// Number of the packet or the queue: see [`Kind`].
     pub number: u32,
-    /// For a send whose segment ends at that interface, the echo that replaces its last symbols.
+    /// For a send whose segment ends at the end of the link: the echo that replaces its last
+    /// symbols.
     pub echo: HeaderId,
     /// For a good echo, the interface from which the packet came to its output queue.
     pub from: InterfaceId,
-    /// Number of links that the packet still has to go after that interface.
+    /// Number of links that the packet still has to cross after the present link.
     pub left: u16,
     /// Number of links that the echo of a send has to go.
     pub back: u16,
     /// Number of symbols, including the idle.
     pub size: u16,
     pub kind: Kind,
-    /// Class of the packet.
+    /// Class of the packet: request or response.
     pub class: Class,
 }
 
@@ -75,7 +76,7 @@ impl Header {
     }
 }
 
-/// List of headers that are on the link to an interface, in order of time.
+/// List of the packet headers that are on the link to an interface, in order of arrival.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     first: HeaderId,
@@ -83,20 +84,21 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// A line without headers.
+    /// The list of a link without headers.
     pub const EMPTY: Self = Self {
         first: HeaderId::SENTINEL,
         last: HeaderId::SENTINEL,
     };
 }
 
-/// Storage for the headers of all lines.
+/// Store of the packet headers on all links.
 #[derive(Debug, Clone)]
 pub(super) struct Headers {
     headers: Slab<HeaderId, Header>,
 }
 
 impl Headers {
+    /// Return a store that has only the header of the sentinel.
     pub fn new() -> Self {
         let none = Header {
             time: Cycles::MAX,
@@ -116,6 +118,7 @@ impl Headers {
         Self { headers }
     }
 
+    /// Return the header in a slot, for changes.
     #[inline]
     pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
         &mut self.headers[slot]
@@ -127,7 +130,7 @@ impl Headers {
         self.headers.insert(header)
     }
 
-    /// Free a slot.
+    /// Free the slot of a header.
     #[inline]
     pub fn remove(&mut self, slot: HeaderId) {
         self.headers.remove(slot);

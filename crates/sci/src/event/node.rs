@@ -104,8 +104,9 @@ impl<T: Copy> Engine<T> {
         self.enqueue(wait, wait.port, now);
     }
 
-    /// Add a packet to an output queue, which it may leave from `ready` on. `from` is the interface
-    /// by which the packet came in; for a packet of the client, the interface of the queue.
+    /// Add a packet to an output queue. The packet may leave from cycle `ready` on. `from` is the
+    /// interface by which the packet came into the node; for a packet of the client, the interface
+    /// of the queue.
     #[inline]
     fn enqueue(&mut self, wait: Waiting, from: InterfaceId, ready: Cycles) {
         let flight = &mut self.packets.flights[wait.packet];
@@ -119,7 +120,8 @@ impl<T: Copy> Engine<T> {
         self.schedule_departure(wait.port, ready);
     }
 
-    /// Schedule the departure of a packet from `port`, which it may leave from `ready` on.
+    /// Schedule the departure of a packet from interface `port`. The packet may leave from cycle
+    /// `ready` on.
     #[inline]
     fn schedule_departure(&mut self, port: InterfaceId, ready: Cycles) {
         let out = &mut self.outputs[port];

@@ -1,4 +1,4 @@
-//! Outputs: departures from interfaces.
+//! Outputs of interfaces: forwarding of packets on a ring, and departure of a node's own packets.
 
 use super::Engine;
 use super::lines::{Header, HeaderId, Kind};
@@ -105,7 +105,7 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // If the value is `Cycles::MAX` (never), it stays so.
+        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -138,7 +138,7 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // If the value is `Cycles::MAX` (never), it stays so.
+        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;

@@ -6,7 +6,7 @@ use crate::traffic::Class;
 use isthmus_kernel::{Cycles, Id, Paths, Slab, Table, id};
 
 id! {
-    /// Number of the slot of a packet in the slab.
+    /// Number of the slot of a packet in [`Packets`].
     pub(super) struct PacketId;
 }
 
@@ -28,16 +28,16 @@ pub(super) struct RouteSegment {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Flight {
-    /// The next packet in the same list.
+    /// The next packet in the same FIFO or output queue.
     pub next: PacketId,
     /// The output queue in which the packet is, or was last.
     pub queue: QueueId,
-    /// The interface from which the packet came to that queue; for a packet of the client, the
-    /// interface of the queue itself.
+    /// The interface from which the packet came to its output queue; for a packet of the client,
+    /// the interface of the output queue itself.
     pub from: InterfaceId,
-    /// Number that orders the packets of that queue by age; the oldest has the lowest.
+    /// Number that orders the packets of an output queue by age; the oldest packet has the lowest.
     pub age: u64,
-    /// The earliest cycle in which the packet may leave that queue.
+    /// The earliest cycle in which the packet may leave its output queue.
     pub ready: Cycles,
     /// Cycle in which the packet's header first left its source; `Cycles::MAX` before that.
     pub sent: Cycles,
@@ -58,7 +58,7 @@ pub(super) struct Origin<T> {
     pub admitted: Cycles,
 }
 
-/// State of all packets.
+/// States of all packets in flight that events use, by the slot of the packet.
 pub(super) type Flights = Slab<PacketId, Flight>;
 
 /// All packets in flight, and their routes.
@@ -70,6 +70,7 @@ pub(super) struct Packets<T> {
 }
 
 impl<T: Copy> Packets<T> {
+    /// Return a store without packets.
     pub fn new() -> Self {
         Self {
             flights: Slab::new(),
@@ -112,6 +113,7 @@ impl<T: Copy> Packets<T> {
         packet
     }
 
+    /// Remove a packet and free its slot.
     #[inline]
     pub fn remove(&mut self, packet: PacketId) {
         self.flights.remove(packet);
@@ -124,7 +126,7 @@ impl<T: Copy> Packets<T> {
         self.routes.of_mut(packet, segments)
     }
 
-    /// Return all segments of `packet`.
+    /// Return all segments of the route of `packet`.
     #[inline]
     pub fn route(&self, packet: PacketId) -> &[RouteSegment] {
         let segments = usize::from(self.flights[packet].segments);
@@ -140,7 +142,7 @@ impl<T: Copy> Packets<T> {
     }
 }
 
-/// A FIFO of packets.
+/// A FIFO list of packets, linked through the packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
     pub head: PacketId,

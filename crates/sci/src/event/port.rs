@@ -1,4 +1,4 @@
-//! Interfaces: their inputs, their outputs, and the keys of their events.
+//! Inputs and outputs of interfaces, and the sort keys of their events.
 
 use super::lines::{Kind, Line};
 use super::packets::Fifo;
@@ -13,11 +13,11 @@ pub(super) type Key = u64;
 /// Key for the case that no event is scheduled.
 pub(super) const NEVER: Key = Key::MAX;
 
-/// Phase in which a send or an echo arrives at its destination.
+/// Phase of a cycle in which a send or an echo arrives at its destination.
 pub(super) const ARRIVE: u64 = 0;
-/// Phase in which a client generates a packet.
+/// Phase of a cycle in which a client generates a packet.
 pub(super) const GENERATE: u64 = 1;
-/// Phase in which a crossbar searches for a packet to transfer.
+/// Phase of a cycle in which a crossbar searches for a packet to transfer.
 pub(super) const TRANSFER: u64 = 2;
 
 /// Return the sort key of an event in this cycle and phase.
@@ -78,7 +78,7 @@ pub(super) struct Output {
     /// Earliest cycle in which an own packet could leave if no header came before; `Cycles::MAX` if
     /// no own packet waits.
     pub own: Cycles,
-    /// Cycle from which the link is free.
+    /// Cycle from which the outgoing link is free.
     pub free: Cycles,
     /// Headers on the incoming link that this interface forwards.
     pub line: Line,
@@ -87,7 +87,7 @@ pub(super) struct Output {
     /// The first output queue. There is one queue for each class and interface of the node; the
     /// queue at the position of this interface is for the client.
     pub queues: QueueId,
-    /// Number of output queues.
+    /// Number of output queues of the interface.
     pub queue_count: u32,
     /// Queue whose turn is next in round-robin order.
     pub turn: u32,

@@ -1,4 +1,5 @@
-//! Output queues.
+//! Output queues: the packets that wait to leave an interface, and the slots that packets occupy
+//! until they are accepted at the other end.
 
 use super::packets::{Flights, PacketId};
 use isthmus_kernel::{Cycles, Id, Table, id};
@@ -17,12 +18,13 @@ pub(super) struct Queues {
     pub slots: Table<QueueId, Slots>,
 }
 
-/// Waiting packets and slots of an output queue.
+/// State of one output queue: its waiting packets, and the number of its slots in use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of slots in use: those of packets that wait or whose good echo has not come yet.
+    /// Number of slots in use: those of packets that wait, and of sent packets whose good echo has
+    /// not come yet.
     pub held: u32,
     /// Number of slots of the queue.
     pub limit: u32,
@@ -37,6 +39,7 @@ impl Slots {
 }
 
 impl Queues {
+    /// Return a store without queues.
     pub fn new() -> Self {
         Self {
             ready: Table::from(Vec::new()),
@@ -55,7 +58,7 @@ impl Queues {
         });
     }
 
-    /// Append a packet to a queue. It occupies a slot and may leave from `ready` on.
+    /// Append a packet to a queue. The packet occupies a slot and may leave from cycle `ready` on.
     #[inline]
     pub fn push(&mut self, queue: QueueId, packet: PacketId, ready: Cycles, flights: &mut Flights) {
         let slots = &mut self.slots[queue];

@@ -106,7 +106,7 @@ impl<T: Copy> Engine<T> {
         Waiting { inputs, outputs }
     }
 
-    /// Return the interface at the end of the packet's present segment.
+    /// Return the interface at which the present route segment of a packet ends.
     fn target(&self, packet: PacketId) -> InterfaceId {
         let current = self.packets.flights[packet].current;
         let next = |&at: &InterfaceId| Some(self.outputs[at].next);

@@ -61,7 +61,7 @@ impl<T: Copy> Engine<T> {
         true
     }
 
-    /// Return whether an output queue has `slots` packets, its maximum.
+    /// Return whether an output queue is full: whether it has `slots` packets.
     pub(super) fn is_full(&self, exit: Exit, slots: u32) -> bool {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }
@@ -92,7 +92,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a packet into an output queue, which it may leave from `ready` on.
+    /// Put a packet into an output queue. The packet may leave from cycle `ready` on.
     fn take_slot(&mut self, exit: Exit, packet: PacketId, ready: Cycles) {
         let output = &mut self.outputs[exit.port];
         output.queues[exit.queue].push(OutputSlot {

@@ -9,21 +9,21 @@ use std::collections::VecDeque;
 id! {
     /// Number of the slot of a packet in its slab.
     pub(super) struct PacketId;
-    /// Number of the slot of a subaction in its slab.
+    /// Number of the slot of a subaction (one send of a packet and its echo) in its slab.
     pub(super) struct ActionId;
 }
 
-/// Kind of a symbol.
+/// Kind of a symbol on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
     /// A free idle, which an interface may absorb.
     Idle,
-    /// A symbol of a send.
+    /// A symbol of a send (a packet on its way to the target of a segment).
     Send,
     /// The idle that follows a send.
     SendIdle,
-    /// A symbol of an echo.
+    /// A symbol of an echo (the answer of the target to a send).
     Echo,
     /// The idle that follows an echo.
     EchoIdle,
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// Return a free idle.
+    /// Return a free idle symbol with this go bit.
     #[inline]
     pub const fn free(go: bool) -> Self {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
@@ -103,7 +103,7 @@ pub(super) struct Traveller<T> {
     pub class: Class,
     pub symbols: u32,
     pub route: Vec<Segment>,
-    /// The present segment of the route.
+    /// Index of the present segment of the route.
     pub segment_index: usize,
     pub generated: Cycles,
     /// Cycle in which the packet got a slot of its output queue at the source.
@@ -123,14 +123,15 @@ pub(super) struct Subaction {
     pub source: InterfaceId,
     /// The interface at which the send ends.
     pub target: InterfaceId,
-    /// The output queue of the source in which the packet is, and the number of the packet's slot.
+    /// The output queue of the source interface in which the packet is, and the number of the
+    /// packet's slot in it.
     pub queue: usize,
     pub slot: u64,
     /// Whether the target accepted the send; `None` before its decision.
     pub accepted: Option<bool>,
 }
 
-/// A slot of an output queue.
+/// A slot of an output queue, with its packet.
 #[derive(Debug, Clone)]
 pub(super) struct OutputSlot {
     pub number: u64,
@@ -155,7 +156,7 @@ pub(super) struct InputSlot {
     /// The output queue to which the packet goes.
     pub exit: Exit,
     pub symbols: u32,
-    /// Cycle in which the first symbol of the packet came.
+    /// Cycle in which the first symbol of the packet arrived at this interface.
     pub header: Cycles,
 }
 
@@ -182,7 +183,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// Count an incoming symbol.
+    /// Count an incoming symbol by its kind.
     #[inline]
     pub fn count(&mut self, incoming: Symbol) {
         let kind = match incoming.kind() {
@@ -237,7 +238,7 @@ pub(super) struct Input {
     /// Packets that go on to another ring, by class. A packet in transfer is the first of its
     /// queue.
     pub queues: [VecDeque<InputSlot>; CLASSES],
-    /// Number of packets in these queues.
+    /// Number of packets in the input queues of all classes.
     pub count: usize,
     /// Class of the incoming packet for the client. This packet occupies a slot of its class.
     pub for_client: Option<Class>,
@@ -250,7 +251,7 @@ pub(super) struct Output {
     pub node: u32,
     /// The interface to which the output link leads.
     pub next: InterfaceId,
-    /// State of the output.
+    /// The packet that the output is sending, if any.
     pub sending: Sending,
     /// Whether the interface has saved a go bit, which a later idle releases.
     pub saved_go: bool,
@@ -270,7 +271,7 @@ pub(super) struct Output {
 /// The packet that an output is sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sending {
-    /// No packet: another packet may start.
+    /// The output sends no packet, so that another packet may start.
     Nothing,
     /// A packet from an output queue of this interface.
     Own {
@@ -316,7 +317,8 @@ impl Output {
         Some(symbol.with_go(self.emitted_go))
     }
 
-    /// Return a symbol of an own packet.
+    /// Return the symbol at `position` of a packet that this interface sends. The idle after the
+    /// packet has position `last`.
     pub fn own_symbol(&mut self, action: ActionId, position: u16, last: u16) -> Symbol {
         let ends = position == last;
         self.sending = if ends {

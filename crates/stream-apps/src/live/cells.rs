@@ -1,8 +1,9 @@
 //! The data of the cells, and the exchange that combines small blocks into large ones.
 //!
-//! A TU is an array of bytes whose blocks are dealt cyclically to the cells of a row. Each cell has
-//! its part of a TU in contiguous memory. Row `r` has the TUs `r`, `r + rows`, ... of an ADU. The
-//! row of a TU does not change the bytes that are sent, so this module numbers TUs as in the ADU.
+//! A transfer unit (TU) is an array of bytes whose blocks are dealt cyclically to the cells of a
+//! row. Each cell has its part of a TU in contiguous memory. Row `r` has the TUs `r`, `r + rows`, ...
+//! of an application data unit (ADU). The row of a TU does not change the bytes that are sent, so
+//! this module numbers TUs as in the ADU.
 //! With streaming, a cell sends its part in any order, so a block is the whole part of a cell.
 
 use crate::error::Error;
@@ -11,25 +12,26 @@ use isthmus_redistribute::{Dim, Grid, Layout, Plan};
 use isthmus_stream_sim::spec::{Machine, Reshuffle, Work};
 use std::sync::Arc;
 
-/// Return the test byte at this position of an ADU. Neighbouring bytes, blocks and TUs differ.
+/// Return the test byte at this position of an application data unit (ADU). Neighbouring bytes,
+/// blocks and transfer units differ.
 pub fn byte(at: u64) -> u8 {
     (at ^ (at >> 7) ^ (at >> 15)).wrapping_mul(167) as u8
 }
 
-/// The data of one ADU in the memory of the cells.
+/// The data of one application data unit in the memory of the cells.
 #[derive(Debug, Clone)]
 pub struct Cells {
     columns: usize,
-    /// Number of bytes of a TU, of the part of a cell, and of a block.
+    /// Number of bytes of a transfer unit, of the part of a cell, and of a block.
     tu: usize,
     share: usize,
     block: usize,
-    /// The data, TU by TU, and within a TU cell by cell.
+    /// The data, transfer unit by transfer unit, and within a transfer unit cell by cell.
     held: Vec<u8>,
 }
 
 impl Cells {
-    /// Create the cells of `machine` with the data of an ADU of `work`.
+    /// Create the cells of `machine` with the data of an application data unit of `work`.
     pub fn new(machine: &Machine, work: &Work) -> Self {
         let mut cells = Self {
             columns: machine.columns as usize,
@@ -53,17 +55,18 @@ impl Cells {
         cells
     }
 
-    /// Return the data of all cells, TU by TU, and within a TU cell by cell.
+    /// Return the data of all cells, transfer unit by transfer unit, and within a transfer unit
+    /// cell by cell.
     pub fn held(&self) -> &[u8] {
         &self.held
     }
 
-    /// Return the index in `held` at which a block of a TU starts.
+    /// Return the index in `held` at which a block of a transfer unit starts.
     fn place(&self, tu: usize, block: usize) -> usize {
         tu * self.tu + block % self.columns * self.share + block / self.columns * self.block
     }
 
-    /// Return the bytes of one block of a TU.
+    /// Return the bytes of one block of a transfer unit.
     pub fn block(&self, tu: u64, block: u64) -> &[u8] {
         let from = self.place(tu as usize, block as usize);
         &self.held[from..from + self.block]
@@ -77,7 +80,7 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// Create the exchange for the TUs of `work`.
+    /// Create the exchange for the transfer units of `work`.
     ///
     /// # Errors
     /// Sizes for which no layout exists.
@@ -95,11 +98,11 @@ impl Shuffle {
         Ok(Self { plan })
     }
 
-    /// Exchange the blocks of all TUs of an ADU. The result in `large` has the cells one after
-    /// another, and so the bytes in the order of the ADU.
+    /// Exchange the blocks of all transfer units of an application data unit. The result in `large`
+    /// has the cells one after another, and so the bytes in the order of the application data unit.
     ///
     /// # Errors
-    /// The size of `large` is not that of an ADU.
+    /// The size of `large` is not that of an application data unit.
     pub fn run(&self, cells: &Cells, large: &mut [u8]) -> Result<(), Error> {
         let rows = cells.held.chunks(cells.tu).zip(large.chunks_mut(cells.tu));
         for (from, to) in rows {

@@ -7,12 +7,12 @@ use isthmus_stream_net::rank::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The data from which an ADU is written.
+/// The data from which an application data unit is written.
 #[derive(Debug, Clone)]
 pub enum Adu {
-    /// Large blocks: the bytes in the order of the ADU.
+    /// Large blocks: the bytes in the order of the application data unit.
     Large(Arc<Vec<u8>>),
-    /// Small blocks, each of which is an SU.
+    /// Small blocks, each of which is a striping unit.
     Small(Arc<Cells>),
 }
 
@@ -26,7 +26,7 @@ pub struct Writer {
     /// Rate of the link in bytes per second; `None`: unlimited.
     pub bytes_per_s: Option<u64>,
     pub deadline: Instant,
-    /// Time of the first write.
+    /// Time of the first write of this writer.
     began: Option<Instant>,
     /// Number of bytes written at the rate of the link.
     written: u64,
@@ -55,7 +55,7 @@ impl Writer {
         }
     }
 
-    /// Write the SUs of an ADU that cross this link.
+    /// Write the striping units of an application data unit that cross this link.
     ///
     /// # Errors
     /// The link is closed, or accepts no data until the deadline.
@@ -72,7 +72,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Write the SUs of an ADU one by one, at the rate of the link.
+    /// Write the striping units of an application data unit one by one, at the rate of the link.
     fn write_sus(&mut self, number: u64, adu: &Adu) -> Result<(), Error> {
         let bytes = match adu {
             Adu::Large(data) => data.len(),

@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 1 << 20;
-/// Number of buffers of reshuffled ADUs: one is sent while the next is filled.
+/// Number of buffers of reshuffled application data units: one is sent while the next is filled.
 const BUFFERS: usize = 2;
-/// Timeout of a run.
+/// Maximum duration of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Maximum number of entries in the order of SUs.
+/// Maximum number of entries in the order of striping units.
 const SUS_MAX: u64 = 1 << 16;
 
 /// The rate of the links in a run.
@@ -42,10 +42,11 @@ pub enum Pace {
 /// The time and the number of bytes of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
-    /// Nanoseconds from the first byte of the first ADU to the confirmation of the last ADU. For
-    /// work that stays in the cells, the time ends with the last exchange.
+    /// Nanoseconds from the first byte of the first application data unit to the confirmation of
+    /// the last application data unit. For work that stays in the cells, the time ends with the
+    /// last exchange.
     pub ns: u64,
-    /// Number of bytes of all ADUs.
+    /// Number of bytes of all application data units.
     pub bytes: u64,
 }
 
@@ -72,7 +73,8 @@ pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
         .then(|| format!("{} links for {columns} columns", work.links))
 }
 
-/// Run whole ADUs of `work`: as many as it has, or more until they have `least_bytes` bytes.
+/// Run whole application data units of `work`: as many as it has, or more until they have
+/// `least_bytes` bytes.
 ///
 /// # Errors
 /// The work cannot run here (see [`missing`]), the stream fails, or data arrive changed.
@@ -89,12 +91,13 @@ pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Resu
     Ok(Report { ns, bytes })
 }
 
-/// Return the nanoseconds since `begin`.
+/// Return the nanoseconds that have passed since `begin`.
 fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Exchange the blocks of `adus` ADUs without sending them. Return the time in nanoseconds.
+/// Exchange the blocks of `adus` application data units (ADUs) among cells without sending them.
+/// Return the time in nanoseconds.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -107,7 +110,7 @@ fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     Ok(ns)
 }
 
-/// Check that these are the bytes of an ADU from position `from` on.
+/// Check that `data` are the bytes of an application data unit (ADU) from position `from` on.
 fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     let wrong = data
         .iter()
@@ -122,7 +125,7 @@ fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     }
 }
 
-/// Return the format of the stream: an SU per link, or per block without reshuffling.
+/// Return the format of the stream: a striping unit per link, or per block without reshuffling.
 fn format(machine: &Machine, work: &Work) -> Format {
     let columns = u64::from(machine.columns);
     let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
@@ -142,7 +145,8 @@ fn format(machine: &Machine, work: &Work) -> Format {
     }
 }
 
-/// Send `adus` ADUs over the links and the manager to a sink. Return the time in nanoseconds.
+/// Send `adus` application data units (ADUs) over the links and the manager to a sink. Return the
+/// time in nanoseconds.
 fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
     let cells = Arc::new(Cells::new(machine, work));
     let format = format(machine, work);
@@ -220,7 +224,7 @@ fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error>
     ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
-/// Receive all packets and verify the bytes of the first ADU.
+/// Receive all packets and verify the bytes of the first application data unit (ADU).
 fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
     let mut wrong = Ok(());
     let counts = Sink::new(window).serve(
@@ -267,8 +271,8 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
     )))
 }
 
-/// Start the threads that send `adus` ADUs: a writer thread for each link and, if necessary, a
-/// thread that reshuffles.
+/// Start the threads that send `adus` application data units: a writer thread for each link and, if
+/// necessary, a thread that reshuffles.
 fn feed<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     machine: &Machine,
@@ -291,7 +295,8 @@ fn feed<'scope>(
     Ok(writers.into_iter().map(write).collect())
 }
 
-/// Start writer threads and a thread that reshuffles each ADU while the previous one is sent.
+/// Start writer threads and a thread that reshuffles each application data unit while the previous
+/// one is sent.
 fn feed_reshuffled<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     shuffle: Shuffle,
@@ -322,7 +327,8 @@ fn feed_reshuffled<'scope>(
     all
 }
 
-/// Reshuffle the ADUs one after another into the buffers, and pass each buffer to all writers.
+/// Reshuffle the application data units one after another into the buffers, and pass each buffer to
+/// all writers.
 fn reshuffle(
     shuffle: &Shuffle,
     cells: &Cells,
@@ -355,8 +361,9 @@ fn reshuffle(
 mod tests {
     use super::*;
 
+    /// Checks that bytes in the wrong order cause an error.
     #[test]
-    fn bytes_out_of_order_are_found() {
+    fn bytes_in_the_wrong_order_cause_an_error() {
         let mut data: Vec<u8> = (100..5000).map(byte).collect();
         assert!(in_order(&data, 100).is_ok());
         assert!(in_order(&data, 101).is_err());

@@ -1,6 +1,6 @@
 //! Medical imaging (paper, 7.2). Each of 32 ranks has some lines of 52 slices and computes the
-//! triangles of the surface in them. The number of triangles is not known in advance, so ADUs have
-//! no fixed size.
+//! triangles of the surface in them. The number of triangles is not known in advance, so
+//! application data units (ADUs) have no fixed size.
 //!
 //! Two routes lead through all ranks to two links of the interface, in opposite directions, so that
 //! the sum of both distances is the same for all ranks. One rank at a time has control over both
@@ -28,27 +28,27 @@ use surface::{TRIANGLE_BYTES, VOLUME, print, read, triangles};
 pub const RANKS: u32 = 32;
 /// Number of routes through the ranks, each with one link to the interface.
 const ROUTES: u16 = 2;
-/// Maximum number of bytes of a block, which consists of two SUs of whole triangles.
+/// Maximum number of bytes of a block, which consists of two striping units of whole triangles.
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks for cancellation.
+/// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 /// Maximum number of images of a run.
 const IMAGES_MOST: u64 = 1000;
 
-/// The results of a run.
+/// The results of a run of the medical imaging.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Number of complete images.
+    /// Number of images that were sent completely.
     pub images: u64,
     /// Number of triangles received and verified.
     pub triangles: u64,
-    /// Number of bytes of these triangles.
+    /// Number of bytes of the triangles received and verified.
     pub bytes: u64,
     /// Nanoseconds from the start until the confirmation of the last triangle.
     pub ns: u64,
-    /// Nanoseconds of this time in which the rank with control was sending.
+    /// Nanoseconds of the run in which the rank with control was sending.
     pub sending_ns: u64,
     /// Number of triangles in one image of the rank with the fewest, and of the rank with the most.
     pub of_rank: [u64; 2],
@@ -56,29 +56,29 @@ pub struct Report {
     pub ranks: [f64; 3],
 }
 
-/// Control over both routes. It passes from rank to rank.
+/// Control over both routes: the permission to send, which passes from rank to rank like a token.
 struct Control {
     routes: Vec<Sender>,
-    /// The number of the next ADU.
+    /// The number of the next application data unit.
     adu: u64,
 }
 
-/// State that all ranks share.
+/// State that the threads of all ranks share.
 #[derive(Debug, Default)]
 struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// The routes and the number of ADUs, once the last image has been sent. The routes stay open
-    /// until the stream has ended.
+    /// The routes and the number of application data units, once the last image has been sent. The
+    /// routes stay open until the stream has ended.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
-/// Sums over all ranks of the triangles that were sent.
+/// Totals of all ranks for the triangles that they have sent.
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
-    /// Sum of the hashes of the triangles.
+    /// Sum of the hashes of all triangles, which serves as a checksum.
     print: u64,
     sending_ns: u64,
     of_rank: Option<[u64; 2]>,
@@ -88,7 +88,7 @@ struct Sums {
 #[derive(Debug, Default)]
 struct Came {
     triangles: u64,
-    /// Sum of the hashes of the triangles.
+    /// Sum of the hashes of all triangles, which serves as a checksum.
     print: u64,
     images: u64,
     /// Rank and number of the previous triangle.
@@ -96,6 +96,8 @@ struct Came {
 }
 
 impl Look for Came {
+    /// Check that the received triangles come in order and from the lines of their rank, and count
+    /// them.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let adu = header.adu;
         let (all, rest) = data.as_chunks::<TRIANGLE_BYTES>();
@@ -209,7 +211,8 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: ADUs of any size up to a block, divided over the routes.
+/// Return the format of the stream: application data units of any size up to a block, divided over
+/// the routes.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..ROUTES).map(LinkId).collect();
     Format {
@@ -273,9 +276,9 @@ struct Rank {
     stream: StreamId,
     client: Client,
     shared: Arc<Shared>,
-    /// Channel from the previous rank.
+    /// Channel over which the previous rank passes control.
     from: Receiver<Control>,
-    /// Channel to the next rank.
+    /// Channel over which control is passed to the next rank.
     to: SyncSender<Control>,
 }
 
@@ -353,8 +356,9 @@ impl Rank {
 mod tests {
     use super::*;
 
+    /// Checks that triangles in the wrong order, or of the wrong rank, cause an error.
     #[test]
-    fn triangles_out_of_order_or_place_are_found() {
+    fn triangles_in_the_wrong_order_or_rank_cause_an_error() {
         let good = triangles(0, 12, lines(12));
         let header = Header::new(isthmus_stream::wire::Kind::Data, 0);
         let look = |data: &[u8]| Came::default().look(&header, data);

@@ -134,6 +134,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
+    /// Checks that the surface has no holes.
     #[test]
     fn the_surface_has_no_holes() {
         // Each edge belongs to exactly two triangles, except at the ends of the lines.
@@ -146,7 +147,8 @@ mod tests {
             assert_eq!((rank, count as usize), (3, number));
             let corner = |at: usize| [points[3 * at], points[3 * at + 1], points[3 * at + 2]];
             for (from, to) in [(0, 1), (1, 2), (2, 0)] {
-                // The same crossing differs in the last bits if it is computed in two ways.
+                // The coordinates of a point can differ in the last bits between the triangles that
+                // share it, so rounded coordinates are compared.
                 let near = |point: [f32; 3]| point.map(|at| (at * 512.0).round() as u32);
                 let mut edge = [near(corner(from)), near(corner(to))];
                 edge.sort_unstable();
@@ -166,9 +168,9 @@ mod tests {
         assert!(open * 200 < edges.len(), "{open} of {} edges", edges.len());
     }
 
-    /// The ranks have very different numbers of triangles.
+    /// Checks that ranks have very different numbers of triangles.
     #[test]
-    fn ranks_have_very_different_parts_of_it() {
+    fn ranks_have_very_different_numbers_of_triangles() {
         let counts: Vec<usize> = (0..32)
             .step_by(5)
             .map(|rank| triangles(0, rank as u8, 8 * rank..8 * rank + 8).len() / TRIANGLE_BYTES)

@@ -32,14 +32,14 @@ pub const CAMERAS: u32 = 4;
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
-/// Maximum number of bytes of a TU. A frame is not a multiple of it.
+/// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
 const TU_BYTES: u64 = 64 << 10;
 /// Number of bytes of the ring of a link.
 const RING_BYTES: u64 = 1 << 20;
 /// Time within which the streams must end after the VCR has been stopped.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The parameters of a VCR.
+/// The parameters of the digital VCR.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// Number of pixels in a line; 496 in the paper.
@@ -97,7 +97,7 @@ impl Spec {
     }
 }
 
-/// The progress of a VCR.
+/// The progress of the digital VCR.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Number of frames that all screens have shown.
@@ -107,7 +107,7 @@ pub struct Figures {
     /// Number of frames, of all cameras, that the manager started after all other cameras had shown
     /// the previous frame, and number of frames that it started earlier.
     pub in_step: [u64; 2],
-    /// Number of bytes shown.
+    /// Number of bytes of the frames shown.
     pub bytes: u64,
     /// Number of viewers of the page.
     pub viewers: usize,
@@ -117,7 +117,7 @@ pub struct Figures {
     pub waits: Vec<String>,
 }
 
-/// A running VCR.
+/// A running digital VCR: its ranks, its manager and its screens.
 #[derive(Debug)]
 pub struct Vcr {
     interface: Interface,
@@ -257,7 +257,7 @@ impl Vcr {
     }
 }
 
-/// Return the format of the stream of a camera, in which a frame is an ADU.
+/// Return the format of the stream of a camera, in which a frame is an application data unit.
 fn format(geometry: &Geometry, link: LinkId) -> Format {
     let bytes = geometry.frame_bytes();
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])

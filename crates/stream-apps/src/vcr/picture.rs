@@ -149,6 +149,7 @@ fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [
 mod tests {
     use super::*;
 
+    /// Checks that a film is read field by field, and starts again after its last frame.
     #[test]
     fn a_film_is_read_by_fields() {
         let geometry = Geometry {
@@ -174,6 +175,7 @@ mod tests {
         assert!(error.contains("scale=3:4 -pix_fmt gray"), "{error}");
     }
 
+    /// Checks that the pattern shows the number of the frame.
     #[test]
     fn the_number_of_a_frame_is_in_the_picture() {
         let geometry = Geometry {

@@ -31,6 +31,7 @@ struct Frames {
 }
 
 impl Clock {
+    /// Create a clock for this number of frames per second.
     pub fn new(rate_per_s: f64) -> Self {
         Self {
             rate_per_s,
@@ -90,7 +91,7 @@ pub(crate) struct Forwarding {
     pub through: Sending,
 }
 
-/// Links over which everything has been sent.
+/// List of links over which all data have been sent. They stay open until their streams have ended.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
 /// Redistribution from the lines of two fields, each divided into parts, to bands of whole frames.
@@ -101,6 +102,7 @@ struct Shuffle {
 }
 
 impl Shuffle {
+    /// Create the redistribution for frames of this geometry and this number of rebuilders.
     fn new(geometry: &Geometry, rebuilders: u32) -> Result<Self, Error> {
         let shape = [u64::from(geometry.height) / 2, 2, u64::from(geometry.width)];
         let layout = |grid| {
@@ -122,7 +124,8 @@ impl Shuffle {
         })
     }
 
-    /// Return the pairs of lines of a rank of a layout: the first pair, and the number of pairs.
+    /// Return the pairs of lines that rank number `place` of a layout has: the first pair, and the
+    /// number of pairs.
     fn pairs(layout: &Layout, place: u32) -> (u32, u32) {
         let parts = layout.parts(place);
         let (first, ..) = parts[0][0].runs();
@@ -190,7 +193,7 @@ pub(crate) fn camera(
 struct Out {
     sections: Vec<Section>,
     bytes: usize,
-    /// The channel to the rebuilder.
+    /// The channel over which the rebuilder receives the part.
     to: SyncSender<Vec<u8>>,
 }
 
@@ -207,11 +210,12 @@ struct Store {
     pairs: (u32, u32),
     field: u32,
     packing: Packing,
-    /// The parts for the rebuilders.
+    /// The part of each frame for each rebuilder.
     out: Vec<Out>,
 }
 
 impl Store {
+    /// Read the fields of each frame and send their parts to the rebuilders until the clock stops.
     fn run(self, clock: &Clock) -> Course {
         let (first, count) = self.pairs;
         let shape = [count.into(), 1, self.geometry.width.into()];
