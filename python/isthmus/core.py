@@ -86,7 +86,7 @@ def decoded(file: BinaryIO, shown: str) -> str:
 
 
 def overrides(words: tuple[str, ...]) -> list[str]:
-    """Check that each word has the form key=value.
+    """Return the words of the command line as overrides, which must have the form key=value.
 
     Raises:
         IsthmusError: a word has another form.

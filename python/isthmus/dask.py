@@ -257,6 +257,7 @@ class _Call:
     words: tuple[Any, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return the call as the pickled form of this object, so that unpickling makes the call."""
         return self.function, self.words
 
 
@@ -267,7 +268,7 @@ class Workers:
         refuse_unfit(client)
         self.client = client
         self.note = note
-        """Receives notices for the user."""
+        """Function that is called with notices for the user."""
         self._address = client.scheduler.address
         self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
         self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []

@@ -66,6 +66,7 @@ class Job:
     """
 
     def __post_init__(self) -> None:
+        """Check the arguments and prepare the summary of the run."""
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
@@ -313,8 +314,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Return whether more memory is available than for the results in a folder; with less,
-        worse results would replace better ones.
+        """Return whether more memory is available than when the results in a folder were computed.
+        With less memory, worse results would replace better ones.
         """
         from isthmus.results.folder import memory_of
 

@@ -57,12 +57,12 @@ class RunSpec:
 Entries = list[tuple[str, bytes]]
 """Files of a journal, by name."""
 Part = tuple[list[int], list[int]]
-"""Positions of points and of searches."""
+"""The work of a task: positions of points and positions of searches in the run."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a task."""
+    """The result of a task: the files that a worker has written to its journal, and failures."""
 
     entries: Entries
     failed: list[str]

@@ -31,6 +31,7 @@ class Described:
     """
 
     def __post_init__(self) -> None:
+        """Replace lists, arrays and mappings in attributes by immutable values."""
         for each in fields(self):  # type: ignore[arg-type]
             object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
 
@@ -59,9 +60,11 @@ class Names(Mapping[str, Any]):
         return len(self._given)
 
     def __hash__(self) -> int:
+        """Return a hash of names and values in order."""
         return hash(tuple(self._given.items()))
 
     def __eq__(self, other: object) -> bool:
+        """Return whether a mapping has the same names and values in the same order."""
         # The order of jobs determines their random numbers.
         return isinstance(other, Mapping) and list(self.items()) == list(other.items())
 

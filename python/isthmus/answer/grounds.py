@@ -68,8 +68,8 @@ class Ratio:
 
     @property
     def tendency(self) -> str:
-        """``same`` (the whole interval is near 1), ``unclear`` (it contains 1 but is wider),
-        ``longer`` or ``shorter``.
+        """The conclusion from the interval of the ratio: ``same`` (the whole interval is near 1),
+        ``unclear`` (it contains 1 but is wider), ``longer`` or ``shorter``.
         """
         if self.low >= 1 - SAME and self.high <= 1 + SAME:
             return "same"
@@ -207,5 +207,7 @@ def ratio(name: str, measure: Measure, baseline: Measure, confidence: float) -> 
 
 
 def _best(of: Measure, confidence: float) -> Value:
-    """Return the simulated value with its interval, or the model value if nothing was simulated."""
+    """Return the simulated value of a measure with its interval, or the model's value if nothing
+    was simulated.
+    """
     return Value(of.analytic) if of.mean is None else Value.of(of, confidence)

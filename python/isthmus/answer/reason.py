@@ -94,8 +94,8 @@ def _load(point: PointResult) -> float:
 
 
 def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
-    """Return the bottleneck of a series whose point `shown` is compared; None if no part was
-    counted.
+    """Return the bottleneck of a series whose point `shown` is compared; None if no bottleneck is
+    known.
     """
     point = limiting_point(layout, series, shown)
     if point is None or point.bottleneck is None:

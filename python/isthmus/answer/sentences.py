@@ -82,7 +82,9 @@ def is_varied(layout: View, series: Series) -> bool:
 
 
 def trend_words(layout: View, series: Series, name: str) -> str:
-    """Return a measure along the axis of a series: at each value, or at the first and the last."""
+    """Return the values of a measure along the axis of a series as text: at each value of the axis,
+    or at the first and the last.
+    """
     found = [(p, m) for p in series.points if (m := p.measure(name)) and m.best[0] is not None]
     if len(found) > NAMED:
         found = [found[0], found[-1]]
@@ -120,8 +122,8 @@ def incomplete_words(layout: View, series: Series) -> str:
 
 
 def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
-    """Return whether a measure is a time of the job that saturates a point, which grows with the
-    run.
+    """Return whether a measure is a time of the job that saturates a point. Such a time grows with
+    the length of the run.
     """
     job = measure.rpartition(".")[0]
     lost = layout.of_jobs and point.verdict.verdict == "saturated"

@@ -39,26 +39,26 @@ class Measured:
     """A measured exchange between layouts in which all ranks hold about the same amount."""
 
     size: int
-    """Bytes that all ranks together hold."""
+    """Bytes of the exchanged array on all ranks together."""
     moved: int
     """Bytes that go from one rank to another."""
     packed: int
-    """Bytes of a run when it is packed."""
+    """Length of a contiguous run in bytes when the sender packs it."""
     unpacked: int
-    """Bytes of a run when it is unpacked."""
+    """Length of a contiguous run in bytes when the receiver unpacks it."""
     seconds: float
 
 
 @dataclass
 class CopyWork:
-    """The work of a rank to pack, or to unpack, its messages."""
+    """The numbers of bytes that a rank copies to pack, or to unpack, its messages."""
 
     kept: int = 0
     """Bytes that stay on the rank."""
     moved: float = 0.0
     """Bytes of messages; half of each counts for the sender and half for the receiver."""
     runs: dict[int, int] = field(default_factory=dict)
-    """Bytes by length of runs."""
+    """Number of bytes in contiguous runs, by the length of a run in bytes."""
 
     @property
     def size(self) -> float:
@@ -68,7 +68,7 @@ class CopyWork:
 
 @dataclass
 class Work:
-    """The work of a rank in an exchange."""
+    """The numbers of bytes that a rank copies in an exchange, to pack and to unpack."""
 
     packing: CopyWork = field(default_factory=CopyWork)
     unpacking: CopyWork = field(default_factory=CopyWork)
@@ -250,13 +250,13 @@ class Rates:
 
 
 def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, Work]:
-    """Return the work of each rank; with `direct` the receiver copies data once."""
+    """Return the work of each rank in a plan; with `direct`, only the receiver copies the data."""
     ranks = dict.fromkeys((*plan.from_.ranks, *plan.to.ranks))
     return {rank: work_of(plan, rank, dtype, orders, direct=direct) for rank in ranks}
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """Return the work of a rank, which may be outside the plan."""
+    """Return the work of a rank in a plan; a rank that is not in the plan has none."""
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
@@ -286,7 +286,7 @@ def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Seconds for a byte at one total size of the array."""
+    """The costs of exchanges of arrays of one total size, in seconds for a byte."""
 
     kept: float
     moved: float

@@ -53,8 +53,8 @@ def array_of(what: str, given: Any) -> NDArray[Any]:
 
 
 def _has_mask(given: Any, depth: int = 0) -> bool:
-    """Return whether it is a masked array, or a list of masked arrays nested at most `depth` levels
-    deeper.
+    """Return whether an argument is a masked array, or a list of masked arrays nested at most
+    `depth` levels deeper.
     """
     if isinstance(given, np.ma.MaskedArray):
         return True

@@ -25,7 +25,7 @@ class TransferUnit:
     start: int
     """Row-major index of the unit's first element in the array."""
     blocks: tuple[tuple[int, int], ...]
-    """Rank and elements of each block, in order."""
+    """Rank and number of elements of each block, in order."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -633,7 +633,9 @@ class Layout:
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
-    """Call the core; an argument of the wrong type is a user error as well."""
+    """Call a function of the core; an argument of the wrong type raises an error for the user as
+    well.
+    """
     try:
         return ask(function, *given)
     except (TypeError, OverflowError) as error:

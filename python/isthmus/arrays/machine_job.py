@@ -16,7 +16,7 @@ from isthmus.scenario_fields import toml_value
 JOB = "plan"
 PROBE = f'\n[workload.jobs.{JOB}]\ntraffic = "listed"\nmessages = [[0, 1, "1 B"]]\n'
 FEW, MANY = 2, 8
-"""Number of replications at first, and number if the first ones gave different times."""
+"""Number of replications of a run, and of its repetition if the first ones gave different times."""
 OWN = ("jobs", "load", "active")
 """Workload keys of the scenario's own jobs; the redistribution replaces these jobs."""
 KEPT_OF_DEMANDS = ("servers", "mapping")
@@ -53,7 +53,7 @@ class Machine:
 
     file: str
     base: dict[str, Any]
-    """Tables of the scenario: machine and the kept part of the workload."""
+    """Tables of the scenario: the machine, and the workload without the scenario's own jobs."""
     where: str | list[int | str]
     """Nodes of the job, as scenarios write them."""
     seed: int

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     Given = tuple[NDArray[np.uint8], list[int]]
-    """Bytes from the first element on, and strides."""
+    """The bytes of an array from its first element on, and its strides."""
 
 
 SHARED_WORK: Any = 10_000

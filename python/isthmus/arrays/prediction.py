@@ -35,7 +35,7 @@ class Prediction:
     move: Time
     """Time of the redistribution itself."""
     copy_s: float
-    """Seconds of packing and unpacking on the rank with the most."""
+    """Seconds in which the rank with the most data packs and unpacks messages."""
     direct: Time | None
     """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
@@ -175,7 +175,9 @@ def _time_to_servers(
 
 
 def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
-    """Return the time of all messages, extrapolated from `share` and half of it if below 1."""
+    """Return the time of all messages. If `share` is below 1, extrapolate the time from that
+    fraction of the messages and from half of it.
+    """
     if share >= 1:
         return time_of(1.0)
     all_of, half = time_of(share), time_of(share / 2)

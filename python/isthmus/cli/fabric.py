@@ -91,7 +91,7 @@ def describe_fabric(
 
 
 def print_fabric(data: dict[str, Any], draw: Path | None, as_json: bool) -> None:
-    """Print a fabric as facts or JSON, and draw it."""
+    """Print a fabric as a list of names and values or as JSON, and draw it."""
     from isthmus.cli.console import print_facts
     from isthmus.machines import read_fabric
 

@@ -98,6 +98,7 @@ class _Trimmed:
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the inner object without trailing blanks."""
         for line in console.render_lines(self._inner, options, pad=False):
             kept = list(line)
             while kept and not kept[-1].text.rstrip():

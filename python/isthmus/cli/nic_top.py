@@ -295,8 +295,8 @@ def _screen(out: Output, look: _Snapshot, address: str) -> RenderableType:
 
 
 def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
-    """Return the number of screen lines of each part. Streams get more, as they show what they wait
-    for; unused lines go to the other part.
+    """Return the number of screen lines of each part. The table of streams gets more, as its rows
+    show the resources that streams wait for; unused lines go to the other part.
     """
     if len(wanted) < 2:
         return [room] * len(wanted)

@@ -31,6 +31,7 @@ class Asked:
     expiry: str | None
 
     def __bool__(self) -> bool:
+        """Return whether any option selects a part of the run."""
         # An empty text is an error and does not mean the whole run.
         return (self.part, self.points, self.searches) != (None, None, None)
 

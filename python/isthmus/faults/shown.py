@@ -36,7 +36,9 @@ def kinds_of(rows: Sequence[Summary]) -> list[str]:
 
 
 def group_at(place: int, position: int, count: int) -> float:
-    """Return the x position of a fabric among `count` at a kind of failure."""
+    """Return the x position of fabric number `position` of `count`, in the group of one kind of
+    failure around `place`.
+    """
     return place + (position - (count - 1) / 2) * GROUP / max(count, 1)
 
 

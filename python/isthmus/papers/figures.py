@@ -86,6 +86,7 @@ class Figure:
         return any(panel.live for panel in self.panels)
 
     def __post_init__(self) -> None:
+        """Refuse a figure with both panels and a plot, or with neither."""
         if bool(self.panels) == (self.plot is not None):
             raise TypeError("give either panels or the name of a plot")
 

@@ -219,7 +219,7 @@ def _tick(text: str, value: float) -> str:
 
 
 def dots(ax: Axes, places: Iterable[tuple[float, float]], **style: Any) -> None:
-    """Draw a marker at each place."""
+    """Draw a marker at each of these positions."""
     placed = list(places)
     ax.scatter([x for x, _ in placed], [y for _, y in placed], **style)
 
@@ -227,7 +227,7 @@ def dots(ax: Axes, places: Iterable[tuple[float, float]], **style: Any) -> None:
 def label(
     ax: Axes, text: str, place: tuple[float, float], size: float, colour: str, zorder: float = 3
 ) -> None:
-    """Write a text centred at a place."""
+    """Write a text centred at a position."""
     ax.annotate(text, place, ha="center", va="center", fontsize=size, color=colour, zorder=zorder)
 
 

@@ -76,13 +76,16 @@ class _Entering:
         return AsyncNic(await asyncio.to_thread(self._make))
 
     def __await__(self) -> Any:
+        """Open the session and return it."""
         return self._made().__await__()
 
     async def __aenter__(self) -> AsyncNic:
+        """Open the session for an ``async with`` block and return it."""
         self._nic = await self._made()
         return self._nic
 
     async def __aexit__(self, *_: object) -> None:
+        """Close the session at the end of the block."""
         assert self._nic is not None
         await self._nic.close()
 
@@ -225,10 +228,10 @@ class AsyncNic:
         return found
 
     async def events(self) -> AsyncIterator[Event]:
-        """Yield events until the session is over; the session must watch.
+        """Yield events until the session is over; the session must have been created with `watch`.
 
         Raises:
-            StreamsError: the session does not watch, so that no event would arrive.
+            StreamsError: the session was created without `watch`, so that no event would arrive.
 
         """
         self._check_loop()

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class StreamsError(IsthmusError):
-    """The request cannot be done."""
+    """Error: a call of a session, connection or stream failed."""
 
 
 class UnreachableError(StreamsError):

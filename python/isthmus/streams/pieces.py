@@ -144,7 +144,9 @@ class Cut:
         return tuple(sizes)
 
     def views(self, piece: Piece, links: Sequence[int]) -> list[Slices]:
-        """Return the slices of that array for each part, in the order of `layout`."""
+        """Return the slices of an array of the shape `held` for each part, in the order of
+        `layout`.
+        """
         found, at = [], 0
         for low, high in self.own(piece, links):
             found.append((*(slice(None),) * self.dim, slice(at, at + high - low)))

@@ -349,7 +349,8 @@ class Nic:
         return self._made(core, spec)
 
     def event(self, *, timeout: Timeout = None) -> Event | None:
-        """Return the next event, or None at the timeout. The session must watch.
+        """Return the next event, or None at the timeout. The session must have been created with
+        `watch`.
 
         Raises:
             SessionOverError: the session is over, and no event will follow.
@@ -363,17 +364,17 @@ class Nic:
         """Yield events until the session is over.
 
         Raises:
-            StreamsError: the session does not watch, so that no event would arrive.
+            StreamsError: the session was created without `watch`, so that no event would arrive.
 
         """
         self.needs_watch()
         return self._events()
 
     def needs_watch(self) -> None:
-        """Check that the session watches.
+        """Check that the session receives events: it was created with `watch`.
 
         Raises:
-            StreamsError: the session does not watch.
+            StreamsError: the session was created without `watch`.
 
         """
         if not self._watch:

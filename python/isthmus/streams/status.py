@@ -75,6 +75,7 @@ class Event:
         """All details of the event."""
 
     def __getattr__(self, name: str) -> Any:
+        """Return a detail of the event by its name."""
         try:
             return self.__dict__["told"][name]  # codespell:ignore told
         except KeyError:

@@ -104,6 +104,7 @@ class Handle(Generic[R]):
             self._held = None
 
     def __del__(self) -> None:
+        """Release the memory of a handle that its caller has discarded."""
         self.release()
 
 

@@ -43,7 +43,7 @@ class Buffers(ABC):
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return a buffer of an aggregator; a rank can access at least its own."""
+        """Return buffer number `turn` of an aggregator; a rank can access at least its own buffers."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
@@ -175,5 +175,5 @@ class InSharedMemory(Buffers):
 
     @property
     def _elements(self) -> tuple[int, bool]:
-        """Bytes of an element, and whether the order is column-major."""
+        """Return the bytes of an element, and whether the order in the file is column-major."""
         return self.array.dtype.itemsize, self.array.order == "F"

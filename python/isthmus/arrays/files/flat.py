@@ -38,12 +38,10 @@ class Raw(Format):
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type unchanged, as the reader passes it."""
-        # The reader passes the type.
         return dtype
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Copy the bytes before the elements, and return the array with the user's offset."""
         offset = given.offset or 0
         if offset:
             _copy_head(path, place, offset)
@@ -79,9 +77,8 @@ class Npy(Format):
         file.seek(0)
         return _read_header(file)[2]
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Write the header, and return the array with the offset behind it."""
         with place.open("r+b") as file:
             _write_header(file, array)
             return Described(array.shape, array.dtype, array.order, file.tell())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """An array in a file."""
+    """The description of an array in a file: shape, type, order, and position of the elements."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -63,7 +63,7 @@ class Pieces(ABC):
 
     @abstractmethod
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read a non-empty selection of slices with ascending indices."""
+        """Read a non-empty selection `where`, slices with ascending indices, into an array."""
 
     @abstractmethod
     def close(self) -> None:

@@ -84,9 +84,10 @@ class Hdf5(LibraryFormat):
                 "gets one dataset and no other; give another file, or remove this one"
             )
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Create the file and the dataset, whose elements are written later; return the array with
+        their offset.
+        """
         import h5py
 
         name = _name(given)

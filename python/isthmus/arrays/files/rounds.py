@@ -34,7 +34,7 @@ class _Round:
     turn: int
     """Number of the buffer that the round uses."""
     boxes: list[list[Box]]
-    """Boxes of each aggregator."""
+    """Boxes of the array that each aggregator moves in the round."""
 
 
 class Rounds:

@@ -150,7 +150,7 @@ def read(path: Path) -> Sums | None:
 
 
 def _refuse_impossible(found: Sums) -> None:
-    """Refuse inconsistent numbers.
+    """Refuse the content of a checksum file whose numbers contradict each other.
 
     Raises:
         ValueError: a number is invalid.

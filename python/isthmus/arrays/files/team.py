@@ -157,7 +157,9 @@ class RankTeam(Team):
             self._ranks.close()
 
     def _agree(self, problem: str) -> None:
-        """Continue on all ranks or on none; on one node, buffer contents are visible afterwards."""
+        """Raise an error on all ranks if any rank has a problem. On a single node, what ranks wrote
+        to shared buffers before is visible to all ranks afterwards.
+        """
         with self._ranks.watch:
             self._ranks.agree(0, problem)
 

@@ -56,9 +56,8 @@ class Zarr(ChunkedFormat):
         super().refuse(array, given, path)
         refuse_order(self.name, array.order)
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Create the folder of the array, and return the array with the shape of its chunks."""
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 

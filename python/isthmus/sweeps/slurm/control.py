@@ -106,6 +106,7 @@ class Array:
         return cls(number, cluster)
 
     def __str__(self) -> str:
+        """Return the number of the array, and its cluster if it is known."""
         return self.number + (f" on {self.cluster}" if self.cluster else "")
 
     @property
@@ -132,6 +133,7 @@ class Queue:
     """Number of tasks that are ending: their processes have ended, or are being ended."""
 
     def __bool__(self) -> bool:
+        """Return whether any task runs or waits in the queue."""
         return bool(self.running or self.waiting)
 
     @property

@@ -24,6 +24,7 @@ class Queued:
     """The reason why the state is unknown; empty if it is known."""
 
     def __str__(self) -> str:
+        """Return the job in words: ``Slurm job`` and its number, if that is known."""
         return "Slurm job" + (f" {self.array}" if self.array else " of unknown number")
 
     @property

@@ -80,6 +80,7 @@ class Wanted:
     """Seconds after which leases of lost tasks are taken over."""
 
     def __post_init__(self) -> None:
+        """Refuse values that a script line cannot contain, and options that isthmus sets itself."""
         for name, value in (("--partition", self.partition), ("--account", self.account)):
             if value is not None:
                 _refuse_special(name, value)

@@ -75,6 +75,7 @@ class Sweep:
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
+        """Check the folder, and derive the name and the clusters of the jobs."""
         self.folder = self.folder.absolute()
         refuse_odd(self.folder)
         self.monitor = Monitor(self.job, self.folder)

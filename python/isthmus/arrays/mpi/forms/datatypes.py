@@ -30,7 +30,7 @@ class Datatypes(Transport):
         self.packed = Collective(ranks)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share."""
+        """Prepare the transfer of the messages of this rank (`share`)."""
         return _DatatypeTransfer(self, share)
 
     def close(self) -> None:

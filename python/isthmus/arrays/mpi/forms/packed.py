@@ -46,7 +46,7 @@ class _Packed(Transport):
             self.back = np.empty(back, np.uint8)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share."""
+        """Prepare the transfer of the messages of this rank (`share`)."""
         return self.kind(self, share)
 
 
@@ -94,7 +94,7 @@ class _PackedTransfer(Transfer):
         """Pack all data before any are written, as target arrays overlap source arrays."""
         share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
-        # These buffers may be as large as the arrays, so they are not kept.
+        # These buffers may be as large as the arrays, so they are released after the exchange.
         out, back = self._room(*map(pieces.memory, (pieces.sends, pieces.receives)))
         sends = _assign_memory(out, pieces.sent(0))
         recvs = _assign_memory(back, pieces.received(0))
