@@ -144,7 +144,7 @@ def _clear(cell: Cell) -> bool:
 
 
 def _severity(cell: Cell) -> tuple[bool, float]:
-    """Return the sort key of a cell: whether the backlog of the job grows, then its mean slowdown."""
+    """Return the sort key of a cell: whether the job's backlog grows, then its mean slowdown."""
     loss = _known(cell)
     return loss.piles_up, loss.mean.value
 
@@ -155,7 +155,7 @@ def _worst_cell(cells: list[Cell]) -> Cell:
 
 
 def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
-    """Return the sort key of a group of cells: clear slowdowns first, then the largest slowdowns."""
+    """Return the sort key of a group of cells: clear slowdowns first, then the largest."""
     worst = _worst_cell(cells)
     piles_up, value = _severity(worst)
     return not _clear(worst), not piles_up, -value

@@ -43,7 +43,7 @@ class Buffers(ABC):
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of an aggregator; a rank can access at least its own buffers."""
+        """Return buffer number `turn` of an aggregator; each rank can access its own buffers."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
