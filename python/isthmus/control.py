@@ -22,7 +22,7 @@ LINE_BYTES = 1 << 20
 TLS_ALERT = b"\x15\x03"
 """First bytes of a TLS alert: a record of type 21, version 3.x (RFC 8446, section 5.1)."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
-"""Reasons of OpenSSL for an answer that is not TLS."""
+"""Reasons in OpenSSL's errors if the daemon's answer is not TLS."""
 
 
 @dataclass(frozen=True)

@@ -265,6 +265,7 @@ class Workers:
     """The workers of a Dask cluster, as an executor of parts of a run."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = warnings.warn) -> None:
+        """Use the workers of a Dask client; `note` is called with notices for the user."""
         refuse_unfit(client)
         self.client = client
         self.note = note
@@ -277,7 +278,7 @@ class Workers:
         self._next_look = 0.0
         self._workers = 0
         self.threads = 0
-        """Threads of all known workers."""
+        """Number of threads of all known workers together."""
         self._said = False
 
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:

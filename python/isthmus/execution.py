@@ -35,6 +35,7 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The run was interrupted; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
+        """Describe the interruption, with the number of finished points if it is known."""
         super().__init__(
             "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
         )

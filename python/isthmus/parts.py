@@ -92,6 +92,7 @@ class Pool:
     """Number of threads of the executor, which is unknown."""
 
     def __init__(self, executor: Any) -> None:
+        """Use an executor with the interface of `concurrent.futures`."""
         self.submit = executor.submit
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
@@ -173,6 +174,7 @@ class Waiting:
     """The queue of unassigned points and searches, and the size of tasks."""
 
     def __init__(self, points: list[int], searches: list[int]) -> None:
+        """Queue points and searches, given by their positions in the run."""
         self._points, self._searches = deque(points), deque(searches)
         self._recent: deque[float] = deque(maxlen=RECENT)
         """Seconds of a point in recent tasks."""

@@ -48,6 +48,7 @@ class Names(Mapping[str, Any]):
     """A mapping of names to parts of a scenario, such as jobs; it is immutable and hashable."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
+        """Copy the names and values of a mapping."""
         self._given = dict(given)
 
     def __getitem__(self, name: str) -> Any:

@@ -25,7 +25,9 @@ class Bracket:
     """Whether a search found the bracket; otherwise it follows from the points of the sweep."""
     analytic: float | None = None
     undecided: tuple[float, float] | None = None
-    """Lowest and highest undecided load in the bracket."""
+    """Lowest and highest load in the bracket whose verdict is ``undecided``; None if there is
+    none.
+    """
     missed: float | None = None
     """The requested resolution of the search, if it was not reached."""
 
@@ -117,7 +119,7 @@ class Peak:
     """The highest accepted load of a series of points."""
 
     measure: Measure
-    """The accepted load at its highest point."""
+    """The accepted load at the point of the series where it is highest."""
     more: bool
     """Whether the series is stable at the highest load of the sweep, so that it may carry more."""
 

@@ -76,6 +76,7 @@ class Memory:
     """Reused memory for arrays of a matrix; pages are touched only once."""
 
     def __init__(self) -> None:
+        """Start without memory; `arrays` allocates it when it is needed."""
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:

@@ -316,7 +316,7 @@ class _Costs:
         )
 
     def spent(self, one: Work) -> tuple[float, float]:
-        """Return the seconds that a rank packs, and unpacks."""
+        """Return the seconds in which a rank packs, and the seconds in which it unpacks."""
         return self._copy_seconds(one.packing, self.packed), self._copy_seconds(
             one.unpacking, self.unpacked
         )
@@ -333,6 +333,7 @@ class _Table:
     """The costs of exchanges in one form, by total size."""
 
     def __init__(self, measured: list[Measured]) -> None:
+        """Derive the costs from the measured exchanges of one form."""
         self.fixed = min(one.seconds for one in measured)
         sizes = sorted({one.size for one in measured})
         # The exchange of the smallest size is used to measure the fixed cost only.
@@ -342,7 +343,9 @@ class _Table:
         }
 
     def spent(self, size: int, one: Work) -> tuple[float, float]:
-        """Return the seconds that a rank packs, and unpacks, at a total size in bytes."""
+        """Return the seconds in which a rank packs, and unpacks, in an exchange of `size` bytes in
+        total.
+        """
         found = [(each, costs.spent(one)) for each, costs in self.costs.items()]
         packing, unpacking = ([(each, both[half]) for each, both in found] for half in (0, 1))
         return _interpolate(packing, size), _interpolate(unpacking, size)

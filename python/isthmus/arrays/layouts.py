@@ -93,6 +93,7 @@ class Layout:
         over: _ProcessGrid | None = None,
         order: Literal["C", "F"] | None = None,
     ) -> None:
+        """Create the object for a layout of the core; `over` is its process grid, if it has one."""
         self._core = core
         self._grid = over
         self._order = order

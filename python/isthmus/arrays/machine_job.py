@@ -33,7 +33,7 @@ class Time:
     seconds: float
     low: float
     high: float
-    """End of the interval; both ends equal the time if it is exact."""
+    """Upper end of the confidence interval in seconds; both ends equal the time if it is exact."""
     messages: int
     bytes: int
     share: float = 1.0
@@ -60,7 +60,7 @@ class Machine:
     threads: int = 1
     watch: Watch = field(default=unwatched, repr=False)
     nodes: list[int] = field(default_factory=list)
-    """Nodes for the ranks, in order."""
+    """Nodes of the machine on which the ranks run, in the order of the ranks."""
     servers: list[int] = field(default_factory=list)
     _known: dict[str, Time] = field(default_factory=dict, repr=False)
 

@@ -41,7 +41,7 @@ class Table:
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """Number of the run's point for each row."""
+    """For each row, the number of the point of the run whose values it shows."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def matrix(view: View) -> Chart:
 
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
-    """Return the specification of the matrix of one variant."""
+    """Return the specification of the interference matrix of one variant."""
     values: list[Spec] = []
     # Columns have the order of rows, so that "alone" is on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}

@@ -33,6 +33,9 @@ class Output(Console):
     """A console for standard output without trailing blanks."""
 
     def __init__(self) -> None:
+        """Open the console with the width of the terminal, or of `_env_width` for a file or
+        pipe.
+        """
         stream = sys.stdout
         width = None if stream.isatty() else _env_width()
         super().__init__(file=stream, width=width, highlight=False, soft_wrap=False)
@@ -95,6 +98,7 @@ class _Trimmed:
     """A renderable object of rich, printed without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
+        """Wrap a renderable object of rich."""
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

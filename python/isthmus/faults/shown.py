@@ -43,7 +43,9 @@ def group_at(place: int, position: int, count: int) -> float:
 
 
 def levels(values: Sequence[float]) -> list[int]:
-    """Return the number of preceding near-equal values for each of ascending values."""
+    """Return for each of some ascending values the number of nearly equal values before it, so that
+    their dots can be drawn side by side.
+    """
     span = max(values, default=0.0) - min(values, default=0.0)
     seen: dict[int, int] = {}
     counts = []

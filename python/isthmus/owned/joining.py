@@ -18,6 +18,7 @@ class JoinTimeout:
     """Waits until a folder can be shared, up to a limit."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        """Start the wait; `say` is called with the name of the process that holds the folder."""
         self._path, self._say = path, say
         self._started = time.monotonic()
         self._said = False

@@ -63,6 +63,7 @@ class BusyError(IsthmusError):
     """Error: another process holds the lock of the folder."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
+        """Name the holder, if it is known, and say what to do; `reason` replaces this text."""
         # Processes that share the lock do not write a name into it.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (

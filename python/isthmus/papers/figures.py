@@ -56,7 +56,7 @@ LIVE = f"live: median of turns, {LIVE_ENDS}"
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure."""
+    """A panel of a figure, as ``figures.toml`` defines it: a measure with its axes."""
 
     title: str
     measure: str
@@ -69,7 +69,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a paper."""
+    """A figure of a paper, as ``figures.toml`` defines it."""
 
     name: str
     caption: str

@@ -29,6 +29,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
+        """Start at the time `now` of a monotonic clock, without progress."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now

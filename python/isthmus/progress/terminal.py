@@ -100,6 +100,7 @@ class _Bar:
     """A progress bar: a line of the terminal that a thread draws repeatedly."""
 
     def __init__(self, stream: TextIO) -> None:
+        """Prepare the bar on a terminal; `start` draws it."""
         self._stream = stream
         self._pace = Pace(time.monotonic())
         self._lock = threading.Lock()

@@ -50,6 +50,7 @@ class Results:
         settings: Settings | None = None,
         wants: frozenset[str] | None = None,
     ) -> None:
+        """Create the object for a result; use `load`, `from_json` or `isthmus.simulate` instead."""
         self.run = run
         """The whole result, as typed objects."""
         self.canonical = canonical

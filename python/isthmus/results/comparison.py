@@ -29,7 +29,7 @@ class Row:
     """One quantity at two points, or of two searches."""
 
     texts: tuple[str | None, ...]
-    """Shared values of the settings in `Comparison.keys`."""
+    """Values of the settings in `Comparison.keys`, which the two points have in common."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
     """The two points; None for searches."""
     measure: str
@@ -54,7 +54,7 @@ class Comparison:
     changes: list[FieldChange]
     """Settings that are constant in each result and differ between the two."""
     keys: list[str] = field(repr=False)
-    """The settings that pair the points."""
+    """The settings whose equal values make a pair of points."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
     """Number of points of the first and of the second result without a partner."""

@@ -57,6 +57,7 @@ class _Grid:
     """The position of each point among the values of the axes that vary."""
 
     def __init__(self, run: RunResult, settings: Settings) -> None:
+        """Find the axes that vary, and the position of each point among their values."""
         self.run = run
         varying = [i for i, axis in enumerate(run.axes) if len(_texts(run, i)) > 1]
         self.axes = [run.axes[i] for i in varying]

@@ -46,11 +46,13 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     of time.
     """
     highest: float | None
-    """For the mean of a kind: the utilisation of its busiest channel."""
+    """Utilisation of the busiest channel, if this is the mean over a kind of channel; else None."""
     busy: float
     """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
-    """For the mean of a kind: the largest `busy` of its channels."""
+    """Largest value of `busy` of any channel, if this is the mean over a kind of channel; else
+    None.
+    """
     held_us: float | None
     """Mean time for which one message, packet or request occupied a lane."""
     analytic: float | None

@@ -163,7 +163,9 @@ class Outside:
 
     value: float
     reason: str
-    """The reason, in one phrase that names the limit."""
+    """The reason why the value is outside the model's domain, in one phrase that names the
+    limit.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,7 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
     unit: str
     """Unit of `step`."""
     step: Step
-    """Step of the bounds of bins, which are multiples of it."""
+    """Unit of the bounds of bins: each bound is a whole multiple of this step."""
     packed: msgspec.Raw
     """The bins as JSON: as Python numbers they would take ten times the memory."""
 
@@ -331,7 +333,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     jobs: list[JobSummary]
     """The jobs of the scenario, if it has any."""
     servers: list[int]
-    """The I/O servers of the jobs."""
+    """Numbers of the I/O servers that the jobs use."""
     collapse: Collapse | None
     """The reason why messages no longer arrive, if the point collapsed."""
     unmodelled: str | None = None
@@ -398,7 +400,9 @@ class SearchResult:
     highest_stable: float | None
     lowest_saturated: float | None
     undecided: tuple[float, float] | None
-    """Lowest and highest undecided load in the bracket, if any."""
+    """Lowest and highest load in the bracket whose verdict is ``undecided``; None if there is
+    none.
+    """
     resolution: float
     """Requested width of the saturation bracket, relative to its middle."""
     reached: bool

@@ -97,6 +97,9 @@ class Layout:
     """
 
     def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
+        """Measure the step of the grid in each direction, and choose the side to which links
+        bend.
+        """
         self.places = places
         self.steps: dict[int, float] = {}
         """Length of the shortest link in each direction; on a grid, one step of it."""

@@ -68,6 +68,7 @@ class _Entering:
     """A session that has not been opened yet; ``await`` or ``async with`` opens it."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
+        """Set the function that opens the session."""
         self._make = make
         self._nic: AsyncNic | None = None
 
@@ -94,6 +95,7 @@ class AsyncNic:
     """A session in an event loop, created by `aconnect` or `ajoin`; only that loop may use it."""
 
     def __init__(self, nic: Nic) -> None:
+        """Use an open session in the running event loop."""
         self.nic = nic
         """The underlying session, for calls that do not wait."""
         self._core = nic._core
@@ -268,6 +270,7 @@ class AsyncConnection:
     """A connection, in an event loop. As a context manager it is closed at the end."""
 
     def __init__(self, nic: AsyncNic, connection: Connection) -> None:
+        """Use a connection of the session `nic`."""
         self._nic = nic
         self.connection = connection
         """The underlying connection, for `StreamSpec`."""
@@ -314,6 +317,7 @@ class AsyncStream:
     """A stream, in an event loop. Calls that are cancelled continue in the links."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
+        """Use a stream of the session `nic`."""
         self._nic = nic
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""

@@ -70,6 +70,7 @@ class Holds:
     """Registry of the bytes that sends and receives of this process use."""
 
     def __init__(self) -> None:
+        """Start without reserved bytes."""
         # Reentrant: a discarded handle releases its bytes, maybe during a call here.
         self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}

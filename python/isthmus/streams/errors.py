@@ -27,6 +27,7 @@ class RefusedError(StreamsError):
     """Error: the daemon refuses the request; nothing was changed."""
 
     def __init__(self, text: str, kind: str = "") -> None:
+        """Set the message and the kind of refusal."""
         super().__init__(text)
         self.kind = kind
         """``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or ``version``."""
@@ -58,6 +59,7 @@ class IncompleteError(StreamsError):
     """Error: an ADU arrived without some of its bytes; later ADUs can be received."""
 
     def __init__(self, text: str, adu: int, missing: list[tuple[int, int]], data: Any) -> None:
+        """Set the message, the number of the ADU, its missing bytes and its data."""
         super().__init__(text)
         self.adu = adu
         """Number of the ADU."""

@@ -147,6 +147,7 @@ class Nic:
     def __init__(
         self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
     ) -> None:
+        """Create the object for an open session of the core; use `connect` or `join`."""
         self._core = core
         self._patience = patience
         self._watch = watch

@@ -69,6 +69,7 @@ class Event:
     """An event of the session; `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
+        """Create the event from the daemon's JSON."""
         self.what = str(event["what"])
         """``opened``, ``closed``, ``lost``, ``moved``, ``done``, ``ended``, ``stalled``, ..."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told

@@ -37,6 +37,7 @@ class Stream:
     """
 
     def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
+        """Create the object for a stream that the daemon has registered."""
         self._core = core
         self._patience = patience
         self._worker: Worker | None = None

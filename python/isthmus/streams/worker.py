@@ -27,6 +27,9 @@ class Handle(Generic[R]):
     """A call in progress; its memory belongs to the caller again after the call has ended."""
 
     def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
+        """Create the handle of a call that uses the bytes `flat` of `data`, reserved by the key
+        `held`.
+        """
         self._done = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
@@ -38,7 +41,7 @@ class Handle(Generic[R]):
         self._lock = threading.Lock()
         self._process = os.getpid()
         self.told = False  # codespell:ignore told
-        """Whether the caller has seen the outcome."""
+        """Whether the caller has seen the result or the error of the call."""
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
         """Record the outcome; the worker calls this."""
@@ -112,6 +115,7 @@ class Worker:
     """A thread that makes the calls of one stream in order."""
 
     def __init__(self, name: str) -> None:
+        """Start the thread under this name."""
         self._name = name
         self._process = os.getpid()
         self._jobs: deque[tuple[Handle[Any], Callable[[], Any]]] = deque()

@@ -84,9 +84,13 @@ class State:
     collected: bool = False
     """Whether the results have been written and are unchanged since."""
     lost: list[str] = field(default_factory=list)
-    """Files that the mark lists and that no longer exist."""
+    """Files that the run has written to the folder, as its mark file lists them, and that no longer
+    exist.
+    """
     changed: list[str] = field(default_factory=list)
-    """Files that the mark lists and that have changed."""
+    """Files that the run has written to the folder, as its mark file lists them, and that have
+    changed.
+    """
     known: bool = False
     """Whether the folder contains the source of its run, so that users may name it in place of the
     scenario.

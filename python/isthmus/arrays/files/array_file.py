@@ -41,6 +41,7 @@ class ArrayFile:
     """
 
     def __init__(self, access: Access, source: Source | None) -> None:
+        """Create the object for an open file; `source` is None for a file to be written."""
         self._access = access
         self._source = source
         self._array: Described | None = None if source is None else source.array

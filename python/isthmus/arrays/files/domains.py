@@ -123,6 +123,9 @@ class Chunks(Domains):
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
     ) -> None:
+        """Divide the chunks of an array among the aggregators; `element` is the size of an
+        element.
+        """
         self._shape, self._chunk = tuple(shape), tuple(chunk)
         self._grid = [-(-extent // size) for extent, size in zip(shape, chunk, strict=True)]
         count = math.prod(self._grid)

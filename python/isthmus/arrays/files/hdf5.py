@@ -117,6 +117,7 @@ class _Pieces(Pieces):
     """An HDF5 dataset that is open for reading."""
 
     def __init__(self, path: Path, given: Given) -> None:
+        """Open the file and its dataset for reading."""
         self._path = path
         self._opened = _opened(path)
         with library_errors(path):

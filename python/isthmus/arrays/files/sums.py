@@ -54,7 +54,7 @@ class Sums:
     """The checksums of all blocks of a file."""
 
     offset: int
-    """File offset of the first block."""
+    """Offset of the first block in the file, in bytes."""
     size: int
     """Bytes of all blocks together."""
     block: int

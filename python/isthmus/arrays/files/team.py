@@ -80,6 +80,7 @@ class RankTeam(Team):
     alone = False
 
     def __init__(self, ranks: Ranks, *, owned: bool) -> None:
+        """Use these ranks; with `owned`, `close` closes them as well."""
         ranks.watch.refuse_closed()
         self._ranks, self._owned = ranks, owned
         self._shared: Shared | None = None

@@ -199,6 +199,7 @@ class _PendingFile:
     """The file without its elements; rank 0 creates it and renames it when it is complete."""
 
     def __init__(self, access: Access, array: Described) -> None:
+        """Create the temporary file; refuse an array that the format cannot store."""
         self._access = access
         path, folder = access.path, access.form.folder
         self._sums = hidden(sums.path_of(path), TEMPORARY)

@@ -91,6 +91,7 @@ class _Pieces(Pieces):
     """An array of zarr that is open for reading."""
 
     def __init__(self, path: Path, rank: int) -> None:
+        """Open the array for reading; errors name this rank."""
         self._path, self._rank = path, rank
         self._array = _opened(path, "r")
 
@@ -108,6 +109,7 @@ class _Chunks(Chunks):
     """An array of zarr that is open for writing."""
 
     def __init__(self, place: Path) -> None:
+        """Open the created array for writing."""
         self._place = place
         self._array = _opened(place, "r+")
 

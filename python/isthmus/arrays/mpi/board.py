@@ -41,6 +41,9 @@ class Board:
     """
 
     def __init__(self, comm: Any, node: Any) -> None:
+        """Allocate the table; a collective call of the communicator, of which `node` is the part on
+        a node.
+        """
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
         """Rank in the communicator, by row."""

@@ -47,6 +47,7 @@ class Share:
     def __init__(
         self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"] | None
     ) -> None:
+        """List the messages of a rank in a plan; refuse an invalid plan, type or order."""
         from isthmus import _core
 
         if not isinstance(plan, Plan):
@@ -129,6 +130,7 @@ class Pieces:
     """The messages of a rank, cut into pieces that fit into buffer slots."""
 
     def __init__(self, share: Share, slot_bytes: int) -> None:
+        """Cut each message into pieces of at most `slot_bytes`."""
         most = slot_bytes // share.dtype.itemsize
         self.item = share.dtype.itemsize
         self.sends = [

@@ -15,7 +15,7 @@ LOOK_S = 10.0
 
 @dataclass(frozen=True)
 class Queued:
-    """A Slurm job that is in the queue, or may be."""
+    """A Slurm job that is in the queue, or whose state is unknown because Slurm does not answer."""
 
     array: Array | None
     """The array job; None if its number is unknown."""

@@ -26,6 +26,7 @@ class Datatypes(Transport):
     form: ClassVar[Form] = "datatype"
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport, with a packed transport for exchanges in place."""
         super().__init__(ranks)
         self.packed = Collective(ranks)
 
@@ -42,6 +43,7 @@ class _DatatypeTransfer(Transfer):
     """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
 
     def __init__(self, transport: Datatypes, share: Share) -> None:
+        """Prepare the transfer; datatypes are built at the first exchange."""
         super().__init__(transport, share)
         # An exchange in place must pack: all data are read before any are written.
         self.packed = transport.packed.transfer(share)

@@ -33,6 +33,7 @@ class _Packed(Transport):
     """Number of send buffers that alternate."""
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport without buffers; `grow` allocates them."""
         super().__init__(ranks)
         self.half = min((ranks.buffer_bytes or BUFFER_BYTES) // 2, SLICE_BYTES)
         self.out = np.empty(0, np.uint8)
@@ -56,6 +57,7 @@ class _PackedTransfer(Transfer):
     transport: _Packed
 
     def __init__(self, transport: _Packed, share: Share) -> None:
+        """Cut the messages into pieces, and grow the buffers for them; a collective call."""
         super().__init__(transport, share)
         self.transport = transport
         item = share.dtype.itemsize
@@ -171,6 +173,7 @@ class _PairwiseTransfer(_PackedTransfer):
     """Pack and send to one rank after another, then unpack messages as they arrive."""
 
     def __init__(self, transport: _Packed, share: Share) -> None:
+        """Prepare the transfer without outstanding sends."""
         super().__init__(transport, share)
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 

@@ -33,6 +33,7 @@ class Transport(ABC):
     form: ClassVar[Form]
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport between these ranks."""
         self.ranks = ranks
 
     @abstractmethod
@@ -47,6 +48,7 @@ class Transfer(ABC):
     """A repeatable transfer of the messages that one rank sends and receives."""
 
     def __init__(self, transport: Transport, share: Share) -> None:
+        """Prepare the transfer of the messages of this rank (`share`)."""
         self.ranks = transport.ranks
         self.share = share
 

@@ -34,6 +34,7 @@ class Window(Transport):
     form: ClassVar[Form] = "window"
 
     def __init__(self, ranks: Ranks) -> None:
+        """Allocate the outboxes of this rank in memory that the ranks of a node share."""
         super().__init__(ranks)
         self.half = aligned((ranks.buffer_bytes or BUFFER_BYTES) // 2)
         self.memory = Shared(ranks.node, 2 * self.half)
@@ -56,6 +57,7 @@ class _WindowTransfer(Transfer):
     transport: Window
 
     def __init__(self, transport: Window, share: Share) -> None:
+        """Cut the messages into pieces, and grow the outboxes for them; a collective call."""
         super().__init__(transport, share)
         self.transport = transport
         self.node = transport.ranks.node
