@@ -45,7 +45,7 @@ TRIALS = 8
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario, measured or not."""
+    """A point of a scenario's sweep: its measurements, or the reason why it was not measured."""
 
     at: dict[str, str]
     """Values of the axes of the sweep at the point."""

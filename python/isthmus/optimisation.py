@@ -65,7 +65,9 @@ class Live:
 
     @property
     def limit(self) -> str:
-        """The limit of the run: processors, or the part that others wait for."""
+        """The part that limits the throughput of the run: the processors, or the part that others
+        wait for.
+        """
         if self.busy is not None and self.busy >= BUSY:
             return "the processors of this machine"
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
@@ -97,7 +99,7 @@ class Point:
 
     @property
     def limit(self) -> str:
-        """The limit of the machine, in words."""
+        """The part that limits the throughput of the machine, in words."""
         return "computing" if self.carried >= CARRIED * self.offered else "communication"
 
 

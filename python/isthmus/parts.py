@@ -68,7 +68,9 @@ class Done:
     failed: list[str]
     """Reasons of failed points and searches."""
     took_s: float
-    """Wall-clock seconds, or processor seconds if that is less; see `_now`."""
+    """Duration of the task: wall-clock seconds, or processor seconds if that is less; see
+    `_now`.
+    """
 
 
 def check(executor: object) -> None:
@@ -174,7 +176,7 @@ class Waiting:
     """The queue of unassigned points and searches, and the size of tasks."""
 
     def __init__(self, points: list[int], searches: list[int]) -> None:
-        """Queue points and searches, given by their positions in the run."""
+        """Queue points and searches, by their positions in the run."""
         self._points, self._searches = deque(points), deque(searches)
         self._recent: deque[float] = deque(maxlen=RECENT)
         """Seconds of a point in recent tasks."""

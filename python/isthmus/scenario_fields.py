@@ -52,12 +52,15 @@ class Names(Mapping[str, Any]):
         self._given = dict(given)
 
     def __getitem__(self, name: str) -> Any:
+        """Return the part of the scenario with this name."""
         return self._given[name]
 
     def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the names."""
         return iter(self._given)
 
     def __len__(self) -> int:
+        """Return the number of names."""
         return len(self._given)
 
     def __hash__(self) -> int:
@@ -70,6 +73,7 @@ class Names(Mapping[str, Any]):
         return isinstance(other, Mapping) and list(self.items()) == list(other.items())
 
     def __repr__(self) -> str:
+        """Return the mapping as Python code."""
         return repr(self._given)
 
 

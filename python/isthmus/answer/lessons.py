@@ -262,7 +262,9 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
 
 
 def _tail(loss: Felt) -> str:
-    """Return the last part of a sentence: the longer tail of a job, or an empty text."""
+    """Return the last part of a sentence: the slowdown of a job at a high percentile, or an empty
+    text.
+    """
     if loss.tail is None or loss.percent is None or not loss.tail.more or loss.tail.value < FAR:
         return ""
     what = f"{loss.percent:g}th percentile"
@@ -272,7 +274,9 @@ def _tail(loss: Felt) -> str:
 
 
 def _tails(cells: list[Cell]) -> str:
-    """Return the longest tail among cells without a slowdown of the mean."""
+    """Return the last part of a sentence: the largest slowdown at a high percentile, among cells
+    without a slowdown of the mean.
+    """
     tailed = [c for c in cells if (tail := _known(c).tail) is not None and tail.more]
     if not tailed:
         return ""

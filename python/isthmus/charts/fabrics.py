@@ -14,7 +14,7 @@ from isthmus.scenes.machine import Variant
 
 
 def fabric_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return a panel for each variant."""
+    """Return a panel for each variant of a fabric; `top` is the highest utilisation of all."""
     return [_fabric(label, m, p, top) for label, p, m in shown if isinstance(m, SciSummary)]
 
 

@@ -253,7 +253,7 @@ def maps(view: View) -> Chart:
 
 
 def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], str]:
-    """Return the drawn points, and a note if some are left out."""
+    """Return the points of a sweep that a heat map shows, and a note if some are left out."""
     cells, notes = run.points, []
     for i in fields:
         values = sorted({p.values[i].number or 0.0 for p in cells})

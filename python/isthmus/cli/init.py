@@ -138,7 +138,9 @@ def _print_account(graph: Path | None, account: dict[str, Any]) -> None:
 
 
 def _check(text: str, given: dict[str, Path | None]) -> None:
-    """Refuse errors in a file that was embedded in a scenario, with the line in that file."""
+    """Refuse a scenario with an error in a file that was embedded in it; the message names the line
+    in that file.
+    """
     from isthmus import _core
     from isthmus.cli.waiting import waiting
 

@@ -43,7 +43,7 @@ _ASCII = {
     "ß": "ss",
     "\u00a0": " ",
 }
-"""ASCII replacements of characters."""
+"""ASCII replacements of characters that an output stream cannot encode."""
 
 
 class OutputError(Exception):

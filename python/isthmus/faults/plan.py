@@ -19,7 +19,7 @@ LIVE_MIN = 2
 
 @dataclass(frozen=True)
 class Site:
-    """A fabric of the study."""
+    """A fabric of SCI rings whose failures the study examines."""
 
     label: str
     nodes: int

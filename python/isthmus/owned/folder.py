@@ -477,7 +477,7 @@ class OwnedFolder:
 
     @contextmanager
     def _explaining_kept_points(self) -> Iterator[None]:
-        """Add to a write error that finished points are kept, if there are any."""
+        """Add to a write error that the folder contains finished points, if there are any."""
         try:
             yield
         except FileError as error:

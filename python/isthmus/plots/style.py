@@ -1,4 +1,6 @@
-"""The style of every plot: colours, helpers; `isthmus.looks` distinguishes the series."""
+"""The style of all matplotlib plots: colours, panels, legends and axes. The colours and markers of
+series are those of `isthmus.looks`.
+"""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
 
 
 def unpack(columns: Any, packed: Sequence[msgspec.Raw]) -> None:
-    """Add packed lists to columns of the core.
+    """Unpack JSON lists and append their fields to columns, an object of the core.
 
     Raises:
         ValueError: with the position of the first invalid list, and the problem.

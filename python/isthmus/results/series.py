@@ -17,7 +17,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Series:
-    """The points that differ only in the x axis, in its order."""
+    """A curve: the points of a run that differ only in their value on the x axis, in its order."""
 
     position: int
     """Position of the series in the run; it decides colour and marker."""

@@ -109,7 +109,7 @@ class Sweep:
         return places[: len(self.run.points)]
 
     def _overrides_for(self, place: Sequence[int]) -> list[str]:
-        """Return overrides that keep one value of each axis."""
+        """Return overrides that reduce each axis to one value, at the positions `place`."""
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [of[at]]) for (key, of), at in axes]
 

@@ -71,13 +71,13 @@ class StreamSpec:
 
     @property
     def adu_bytes(self) -> int | None:
-        """Bytes of an ADU; None if sizes differ."""
+        """Bytes of an application data unit (ADU); None if sizes differ."""
         found: int | None = self._sizes["adu_bytes"]
         return found
 
     @property
     def tu_bytes(self) -> int:
-        """Bytes of a TU."""
+        """Bytes of a transfer unit (TU)."""
         return int(self._sizes["tu_bytes"])
 
     @property

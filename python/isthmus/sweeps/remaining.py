@@ -76,7 +76,7 @@ def _mean_s(timings: Sequence[Timing]) -> float | None:
 
 
 def _threads(timings: Iterable[Timing], now: float) -> float:
-    """Return the mean number of threads that were busy recently, from finished units.
+    """Return the mean number of threads that were busy recently, from finished points and searches.
 
     Threads that do short points are often between two of them, so leases would undercount them.
     """

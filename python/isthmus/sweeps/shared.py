@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a heartbeat after which another process takes over a unit."""
+"""Seconds without a heartbeat after which another process takes over a point or search."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def do_part(
     expiry_s: float = EXPIRY_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Do the units of a part that are not done yet.
+    """Run the units (points and searches) of a part that have not been run yet.
 
     When this returns, every unit of the part is in the journal of the folder, except failed units.
     Other processes may have done some of them.

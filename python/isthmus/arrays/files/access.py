@@ -80,7 +80,7 @@ class Access:
         return Chunks(array.shape, chunk, element, self._rules)
 
     def rounds(self, array: Described, domains: Domains) -> Rounds:
-        """Return the rounds that process the file domains."""
+        """Return the object that moves the file domains of the aggregators in rounds."""
         buffers = self.team.buffers(array, self.aggregators, domains.room)
         return Rounds(self.team, domains, buffers, self.progress)
 
@@ -113,5 +113,5 @@ class Access:
 
     @property
     def _rules(self) -> Rules:
-        """Return the parameters of the file domains."""
+        """Return the parameters that divide the file among the aggregators."""
         return Rules(len(self.aggregators), self.stripe, self.buffer)

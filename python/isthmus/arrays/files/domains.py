@@ -28,7 +28,7 @@ def slices(box: Box) -> tuple[slice, ...]:
 
 
 class Domains(ABC):
-    """The file domains of all aggregators."""
+    """The file domains of all aggregators: the range of the file that each one reads or writes."""
 
     rounds: int
     """Number of rounds of the longest domain."""
@@ -42,7 +42,7 @@ class Domains(ABC):
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of the file domains."""
+    """The parameters that divide a file into file domains: one range for each aggregator."""
 
     aggregators: int
     stripe: int

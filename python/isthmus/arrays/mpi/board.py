@@ -41,8 +41,8 @@ class Board:
     """
 
     def __init__(self, comm: Any, node: Any) -> None:
-        """Allocate the table; a collective call of the communicator, of which `node` is the part on
-        a node.
+        """Allocate the table; a collective call. `comm` contains all ranks, `node` those of this
+        node.
         """
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)

@@ -311,7 +311,7 @@ class Ranks(ClosedTogether):
 
 
 def _settings_problem(buffer_bytes: Any, patience_s: Any) -> str:
-    """Return the problem of the settings, or an empty text."""
+    """Return the text of an error in the settings of `Ranks`, or an empty text."""
     if not isinstance(patience_s, (int, float)) or not patience_s > 0:
         return f"patience_s: {patience_s!r}; it is a number of seconds above 0"
     if buffer_bytes is not None and not (

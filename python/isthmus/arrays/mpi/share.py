@@ -154,7 +154,7 @@ class Pieces:
         return self._of(self.receives, step)
 
     def memory(self, messages: list[tuple[int, int, int, int]]) -> int:
-        """Return the bytes for one piece of each message."""
+        """Return the size of a buffer for one piece of each message, in bytes."""
         return sum(aligned(min(piece, size) * self.item) for _, _, piece, size in messages)
 
     def _of(

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 RESUBMITTED = 5
-"""Maximum number of times that the units of lost tasks are submitted again."""
+"""Maximum number of times that the points and searches of lost tasks are submitted again."""
 LATE_S = 60.0
 """Seconds within which points that other nodes have completed must appear in the folder."""
 BUSY_S = 60.0
@@ -91,8 +91,8 @@ class Sweep:
         return self.folder / SUBMITTED
 
     def script(self, *, fresh: bool = False) -> Script | None:
-        """Return the script that would be submitted now; None if no unit is missing. Nothing is
-        written.
+        """Return the script that would be submitted now; None if no point or search is missing.
+        Nothing is written.
 
         Raises:
             IsthmusError: the folder cannot be used.
@@ -110,7 +110,8 @@ class Sweep:
         return None
 
     def _refuse_damaged(self) -> None:
-        """Refuse a folder whose results cannot be collected, although no unit is missing.
+        """Refuse a folder whose results cannot be collected, although no point or search is
+        missing.
 
         Raises:
             IsthmusError: an entry is damaged; `collect` raises the same error.
@@ -124,8 +125,8 @@ class Sweep:
             raise IsthmusError(f"{file}: {damaged[0].reason}; {status} says what to do")
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
-        """Return the array that does the missing units, submitted if necessary; None if none is
-        missing.
+        """Return the array that runs the missing points and searches, submitted if necessary; None
+        if none is missing.
 
         Raises:
             SlurmError: Slurm is not installed, or refuses the job. Nothing is written before Slurm
@@ -192,7 +193,9 @@ class Sweep:
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
-        """Return the script for missing units; None if the sample has done all of them."""
+        """Return the script for missing points and searches; None if the sample has done all of
+        them.
+        """
         largest = answer_of(
             self.slurm.largest_array, self.monitor, "Slurm: asked how many tasks it takes"
         )
@@ -302,7 +305,7 @@ class Sweep:
             )
 
     def _submit(self, todo: Selection) -> Array | None:
-        """Submit missing units; return None if none is missing any more."""
+        """Submit missing points and searches; return None if none is missing any more."""
         script = self._packed(todo)
         return self._submit_script(script) if script else None
 
@@ -405,7 +408,8 @@ class Sweep:
                 self.monitor.tick("Slurm: the job is submitted")
 
     def _submit_again(self, end: EndedArray) -> Array | None:
-        """Submit the units that an array has not done; return None if none is missing any more.
+        """Submit the points and searches that an array has not done; return None if none is missing
+        any more.
 
         While Slurm does not answer, ask again for up to `SILENT_S`. Wait for a process that does
         the whole run.
@@ -506,7 +510,7 @@ class Sweep:
             )
 
     def _failed(self, end: EndedArray, why: str) -> RunFailedError:
-        """Return the error for a run whose units could not all be done."""
+        """Return the error for a run whose points and searches could not all be done."""
         return RunFailedError(f"{why}; {missing_error(self.folder, end.missing)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:

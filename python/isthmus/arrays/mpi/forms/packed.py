@@ -30,7 +30,7 @@ class _Packed(Transport):
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
-    """Number of send buffers that alternate."""
+    """Number of send buffers that a rank uses alternately."""
 
     def __init__(self, ranks: Ranks) -> None:
         """Create the transport without buffers; `grow` allocates them."""
