@@ -179,7 +179,7 @@ class Waiting:
         """Queue points and searches, by their positions in the run."""
         self._points, self._searches = deque(points), deque(searches)
         self._recent: deque[float] = deque(maxlen=RECENT)
-        """Seconds of a point in recent tasks."""
+        """Mean duration of a point in each of the recent tasks, in seconds."""
 
     @property
     def count(self) -> int:

@@ -100,7 +100,9 @@ def trend_words(layout: View, series: Series, name: str) -> str:
 
 
 def time_label(layout: View, points: list[PointResult], name: str) -> str:
-    """Return the label before the value of a measure; a single phase ``completes in`` it."""
+    """Return the words before the value of a measure: its label, or ``completes in`` for the time
+    of a single phase.
+    """
     job, _, quantity = name.rpartition(".")
     of = all(p.verdict.verdict == "completed" and p.verdict.flow == job for p in points)
     return f"{job} completes in" if quantity == "phase" and of else layout.label(name)

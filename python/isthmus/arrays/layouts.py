@@ -437,7 +437,9 @@ class Layout:
             raise IsthmusError(f"{what}: no rank holds element {missing}; all are needed here")
 
     def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
-        """Return the layout with its ranks renumbered in order."""
+        """Return the layout with these rank numbers in place of its own, in the order of its
+        ranks.
+        """
         if ranks is None:
             return self
         numbers = whole_numbers("ranks", ranks, 1 << 32)
@@ -688,8 +690,8 @@ def _box(
 
 
 def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
-    """Return all indices of runs, given by start, length, stride, count and length of the
-    last run.
+    """Return all indices of evenly spaced runs, described by start, length, stride, count and
+    length of the last run.
     """
     start, length, stride, count, last = runs
     if count == 0:

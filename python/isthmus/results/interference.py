@@ -276,7 +276,9 @@ def _cell(
 
 
 def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
-    """Return the highest percentile above the median that both resolve."""
+    """Return the highest percentile above the median for which both measures have enough
+    observations.
+    """
     resolved = {p.percent: p for p in base.percentiles if p.resolved}
     both = [p for p in own.percentiles if p.resolved and p.percent in resolved and p.percent > 50]
     if not both:

@@ -382,7 +382,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One load that a search tried."""
+    """The result of a saturation search at one load."""
 
     load: float
     verdict: Verdict

@@ -26,7 +26,7 @@ EXPIRY_S = 60.0
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a part."""
+    """The outcome of a part of a run: its finished points and searches, and the failed ones."""
 
     units: int
     """Number of points and searches of the part that are in the journal."""

@@ -138,13 +138,13 @@ class Queue:
 
     @property
     def at_work(self) -> bool:
-        """Whether any task is doing points, or waits to do so."""
+        """Whether any task runs points, or waits in the queue to run them."""
         return bool(self.running > self.ending or self.waiting)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A task that has ended."""
+    """A task of a Slurm array that has ended: its state, exit status, node and time."""
 
     task: int
     state: str

@@ -312,7 +312,7 @@ class Sweep:
     def _submit_script(self, script: Script) -> Array | None:
         """Submit a script, unless an array is at work by now; return the array."""
         with self._submitting():
-            # Another process may have been faster.
+            # Another process may have submitted an array meanwhile.
             if found := self._under_way():
                 return found
             return self._submit_alone(script) if self.monitor.missing() else None
