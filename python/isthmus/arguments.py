@@ -26,7 +26,7 @@ PES_MAX = 2**32 - 1
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
 """Names of the applications that `balance` accepts."""
 FORMS = ("png", "svg")
-"""File formats of plots."""
+"""File formats in which plots can be written."""
 
 
 def shown(value: object) -> str:

@@ -35,7 +35,7 @@ class Endpoint:
     authority: Path | None = None
     """A file of trusted certificates; the default is those of the system."""
     timeout: float = 10.0
-    """Timeout of an answer in seconds."""
+    """Seconds within which the daemon must answer."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
         """Return an error about the address of the control interface."""

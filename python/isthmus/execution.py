@@ -338,7 +338,7 @@ class Job:
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
-        """Return the progress of an experiment."""
+        """Return the progress of a run from the state of the core's experiment."""
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(

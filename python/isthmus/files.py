@@ -92,7 +92,7 @@ def telling_of(path: Path, what: str) -> Iterator[None]:
 
 
 def beside(name: str) -> str:
-    """Return a unique temporary name."""
+    """Return a unique temporary name for a file that is to get the name `name`."""
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
 
 

@@ -62,7 +62,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of a scenario."""
+    """The measurements of the points of a scenario on this machine."""
 
     name: str
     points: tuple[Point, ...]

@@ -45,7 +45,7 @@ class Live:
     checked: int
     """Number of samples that the sink computed again and found equal."""
     seconds: float
-    """Seconds until the last confirmation."""
+    """Seconds until the sink confirmed the last samples."""
     nodes: tuple[float, float]
     """Fractions of time in which nodes computed, and waited for their forwarder."""
     forwarders: tuple[float, float]

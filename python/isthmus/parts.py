@@ -40,7 +40,7 @@ UNSHARED_S = 1.0
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The description of a run for the core."""
+    """The description of a run that is sent to workers: the scenario and its options."""
 
     text: str
     file: str
@@ -66,7 +66,7 @@ class Done:
 
     entries: Entries
     failed: list[str]
-    """Reasons of failed points and searches."""
+    """For each failed point or search, the reason."""
     took_s: float
     """Duration of the task: wall-clock seconds, or processor seconds if that is less; see
     `_now`.

@@ -102,9 +102,9 @@ class Answer:
     place: str
     """Position of the comparison on the x axis, in words."""
     conclusion: str
-    """One sentence on all variants."""
+    """One sentence that compares all variants with the baseline."""
     basis: str
-    """The criteria of the verdicts, in words."""
+    """The criteria by which the variants were compared, in words."""
     unmodelled: str
     """The measures without a model value and the reason, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Answer:
     """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Sentences on collapsed points."""
+    """Sentences on points at which the machine stopped delivering messages."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 

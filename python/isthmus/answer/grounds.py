@@ -29,7 +29,7 @@ class Bracket:
     none.
     """
     missed: float | None = None
-    """The requested resolution of the search, if it was not reached."""
+    """The requested relative width of the bracket, if the search did not reach it; else None."""
 
     @property
     def text(self) -> str:

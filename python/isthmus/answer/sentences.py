@@ -45,7 +45,7 @@ def baseline_sentence(
     place: str,
     series: Series,
 ) -> str:
-    """Return the sentence on the baseline."""
+    """Return the sentence on the baseline: its saturation, highest accepted load, or measures."""
     unit = layout.run.load.words
     parts = [collapses]
     if own:

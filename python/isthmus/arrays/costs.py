@@ -54,7 +54,7 @@ class CopyWork:
     """The numbers of bytes that a rank copies to pack, or to unpack, its messages."""
 
     kept: int = 0
-    """Bytes that stay on the rank."""
+    """Bytes of the array that stay on the rank."""
     moved: float = 0.0
     """Bytes of messages; half of each counts for the sender and half for the receiver."""
     runs: dict[int, int] = field(default_factory=dict)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Order = Literal["C", "F"]
 
 DIMENSIONS_MAX = 32
-"""Most dimensions of an array."""
+"""Maximum number of dimensions of an array."""
 BYTES_END = 1 << 63
 """Every array is smaller than this number of bytes."""
 

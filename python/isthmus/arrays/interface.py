@@ -33,7 +33,7 @@ class IoDistribution:
     """A layout with its transfer units: see `io_distribution`."""
 
     layout: Layout
-    """The mapping of elements to ranks."""
+    """The mapping of elements of the array to ranks."""
     rows: int
     """Rows of processors; each row holds whole transfer units."""
     columns: int

@@ -20,7 +20,7 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import number
 
 MESSAGES_MAX = 100_000
-"""Most messages of a round that are simulated."""
+"""Maximum number of messages of a round that are simulated."""
 BYTES_MAX = 1 << 26
 """Maximum number of simulated bytes of a round, unless the user sets another."""
 
@@ -33,7 +33,7 @@ class Prediction:
 
     ranks: int
     move: Time
-    """Time of the redistribution itself."""
+    """Time of the redistribution without the transfer to the I/O servers."""
     copy_s: float
     """Seconds in which the rank with the most data packs and unpacks messages."""
     direct: Time | None

@@ -32,7 +32,7 @@ ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
 
 
 class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Rings as lists of nodes: ``0,1,2/2,3,4``."""
+    """Type of an option whose value is rings as lists of nodes: ``0,1,2/2,3,4``."""
 
     name = "rings"
 

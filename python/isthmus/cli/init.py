@@ -14,7 +14,7 @@ from isthmus.core import ask, ask_json, read_text
 from isthmus.errors import IsthmusError
 
 STARTS = files("isthmus").joinpath("starts")
-"""A scenario for each kind of machine."""
+"""Folder with a template of a scenario for each kind of machine."""
 KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith(".toml"))
 
 

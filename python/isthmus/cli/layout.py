@@ -20,13 +20,13 @@ from rich.text import Text
 PLAIN_WIDTH = 200
 """Default width of output that is not a terminal."""
 NARROW = 40
-"""Minimum width of the layout."""
+"""Minimum width of printed tables and text, in columns."""
 WIDE = 100_000
 """A width in columns into which every table fits."""
 SQUEEZED = 2
 """Maximum ratio of table width to page width at which text is wrapped to fit."""
 GLUE = "\ue000"
-"""Placeholder for a blank without line break."""
+"""Placeholder for a blank at which a line must not be broken."""
 
 
 class Output(Console):

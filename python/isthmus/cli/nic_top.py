@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOMY = 72
 """Minimum width of a screen for tables; below, each row is one line."""
 TIMEOUT_S = 10.0
-"""Timeout of an answer in seconds."""
+"""Seconds within which the daemon must answer."""
 
 
 @click.command(
@@ -175,7 +175,7 @@ def _print_snapshot(control: Control, address: str, seconds: float, *, as_json: 
 
 
 def _print(out: Output, look: _Snapshot, address: str) -> None:
-    """Print all connections and streams."""
+    """Print the tables of all connections and streams of a snapshot."""
     out.text(_head(look, address))
     for part in _parts(look):
         out.text(f"\n{part.title}")
@@ -385,7 +385,7 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
 
 
 def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    """Return a table of connections."""
+    """Return a table of connections in this layout."""
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
@@ -406,7 +406,7 @@ STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
 def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    """Return a table of streams."""
+    """Return a table of streams in this layout."""
     from rich.text import Text
 
     table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)

@@ -33,7 +33,7 @@ def run() -> NoReturn:
 
 
 def _configure_process() -> None:
-    """Configure the process for a command."""
+    """Configure signals, garbage collection and threads of the process for a command."""
     # SIGTERM cleans up like Ctrl-C.
     signal.signal(signal.SIGTERM, _terminated)
     # SIGHUP means that the terminal has closed; under nohup the command continues.
@@ -212,7 +212,7 @@ def _interrupted() -> NoReturn:
 
 
 def _quit(status: int) -> NoReturn:
-    """Exit without clean-up."""
+    """Exit at once with this status, without clean-up by Python."""
     _flushed()
     os._exit(status)
 

@@ -65,7 +65,9 @@ class Summary:
     throughput_kept: Value
     throughput_kept_worst: Value
     bound: str | None
-    """``at least`` if any case is a lower bound, else as in `CaseOutcome`."""
+    """Whether the throughput is only a bound: ``at least`` if that of any case is a lower bound,
+    else as in `CaseOutcome`.
+    """
     bound_worst: str | None
     unsaturated: bool
     """Whether the fabric does not saturate without a failure; throughputs are then relative to the

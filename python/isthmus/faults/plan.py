@@ -10,7 +10,7 @@ from isthmus.core import ask_json
 from isthmus.scenario import Scenario
 
 NONE, LINK, NODE, DOUBLE = "none", "one link", "one node", "two parts"
-"""Kinds of failure."""
+"""Kinds of failure of a fabric."""
 AXIS = "fault"
 """Axis of the generated scenario with a value for each case."""
 LIVE_MIN = 2

@@ -78,7 +78,7 @@ class Figure:
     plot: str | None = None
     """Name of a plot of reports, in place of panels."""
     live: Path | None = None
-    """File with the live measurements."""
+    """File with the live measurements; None if the paper has none."""
 
     @property
     def has_live(self) -> bool:

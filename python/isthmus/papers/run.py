@@ -29,7 +29,7 @@ changes.
 
 @dataclass(frozen=True)
 class How:
-    """Options for running a paper's scenarios."""
+    """The options with which a paper's scenarios are run."""
 
     quick: bool = False
     jobs: int = 1

@@ -15,7 +15,7 @@ from isthmus.scenes.machine import SHOWN, Variant
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing method for machines of a kind."""
+    """The functions that draw a kind of machine, and the sizes of its axes."""
 
     draw: Callable[[Sequence[Axes], Any, PointResult, Normalize], None]
     """Function that draws a machine on its axes, which are ordered from the top."""

@@ -27,7 +27,7 @@ MUTED = "#5c6570"
 GRID = "#dfe3e8"
 PAPER = "#ffffff"
 BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
-"""Colours from idle to busy."""
+"""Colour scale for the utilisation of links, from idle to busy."""
 
 _RC: dict[str, Any] = {
     "figure.facecolor": PAPER,

@@ -123,7 +123,7 @@ class _Bar:
         self._write("\r" + ERASE)
 
     def update(self, progress: Progress) -> None:
-        """Record new progress."""
+        """Record new progress for the next drawing of the bar."""
         with self._lock:
             self._pace.update(progress, time.monotonic())
 

@@ -26,7 +26,7 @@ SATURATION = "saturation"
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity at two points, or of two searches."""
+    """A row of a comparison: one quantity at two points, or of two searches."""
 
     texts: tuple[str | None, ...]
     """Values of the settings in `Comparison.keys`, which the two points have in common."""
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """The outcome in one sentence."""
+        """The outcome of the comparison in one sentence."""
         sure = f"{100 * self.confidence:g}% confidence for all together"
         number = len(self.differing)
         part = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"

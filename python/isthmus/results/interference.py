@@ -36,7 +36,7 @@ class Change:
 
     @property
     def half(self) -> float | None:
-        """Half the width of the interval."""
+        """Half the width of the interval of the quotient; None if an end is unknown."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2
@@ -121,7 +121,7 @@ class Cell:
     job: str
     """The job whose slowdown the cell shows."""
     beside: tuple[str, ...]
-    """The jobs that run beside the job."""
+    """The jobs that run at the same time as the job."""
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None

@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class AxisValue:
-    """The value of one axis at one point."""
+    """The value of one axis of the sweep at one point."""
 
     text: str
     """The value as the scenario writes it, for example ``0.156 ms``."""
@@ -100,7 +100,7 @@ class Load:
     label: Text
     """Name of the load in words: ``offered load per PE``."""
     unit: Text
-    """Unit of the load: ``/ms`` or ``GB/s``."""
+    """Unit of the load, such as ``/ms`` or ``GB/s``."""
 
     @property
     def column(self) -> str:
@@ -130,13 +130,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on saturation, with its evidence."""
+    """The verdict on the saturation of the machine at one point, with its evidence."""
 
     origin: Origin
     verdict: Verdict
     flow: str
     growth: float
-    """Growth of the backlog per demand offered."""
+    """Growth of the backlog of waiting demands, divided by the number of offered demands."""
     growth_low: float
     growth_high: float
     threshold: float
@@ -145,7 +145,7 @@ class VerdictSummary:
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """One percentile, with an interval from replications."""
+    """One percentile of a measured quantity, with an interval from replications."""
 
     percent: float
     value: float
@@ -170,7 +170,7 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measured quantity at one point."""
+    """One measured quantity at one point: mean, interval, percentiles and model value."""
 
     name: str
     unit: Text
@@ -309,7 +309,7 @@ class JobSummary:
 
 
 class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
-    """One point of the sweep."""
+    """The results of one point of the sweep."""
 
     index: int
     values: list[AxisValue]

@@ -65,7 +65,7 @@ def is_drawn(at: int, count: int) -> bool:
 
 @dataclass(frozen=True)
 class View:
-    """A run laid out as curves."""
+    """A run laid out as curves: the x axis, and the series of points."""
 
     run: RunResult = field(repr=False)
     x_axis: int | None

@@ -23,7 +23,7 @@ STEPS = 9
 
 Place = tuple[float, float]
 Link = tuple[int, int, int]
-"""Ring, start and end of a link."""
+"""A link of a fabric: the number of its ring, and its start and end node."""
 
 
 def used_links(described: SciSummary, point: PointResult) -> list[float]:

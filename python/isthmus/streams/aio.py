@@ -110,7 +110,7 @@ class AsyncNic:
 
     @property
     def application(self) -> int:
-        """Number of the application."""
+        """Number of the application at the daemon."""
         return self.nic.application
 
     @property

@@ -114,7 +114,7 @@ class Holds:
         self.release(None)
 
     def release(self, key: object) -> None:
-        """Release the bytes of a call."""
+        """Release the bytes that a call has reserved by `hold`, by their key."""
         with self._lock:
             self._held.pop(key, None)
             if not self._frozen:

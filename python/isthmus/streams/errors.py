@@ -30,7 +30,9 @@ class RefusedError(StreamsError):
         """Set the message and the kind of refusal."""
         super().__init__(text)
         self.kind = kind
-        """``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or ``version``."""
+        """The kind of refusal: ``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or
+        ``version``.
+        """
 
 
 class NotKeptError(StreamsError):
@@ -62,11 +64,11 @@ class IncompleteError(StreamsError):
         """Set the message, the number of the ADU, its missing bytes and its data."""
         super().__init__(text)
         self.adu = adu
-        """Number of the ADU."""
+        """Number of the incomplete ADU (application data unit)."""
         self.missing = missing
         """Ranges of missing bytes, without their ends. These bytes are 0 in `data`."""
         self.data: NDArray[Any] = data
-        """The received data."""
+        """The received data of the ADU, with zeros in place of missing bytes."""
 
 
 _KINDS: dict[str, type[StreamsError]] = {

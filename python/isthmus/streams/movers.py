@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Threads:
-    """Threads of this process, which holds the whole array and all links."""
+    """Redistribution by threads of this process, which has the whole array and all links."""
 
     def __init__(self, threads: int | None) -> None:
         """Use this number of threads; None for one per processor."""
@@ -64,7 +64,9 @@ class Threads:
 
 
 class MpiMovers:
-    """Ranks of a communicator, each with its part of the array; links are assigned round-robin."""
+    """Redistribution by the ranks of a communicator, each with its part of the array; links are
+    assigned round-robin.
+    """
 
     def __init__(self, ranks: Ranks) -> None:
         """Use the ranks of a communicator."""

@@ -172,7 +172,7 @@ class RankNic(Nic):
 
 
 class _RankConnection(Connection):
-    """A connection that all ranks share."""
+    """A connection that all ranks of a communicator share."""
 
     def close(self) -> None:
         """Close the connection on rank 0 after all ranks have called this."""

@@ -159,7 +159,7 @@ class Nic:
         """Address of the daemon."""
         welcome = core.welcome()
         self.application: int = welcome[0]
-        """Number of the application."""
+        """Number of the application at the daemon."""
         self.ticket: str = welcome[1]
         """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]

@@ -82,7 +82,7 @@ class StreamSpec:
 
     @property
     def link_numbers(self) -> tuple[int, ...]:
-        """The links, each once, ascending."""
+        """The numbers of the stream's links, each once, ascending."""
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Stream:
         self.number = core.number
         """Number of the stream at the daemon."""
         self.sent = 0
-        """ADUs sent by this process."""
+        """Number of ADUs (application data units) that this process has sent."""
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:

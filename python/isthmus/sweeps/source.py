@@ -42,7 +42,7 @@ class Source:
 
     @classmethod
     def of(cls, job: Job) -> Source:
-        """Return the source of a job."""
+        """Return the source of a run from its job object."""
         return cls(job.file, job.text, tuple(job.overrides), job.seed, job.quick)
 
     @classmethod

@@ -61,7 +61,7 @@ class Flaw:
 
 @dataclass
 class State:
-    """The progress of a run."""
+    """The progress of a run in parts, and the condition of its files."""
 
     name: str
     points: int

@@ -53,7 +53,7 @@ class Timing:
 
 @dataclass
 class Workers:
-    """The records of all worker processes."""
+    """The records of all worker processes of a run: finished and failed points and searches."""
 
     timings: list[Timing] = field(default_factory=list)
     failed: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -136,7 +136,7 @@ def _seconds(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Lease:
-    """A lease on an entry of the journal."""
+    """A lease: a file by which a worker process reserves a point or search of the run."""
 
     entry: str
     host: str

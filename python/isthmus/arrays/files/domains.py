@@ -18,12 +18,12 @@ Box = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def extents(box: Box) -> tuple[int, ...]:
-    """Return the extents of a box."""
+    """Return the extent of a box of the array in each dimension."""
     return tuple(end - start for start, end in zip(*box, strict=True))
 
 
 def slices(box: Box) -> tuple[slice, ...]:
-    """Return a box as numpy slices."""
+    """Return a box of the array as numpy slices."""
     return tuple(slice(start, end) for start, end in zip(*box, strict=True))
 
 
@@ -31,7 +31,7 @@ class Domains(ABC):
     """The file domains of all aggregators: the range of the file that each one reads or writes."""
 
     rounds: int
-    """Number of rounds of the longest domain."""
+    """Number of rounds that the longest file domain takes."""
     room: int
     """Maximum bytes of the file that an aggregator processes in a round."""
 
@@ -48,7 +48,7 @@ class Rules:
     stripe: int
     """Alignment of domains and rounds in the file, in bytes."""
     buffer: int
-    """Approximate bytes of a round."""
+    """Approximate bytes that an aggregator moves in a round."""
 
 
 class Stretches(Domains):

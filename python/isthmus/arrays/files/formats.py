@@ -59,7 +59,7 @@ class Given:
 
 
 class Pieces(ABC):
-    """An array that a library reads in chunks."""
+    """An array in a file that a library has opened for reading."""
 
     @abstractmethod
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
@@ -71,7 +71,7 @@ class Pieces(ABC):
 
 
 class Chunks(ABC):
-    """An array that a library writes in chunks."""
+    """An array in a file that a library has opened for writing, chunk by chunk."""
 
     @abstractmethod
     def put(self, box: Box, part: NDArray[Any]) -> None:
@@ -79,7 +79,7 @@ class Chunks(ABC):
 
 
 class Format(ABC):
-    """The interface of all file formats."""
+    """A file format: how an array is described, created, and checked before it is written."""
 
     name: str
     folder = False
@@ -199,7 +199,7 @@ def library_errors(path: Path, where: str = "") -> Iterator[None]:
 
 
 FORMATS = {"raw": "flat", "npy": "flat", "hdf5": "hdf5", "zarr": "zarr3"}
-"""The module of each format."""
+"""For each file format, the module that implements it."""
 SUFFIXES = {
     ".raw": "raw",
     ".bin": "raw",

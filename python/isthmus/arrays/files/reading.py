@@ -42,7 +42,7 @@ class _Contents:
 
 
 class Source:
-    """A file to read from, created collectively."""
+    """An open file from which an array is read; all ranks create it collectively."""
 
     def __init__(self, access: Access) -> None:
         """Inspect the file.

@@ -29,7 +29,7 @@ SUFFIX = ".crc32c"
 BEGIN = b'{"isthmus": "crc32c"'
 """First bytes of a checksum file."""
 FORMAT = 1
-"""Version of the file format."""
+"""Version of the format of checksum files."""
 
 
 def path_of(path: Path) -> Path:
@@ -56,7 +56,7 @@ class Sums:
     offset: int
     """Offset of the first block in the file, in bytes."""
     size: int
-    """Bytes of all blocks together."""
+    """Bytes of all blocks of the file together."""
     block: int
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]

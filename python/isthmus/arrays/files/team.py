@@ -51,7 +51,7 @@ class Team:
         return function()
 
     def all_ready(self, ready: bool) -> bool:
-        """Return whether all ranks are ready."""
+        """Return whether `ready` is true on all ranks."""
         return ready
 
     def allgather(self, value: T) -> list[T]:
@@ -75,7 +75,7 @@ class Team:
 
 
 class RankTeam(Team):
-    """The ranks of a communicator of mpi4py."""
+    """The processes that open a file together: the ranks of a communicator of mpi4py."""
 
     alone = False
 

@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unwritable
 
 TEMPORARY = "isthmus-part"
-"""Suffix of the temporary name."""
+"""Suffix of the temporary name of a file or folder that is being written."""
 FORMER = "isthmus-former"
 """Suffix of the temporary name of an existing folder while a new folder replaces it."""
 

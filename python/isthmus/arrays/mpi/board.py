@@ -46,7 +46,7 @@ class Board:
         """
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
-        """Rank in the communicator, by row."""
+        """For each row of the table, the rank in the communicator that writes it."""
         problem, shared = "", np.zeros(COLUMNS * 8, np.uint8)
         if node.size > 1:
             try:

@@ -67,7 +67,7 @@ class Watch:
             self._since = None
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that reports waiting ranks."""
         self._ended.set()
         self._thread.join()
 

@@ -55,7 +55,7 @@ WORDS = {
     "TIMEOUT": "its time limit passed",
     CANCELLED: "it was cancelled",
 }
-"""Descriptions of states of tasks, for messages."""
+"""Descriptions of Slurm's states of tasks, for messages."""
 SIGNALLED = 128
 """Exit statuses above this value mean that a signal ended the process."""
 TERMINATED = SIGNALLED + 15

@@ -230,7 +230,7 @@ class Sweep:
         return self._script(chosen, longest)
 
     def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
-        """Return the script for these tasks."""
+        """Return the script of an array job with these tasks."""
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 

@@ -68,7 +68,7 @@ class _DatatypeTransfer(Transfer):
         self.close()
 
     def close(self) -> None:
-        """Free the datatypes."""
+        """Free the MPI datatypes of the last exchange."""
         self.types_for = None
         for datatype in self.types:
             datatype.Free()

@@ -123,7 +123,7 @@ class _PackedTransfer(Transfer):
         """Move one piece of each message."""
 
     def _wait_sends(self) -> None:
-        """Wait for outstanding sends."""
+        """Wait until no buffer is used by a send any more."""
 
 
 _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
@@ -131,7 +131,7 @@ _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
 
 
 def _assign_memory(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
-    """Assign consecutive memory to each piece."""
+    """Assign consecutive parts of a buffer to the pieces of messages."""
     placed: _Mail = []
     begin = 0
     for peer, size, piece in mail:
