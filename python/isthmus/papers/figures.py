@@ -78,7 +78,7 @@ class Figure:
     plot: str | None = None
     """Name of a plot of reports, in place of panels."""
     live: Path | None = None
-    """File with the live measurements; None if the paper has none."""
+    """File with the live measurements of the paper, if it has any."""
 
     @property
     def has_live(self) -> bool:

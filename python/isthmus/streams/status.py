@@ -13,7 +13,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     stream: int
     """Number of the stream."""
     application: int
-    """Number of its application."""
+    """Number of the application to which it belongs."""
     connection: int
     """Number of the connection that the stream uses."""
     direction: str
@@ -48,7 +48,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     connection: int
     """Number of the connection."""
     application: int
-    """Number of its application."""
+    """Number of the application to which it belongs."""
     destination: str
     """Destination of the connection."""
     open: bool
