@@ -88,7 +88,7 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
     number = float(parsed["numbers"][1]) if parsed["numbers"] else None
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
-        # The core refuses times of half a year, which are valid timeouts here.
+        # Convert here: the core refuses times of half a year, which are valid timeouts.
         number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
         if words and words["minus"]:

@@ -190,7 +190,7 @@ class Waiting:
         """Return the seconds until the next poll, for workers with `threads` threads."""
         if not self._has_estimate or not self.count:
             return TICK_S
-        # The shortest task at the current size.
+        # Estimate the duration of the shortest task with the current number of points.
         task_s = self._task_size(threads) * min(self._recent)
         return BUSY_TICK_S if AHEAD * task_s >= 2 * BUSY_TICK_S else TICK_S
 
@@ -211,7 +211,7 @@ class Waiting:
 
     def _queue_limit(self, threads: int) -> int:
         """Return the maximum number of points to assign to tasks at a time."""
-        # Start with few single points, to estimate their duration.
+        # Start with a few tasks of one point each, to estimate the duration of a point.
         least = AHEAD * RECENT if self._has_estimate or self._searches else RECENT
         return max(AHEAD * threads, least)
 

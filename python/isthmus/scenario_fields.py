@@ -87,7 +87,7 @@ def _frozen(value: Any) -> Any:
         if hasattr(value, "tolist"):
             return _frozen(value.tolist())
     except RecursionError:
-        pass  # a list within itself, which is refused where it is used
+        pass  # a list that contains itself; `plain` refuses it
     return value
 
 

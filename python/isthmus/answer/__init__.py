@@ -131,7 +131,7 @@ class Answer:
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
         texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # The conclusion is already the sentence of the only series.
+            # With a single series, the conclusion already contains its sentence.
             return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)

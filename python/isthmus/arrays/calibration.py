@@ -97,7 +97,7 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
     """Measure the cost of moving arrays with threads, in about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy once, so short runs cost the same on either side.
+    # Threads copy data once, so short runs at the sender cost as much as at the receiver.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
     seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]

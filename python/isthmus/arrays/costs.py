@@ -297,13 +297,13 @@ class _Costs:
     @classmethod
     def of(cls, measured: list[Measured], fixed: float) -> _Costs:
         """Derive the costs from measured exchanges of one size."""
-        # The fixed cost is not a cost of bytes.
+        # Subtract the fixed cost, which does not depend on the number of bytes.
         spent = [max(one.seconds - fixed, 1e-3 * one.seconds) for one in measured]
         cost = {one: seconds / one.size for one, seconds in zip(measured, spent, strict=True)}
         moving = [one for one in measured if one.moved] or measured
         in_place = [cost[one] for one in measured if not one.moved]
         least = min(cost[one] for one in moving)
-        # Kept bytes never cost more than moved bytes; noise may suggest otherwise.
+        # A byte that stays on its rank never costs more than a moved byte; correct noise.
         kept = min([*in_place, least])
         share = moving[0].moved / moving[0].size
         packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)

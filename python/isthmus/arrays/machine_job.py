@@ -133,7 +133,7 @@ class Machine:
         work = {**self.base["workload"], "jobs": {JOB: job}}
         stop = {
             "rule": "fixed",
-            # All messages of a round and the first of the next.
+            # Count all messages of a round, and the first message of the next round.
             "messages": sum(row[3] for row in messages) + 1,
             "warmup": "none",
             "replications": replications,

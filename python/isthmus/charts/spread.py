@@ -70,7 +70,7 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
     if len(pairs) <= EDGES:
         return pairs
     kept = [pairs[0]]
-    # Half of the steps show falls of the share, half falls of its logarithm.
+    # Choose half of the steps by the fall of the share, and half by the fall of its logarithm.
     factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
     for pair in pairs[1:-1]:
         last = kept[-1][1]

@@ -131,7 +131,7 @@ class Sweep:
         for name in WORDS:
             found.pop(name, None)
         of_run = {name: _of_run(name, self.run) for name in OF_RUN}
-        # An axis of variants is not a field, so add the axes of the result.
+        # The core lists only fields, and an axis of variants is no field: add the result's axes.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:

@@ -109,7 +109,7 @@ class Layout:
                 direction = self._direction(a, b)
                 self.steps[direction] = min(length, self.steps.get(direction, length))
         self.step = min(self.steps.values(), default=1.0)
-        # A circle has no steps: a chord may be parallel to a side and longer.
+        # Nodes on a circle have no grid steps: a link may be parallel to another and longer.
         middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
         radii = [math.dist(place, middle) for place in places]
         self.grid = max(radii) - min(radii) > 1e-6

@@ -212,7 +212,7 @@ class AsyncNic:
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
         self._check_loop()
-        # `Nic.stream` reports any other type.
+        # `Nic.stream` refuses an object of any other type.
         of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
@@ -370,7 +370,7 @@ class AsyncStream:
             try:
                 found = await self._result_of(self._cancelled[0])
             except TimedOutError:
-                # No data had arrived for this receive.
+                # The cancelled receive got no data, so forget it.
                 self._cancelled.popleft()
                 continue
             except StreamsError:

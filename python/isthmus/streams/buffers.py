@@ -71,7 +71,7 @@ class Holds:
 
     def __init__(self) -> None:
         """Start without reserved bytes."""
-        # Reentrant: a discarded handle releases its bytes, maybe during a call here.
+        # The lock is reentrant: a discarded handle may release its bytes during a call of this class.
         self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}
         self._frozen: list[tuple[int, int, NDArray[Any]]] = []
@@ -127,7 +127,7 @@ class Holds:
                     self._frozen.append((begin, end, array))
                 else:
                     free.append(array)
-            # A view becomes writable only after its base.
+            # numpy lets a view become writable only after its base array.
             for array in sorted(free, key=lambda array: array.base is not None):
                 with suppress(ValueError):
                     array.flags.writeable = True

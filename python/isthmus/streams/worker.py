@@ -192,7 +192,7 @@ class Worker:
             value = call()
         except Exception as why:  # reported to the caller that waits
             error = why
-        # Finish before others see the stream idle: they must find the error.
+        # Record the error before the worker counts as idle, so that other calls find it.
         handle.finish(value, error)
         with self._change:
             if error is not None:
@@ -203,7 +203,7 @@ class Worker:
     def end(self, timeout_s: float) -> None:
         """End the thread, after the call that is under way."""
         if self._process != os.getpid():
-            return  # the thread is another process's
+            return  # a forked process does not have the thread of its parent
         with self._change:
             self._over = True
             self._change.notify_all()

@@ -157,7 +157,7 @@ def state_of(folder: Path) -> State:
     state.version = mark.identity.version
     state.alone = holder_of(folder)
     _look_at_results(state, folder, mark)
-    # Read leases last: checking every byte may take longer than a unit.
+    # Read leases last: the check of every byte may take longer than a point.
     _look_at_work(state, folder, mark, good, _leases(journal, mark, done))
     return state
 

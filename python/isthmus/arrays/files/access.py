@@ -100,7 +100,7 @@ class Access:
             return None
         found: Mapped | None = None
         ready = False
-        # If this fails, the rounds report the cause.
+        # If the file cannot be mapped, reading or writing it in rounds reports the cause.
         with suppress(OSError, ValueError, IsthmusError):
             if is_in_memory(place):
                 found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)

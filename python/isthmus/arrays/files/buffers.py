@@ -156,7 +156,7 @@ class InSharedMemory(Buffers):
         read = [memory.to_read(part) for part in memory.parts_of(held, "held")]
         for message in plan.sends(self.rank):
             aggregator = self.aggregators.index(message.to_rank)
-            # Only the message of this rank: an aggregator may receive many others.
+            # Compute only the message of this rank: an aggregator may receive many others.
             pair = (self.rank, message.to_rank)
             share = _call(_core.Share.between, plan._core, pair, *self._elements)
             views = self.views(turn, boxes, aggregator)

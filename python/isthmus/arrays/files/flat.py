@@ -100,7 +100,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
     length = int.from_bytes(counted, "little")
     if length > HEADER_MAX:
         raise ValueError(f"it claims {length} bytes; it has at most {HEADER_MAX}")
-    # numpy allocates the claimed length; it gets only the bytes that exist.
+    # numpy would allocate the header length that a file claims; pass only existing bytes.
     header = BytesIO(counted + file.read(length))
     shape, columns, dtype = readers[version](header, max_header_size=HEADER_MAX)
     return shape, columns, dtype
@@ -108,7 +108,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
 
 def _write_header(file: BinaryIO, array: Described) -> None:
     """Write the header of a ``.npy`` file."""
-    # Like numpy, write an array of both orders as C order.
+    # Like numpy, write the order C for an array that is in both orders.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {
         "descr": np.lib.format.dtype_to_descr(array.dtype),

@@ -191,7 +191,7 @@ def library_errors(path: Path, where: str = "") -> Iterator[None]:
     except IsthmusError:
         raise
     except Exception as error:
-        # Libraries have many classes of errors; a hostile file brings out any of them.
+        # A hostile file may make a library raise an error of any class.
         if isinstance(error, OSError) and error.strerror:
             raise
         words = flat(str(error)) or type(error).__name__

@@ -138,7 +138,7 @@ def _opened(path: Path) -> Iterator[Any]:
     """Open an HDF5 file for reading during a ``with`` block."""
     import h5py
 
-    # Let the system report its own errors, which the library would wrap.
+    # Open the file once without the library, which would wrap errors of the system.
     with path.open("rb"):
         pass
     try:

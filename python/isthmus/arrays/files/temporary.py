@@ -27,7 +27,7 @@ def hidden(path: Path, end: str) -> Path:
     """Return a hidden path in the same folder, unique also for names of maximum length."""
     name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
-        # A cut within a character is not readable, but valid for the system.
+        # A name that is cut within a UTF-8 character is not readable, but valid for the system.
         name = name[:NAME_MAX] + b"~" + hashlib.sha256(name).hexdigest()[:16].encode()
     return path.with_name(f".{os.fsdecode(name)}.{end}")
 

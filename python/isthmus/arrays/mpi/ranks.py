@@ -108,7 +108,7 @@ class Ranks(ClosedTogether):
             answers = comm.allgather((problem, {"buffer_bytes": str(buffer_bytes)}))
         refuse_problems([problem for problem, _ in answers])
         refuse_differences([said for _, said in answers])
-        # A duplicate keeps messages of the program apart from those of the exchanges.
+        # A duplicate communicator separates messages of the program from those of exchanges.
         self.comm = comm.Dup()
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)

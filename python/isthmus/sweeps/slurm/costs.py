@@ -76,7 +76,7 @@ def predicted(
             _sample(job, done_in, units, expiry_s, quick=job.quick)
             seconds = {**seconds, **finished(done_in)}
             if len(seconds) < min(LEAST, len(units)):
-                # The units take longer than the limit; shorter runs show their relative durations.
+                # Each point takes longer than the limit: quick runs show the relative durations.
                 _sample(job, spare / "quick", units, expiry_s, quick=True)
                 seconds = _scaled(finished(spare / "quick"), seconds)
     return _nearest(units, seconds, _lengths(job))

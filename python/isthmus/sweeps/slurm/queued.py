@@ -61,5 +61,5 @@ def queued(folder: Path, slurm: Slurm | None = None) -> Queued | None:
     except SlurmError as error:
         last = next(reversed(jobs_of(folder)), None)
         return Queued(last.array if last else None, Queue(), str(error))
-    # The job may have ended between the two questions.
+    # The job may have ended between the two queries to Slurm.
     return Queued(array, queue) if queue else None

@@ -203,7 +203,7 @@ class Sweep:
         most = self._largest or len(todo)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(todo):
-            # Each unit has a task of its own.
+            # Each point or search has a task of its own.
             return self._script([Selection.of([unit]) for unit in todo.units], None)
         expected = predicted(
             self.job,
@@ -215,7 +215,7 @@ class Sweep:
         )
         costs = dict(zip(todo.units, expected, strict=True))
         if keep:
-            # The sample has done some units.
+            # The sample has already run some points and searches.
             todo = self.monitor.missing()
             if not todo:
                 return None
@@ -426,7 +426,7 @@ class Sweep:
                 try:
                     return self._submit(todo)
                 except BusyError as error:
-                    # The holder does the units, or ends.
+                    # The process that holds the folder runs the missing points, or ends.
                     began, state = time.monotonic(), _waiting_text(error)
                 except SlurmError as error:
                     state = no_answer(str(error))
@@ -480,7 +480,7 @@ class Sweep:
         jobs = jobs_of(self.folder)
         own = next((job for job in jobs if job.array == array), None)
         last = own or (jobs[-1] if jobs else None)
-        # Units that failed in an earlier job are tried once more.
+        # Points and searches that failed in an earlier job are tried once more.
         failed = state_of(self.folder).failed if todo else []
         since_s = last.submitted_s if last else 0.0
         new = {each.entry for each in failed if each.at_s >= since_s}

@@ -90,7 +90,7 @@ class _DatatypeTransfer(Transfer):
             data, strides = parts[part]
             datatype = MPI.BYTE.Create_contiguous(item)
             dimensions = list(zip(dims, strides, strict=True))
-            # From the fastest dimension of messages to the slowest, on both sides.
+            # Go from the dimension that varies fastest in messages to the slowest, on both sides.
             for families, stride in dimensions if columns else reversed(dimensions):
                 datatype = _repeated_over_families(datatype, families, stride)
             sections.append((data.ctypes.data, datatype))
