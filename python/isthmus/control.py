@@ -72,7 +72,7 @@ class Endpoint:
             made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
-            # Certificates name an address without its zone.
+            # A certificate names an IPv6 address without its zone.
             name = host.strip("[]").partition("%")[0]
             return context.wrap_socket(made, server_hostname=name)
         except OSError as error:

@@ -81,7 +81,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
     """
     try:
-        # Messages of Dask would disturb the output; errors are converted.
+        # Suppress Dask's log messages, which would disturb the output; its errors are converted.
         import distributed
     except ImportError as error:
         raise IsthmusError(
@@ -205,7 +205,7 @@ def _client(distributed: Any, address: str) -> Any:
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        # Another service may listen there; a client would wait for its answer forever.
+        # Another service may listen at the address; a client would wait for its answer forever.
         asyncio.run(asyncio.wait_for(_asked(distributed, address, found["host"]), ANSWER_S))
         return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except Exception as error:

@@ -79,7 +79,7 @@ class Job:
         self.jobs = int(self.jobs)
         if self.memory is not None:
             arguments.text("memory", self.memory, "4 GB")
-            # Checked before a folder is created.
+            # Check the memory bound before a folder is created.
             ask(_core.memory_amount, self.memory)
 
         self.watch(Progress("building", title=Path(self.file).name))
@@ -142,7 +142,7 @@ class Job:
             # A watch may raise any error. The run must not continue in the background and write to
             # a journal whose folder is unlocked.
             experiment.cancel()
-            # In short steps, so that a second Ctrl-C takes effect at once.
+            # Wait in short steps, so that a second Ctrl-C takes effect at once.
             for _ in range(round(CANCEL_S / TICK_S)):
                 if experiment.wait(TICK_S):
                     break

@@ -68,7 +68,7 @@ def unwritable(folder: Path, error: OSError) -> IsthmusError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         right = "make room there, and give the command again"
     elif folder.is_dir():
-        # The folder may hold finished points.
+        # Do not advise to remove the folder, as it may contain finished points.
         right = "have it made writable, or choose another folder"
     return IsthmusError(f"{folder}: cannot write here ({error.strerror}); {right}")
 
@@ -136,7 +136,7 @@ def _named(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        # Without hard links, only this earlier check remains.
+        # On a file system without hard links, check the name before the rename, as nothing else can.
         if os.path.lexists(path):
             return False
         temporary.rename(path)

@@ -27,7 +27,7 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
         by_ring = rings.by_ring(described, used)
         parts = [Strip(f"ring {r}", sum(v) / len(v), max(v)) for r, v in by_ring.items()]
         parts = parts or [Strip("mean of all rings", mean, None)]
-        # Bars of more than `ROWS` rings share a fixed total height.
+        # The bars of more than `ROWS` rings share a fixed total height.
         step = STEP if len(parts) <= ROWS else None
         return strips(label, parts, top, note, step=step)
     values = used or [mean] * len(described.links())

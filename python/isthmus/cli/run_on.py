@@ -100,7 +100,7 @@ class On:
             "--detach": self.detach,
         }
         for name, value in given.items():
-            # An empty text is an error as well.
+            # An empty text counts as a given option, so it is an error as well.
             if value not in (None, False, ()):
                 asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
                 raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")

@@ -63,7 +63,7 @@ class Asked:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
         if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
-        # Checked before a job is submitted, as it would make all tasks fail.
+        # Check the lease time before a job is submitted, as an invalid one makes all tasks fail.
         _ = self.expiry_s
         if not self:
             return

@@ -115,7 +115,7 @@ def _outcome(
     """Return the outcome of one case relative to `base`, the case without a failure."""
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
-    # Counted in whole nodes, to avoid rounding errors of shares.
+    # Count whole nodes, to avoid rounding errors of shares.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points, run.confidence)
     latency = _latency(points, run.confidence)

@@ -390,7 +390,7 @@ class OwnedFolder:
         for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # A folder that still contains files of the user stays.
+            # Do not remove a folder that still contains files of the user.
             with suppress(OSError):
                 (self.path / name).rmdir()
 

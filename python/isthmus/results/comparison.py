@@ -363,7 +363,7 @@ def _value_of(found: Any, confidence: float | None) -> Value:
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
-    # A value without an interval is not exact.
+    # A measured value without an interval has an unknown error, so do not treat it as exact.
     unknown = whole.low is None and whole.high is None
     return replace(whole, each=whole.each[:1] if unknown else ())
 

@@ -213,7 +213,7 @@ def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
 
 def _csv(table: pl.DataFrame) -> bytes:
     """Return a table as CSV bytes."""
-    # Write bytes: a text would be copied several times.
+    # Write bytes, since a text would be copied several times.
     buffer = BytesIO()
     table.write_csv(buffer)
     return buffer.getvalue()

@@ -71,7 +71,7 @@ class Holds:
 
     def __init__(self) -> None:
         """Start without reserved bytes."""
-        # The lock is reentrant: a discarded handle may release its bytes during a call of this class.
+        # Reentrant: a discarded handle may release its bytes while this thread has the lock.
         self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}
         self._frozen: list[tuple[int, int, NDArray[Any]]] = []
