@@ -136,7 +136,7 @@ def _named(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        # On a file system without hard links, check the name before the rename, as nothing else can.
+        # The file system has no hard links: check the name before the rename.
         if os.path.lexists(path):
             return False
         temporary.rename(path)

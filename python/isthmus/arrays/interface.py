@@ -19,7 +19,9 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class TransferUnit:
-    """Consecutive blocks of the array that cross to the interface as one transfer."""
+    """A transfer unit (TU): consecutive blocks of the array that are sent to the interface
+    together.
+    """
 
     number: int
     start: int

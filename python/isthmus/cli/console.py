@@ -136,7 +136,7 @@ def print_answer(answer: Answer) -> None:
         table = answer_table(answer)
         if len(table.columns) > 1:
             out.table(table)
-    # The table already shows the result of each variant.
+    # Do not repeat the comparison of variants, which the table already shows.
     texts = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
     for text in texts:
         out.text(f"• {sentence(text)}")

@@ -146,13 +146,13 @@ def _check(text: str, given: dict[str, Path | None]) -> None:
 
     try:
         with waiting("Building the machine"):
-            # Check a single load, so that errors do not name one.
+            # Check only one load, so that errors do not name a point of the load axis.
             ask(_core.check, text, "scenario", ["workload.load=2 GB/s"])
     except IsthmusError as error:
         found = re.fullmatch(
             r"scenario:(\d+): machine\.(edges|routes): (.*)", str(error), re.DOTALL
         )
-        # The user can fix all other errors in the scenario.
+        # An error outside of embedded files is left to the user, who can fix it in the scenario.
         if found is None:
             return
         line, key, problem = found.groups()

@@ -57,7 +57,7 @@ class Output(Console):
         ]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
-            # On a narrow page columns of text are wrapped, columns of numbers never.
+            # In narrow output, cells of text are wrapped; cells of numbers never are.
             whole_cells = column.justify == "right" or column.no_wrap
             header = _text(column.header)
             shown.add_column(

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer  # not where it is needed: there, nothing can be imported safely
+from threading import Timer  # imported here, as signal handlers cannot import safely
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -97,7 +97,7 @@ def _invoke() -> object:
         with cli.make_context(NAME, sys.argv[1:]) as context:
             return cli.invoke(context)
     except Exit as end:
-        # After --help or --version.
+        # click raises this exception after --help or --version.
         return end.exit_code
 
 
@@ -196,7 +196,7 @@ def ended() -> None:
 def _unraisable(hook_args: Any) -> None:
     """Raise a Ctrl-C in a destructor or callback again where it can be handled."""
     if hook_args.exc_type is not None and issubclass(hook_args.exc_type, KeyboardInterrupt):
-        # Raised slightly later, as it would be lost here as well.
+        # Send the signal again slightly later: an exception raised here would be lost as well.
         again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
         again.start()

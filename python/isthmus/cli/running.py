@@ -91,7 +91,7 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
     except Stopped as stop:
         reached = stop.reached
     except KeyboardInterrupt:
-        # A run that was interrupted before the first or after the last point has no results to print.
+        # Ctrl-C before the first or after the last point: there are no results to print.
         pass
     return ending
 
