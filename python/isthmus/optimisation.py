@@ -93,9 +93,9 @@ class Point:
 
     cells: int
     offered: float
-    """MB/s of samples that the cells compute."""
+    """Offered load in MB/s: the samples that the cells compute."""
     carried: float
-    """MB/s that the interface sends."""
+    """Carried load in MB/s: the samples that the interface sends."""
 
     @property
     def limit(self) -> str:

@@ -44,7 +44,7 @@ class Case:
     failure: str
     """The failed parts, in words."""
     failed: list[int]
-    """Failed nodes, including those of the scenario."""
+    """Nodes that have failed in this case, including those that have failed in the scenario."""
     weight: int
     """Number of links or nodes (or of pairs) whose failure has this effect."""
     live: int

@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def constant(self) -> bool:
-        """Whether the setting has the same value at all points."""
+        """Whether the setting has the same value at all points of the run."""
         return len(set(self.texts)) < 2
 
 

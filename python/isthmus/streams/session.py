@@ -111,7 +111,7 @@ def join(
 
 
 def needs_linux() -> None:
-    """Check that the system supports links.
+    """Check that the system supports links to the daemon.
 
     Raises:
         StreamsError: on systems other than Linux.

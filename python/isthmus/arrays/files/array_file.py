@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = "1 MiB"
-"""Default block size of checksums."""
+"""Default size of a block of the file that has one checksum."""
 BYTES_MAX = 1 << 30
 """Maximum bytes of a stripe, of a buffer and of a block with a checksum."""
 OFFSET_MAX = 1 << 62

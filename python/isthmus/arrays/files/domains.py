@@ -137,7 +137,7 @@ class Chunks(Domains):
         self.room = size * min(self._step, most)
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the boxes of the chunks of a round."""
+        """Return the boxes of the chunks that an aggregator moves in a round."""
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]

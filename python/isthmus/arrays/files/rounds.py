@@ -124,7 +124,9 @@ class Rounds:
             thread.start(now.turn, work, now.number, data, now.boxes[buffers.mine], views)
 
     def _move(self, move: Any, layout: Layout, arrays: Any, now: _Round) -> None:
-        """Move a round; the next synchronisation reports an error to all ranks."""
+        """Move the data of a round between ranks and buffers; the next synchronisation reports an
+        error.
+        """
         try:
             move(layout, arrays, now.turn, now.boxes)
         except Exception as error:

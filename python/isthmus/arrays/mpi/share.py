@@ -42,7 +42,7 @@ class Operands:
 
 
 class Share:
-    """The messages that one rank sends and receives."""
+    """The share of one rank in a plan: the messages that it sends and receives."""
 
     def __init__(
         self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"] | None

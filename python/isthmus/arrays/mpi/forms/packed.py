@@ -147,7 +147,7 @@ def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
 
 
 class _CollectiveTransfer(_PackedTransfer):
-    """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
+    """A transfer that packs all messages, calls ``Alltoallv`` once, and unpacks all messages."""
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         """Move one piece of each message with one collective call."""
@@ -170,7 +170,9 @@ def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
 
 
 class _PairwiseTransfer(_PackedTransfer):
-    """Pack and send to one rank after another, then unpack messages as they arrive."""
+    """A transfer that packs and sends to one rank after another, then unpacks messages as they
+    arrive.
+    """
 
     def __init__(self, transport: _Packed, share: Share) -> None:
         """Prepare the transfer without outstanding sends."""
