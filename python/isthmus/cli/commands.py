@@ -95,4 +95,4 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     help="Print the version and exit.",
 )
 def cli() -> None:
-    """Group of all commands of isthmus."""
+    """Group of all commands."""
