@@ -57,6 +57,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    """Return a public object of the package, or a submodule; import its module at the first use."""
     from importlib import import_module
 
     if name == "__version__":
@@ -74,6 +75,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Return the names of all public objects, imported or not."""
     from isthmus.objects import __all__ as objects
 
     return sorted([*_HOMES, *objects, "__version__"])

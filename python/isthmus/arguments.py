@@ -13,7 +13,7 @@ from isthmus.errors import IsthmusError
 
 SEED_MAX = 2**64 - 1
 SECONDS_MAX = 1000 * 365 * 86400.0
-"""Longest accepted time in seconds."""
+"""Longest time that an argument may have, in seconds."""
 TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Units of time in seconds, as in the core."""
 _TIME = re.compile(
@@ -26,7 +26,7 @@ PES_MAX = 2**32 - 1
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
 """Names of the applications that `balance` accepts."""
 FORMS = ("png", "svg")
-"""File formats of plots."""
+"""File formats in which plots can be written."""
 
 
 def shown(value: object) -> str:
@@ -39,7 +39,9 @@ def shown(value: object) -> str:
 
 
 def refuse(name: str, value: object, right: str) -> IsthmusError:
-    """Return an error with the value of an argument and the expected one."""
+    """Return the error for an invalid argument: its name, its value, and the expected value
+    `right`.
+    """
     kind = type(value).__name__
     what = shown(value)
     if isinstance(value, type):
@@ -48,14 +50,14 @@ def refuse(name: str, value: object, right: str) -> IsthmusError:
 
 
 def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
-    """Refuse a value of another type; True and False are not numbers."""
+    """Refuse an argument whose type is none of `kinds`; True and False do not count as numbers."""
     flag = isinstance(value, bool) and bool not in kinds
     if flag or not isinstance(value, kinds):
         raise refuse(name, value, right)
 
 
 def text(name: str, value: object, example: str) -> None:
-    """Refuse a value that is not a text."""
+    """Refuse an argument that is not a text; the error message contains the example."""
     one_of(name, value, (str,), f"text, such as {example!r}")
     if isinstance(value, str) and not utf8(value):
         raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
@@ -71,10 +73,10 @@ def utf8(value: str) -> bool:
 
 
 def seconds(name: str, value: str, least: float, example: str, most: float = SECONDS_MAX) -> float:
-    """Return a time with a unit, in seconds.
+    """Return an argument such as ``"10 min"`` in seconds.
 
     Raises:
-        IsthmusError: it is not a time, has no unit, or is outside `least` to `most` seconds.
+        IsthmusError: the value is not a time, has no unit, or is outside `least` to `most` seconds.
 
     """
     import json
@@ -86,7 +88,7 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
     number = float(parsed["numbers"][1]) if parsed["numbers"] else None
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
-        # The core refuses times of half a year, which are valid timeouts here.
+        # Convert here: the core refuses times of half a year, which are valid timeouts.
         number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
         if words and words["minus"]:
@@ -105,19 +107,19 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
 
 
 def choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse a value that is not one of some words."""
+    """Refuse an argument that is not one of the `known` words."""
     if not isinstance(value, str) or value not in known:
         words = [f'"{word}"' for word in known]
         raise IsthmusError(f"{name}: {shown(value)}; it is {', '.join(words[:-1])} or {words[-1]}")
 
 
 def flag(name: str, value: object) -> None:
-    """Refuse a value that is not a bool."""
+    """Refuse an argument that is not a bool."""
     one_of(name, value, (bool,), "True or False")
 
 
 def path(name: str, value: object, example: str) -> None:
-    """Refuse a value that cannot be a path."""
+    """Refuse an argument that cannot be a path; the error message contains the example."""
     one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
     given = os.fsdecode(value)  # type: ignore[arg-type]
     if not given or "\0" in given or not utf8(given):
@@ -125,7 +127,9 @@ def path(name: str, value: object, example: str) -> None:
 
 
 def mapping(name: str, value: object, example: str) -> None:
-    """Refuse a value that is not a mapping with text keys."""
+    """Refuse an argument that is not a mapping with text keys; the error message contains the
+    example.
+    """
     one_of(name, value, (Mapping,), f"a mapping, such as {example}")
     assert isinstance(value, Mapping)
     for each in value:
@@ -134,10 +138,10 @@ def mapping(name: str, value: object, example: str) -> None:
 
 
 def whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse a value that is not a whole number in a range."""
+    """Refuse an argument that is not a whole number from `least` to `most`."""
     index: Any = value
     if not isinstance(value, int) and hasattr(value, "__index__"):
-        with suppress(TypeError):  # a list of numpy has it, and refuses
+        with suppress(TypeError):  # numpy arrays have this method, but it fails
             index = value.__index__()
     if isinstance(value, bool) or not isinstance(index, int) or not least <= index <= most:
         raise IsthmusError(
@@ -146,10 +150,11 @@ def whole(name: str, value: object, least: int, most: int) -> None:
 
 
 def forms(name: str, value: object) -> tuple[str, ...]:
-    """Return the requested formats of plots: True means all of `FORMS`, False none.
+    """Return the file formats of plots that an argument requests: True means all of `FORMS`, False
+    none.
 
     Raises:
-        IsthmusError: it is neither a bool nor some of `FORMS`.
+        IsthmusError: the value is neither a bool nor some of `FORMS`.
 
     """
     if isinstance(value, bool):
@@ -160,10 +165,10 @@ def forms(name: str, value: object) -> tuple[str, ...]:
 
 
 def items(what: str, given: Any) -> list[Any]:
-    """Return the items of a list.
+    """Return the items of an argument that must be a list; `what` is its name in errors.
 
     Raises:
-        IsthmusError: it is not a list.
+        IsthmusError: the argument is not a list.
 
     """
     try:
@@ -194,7 +199,7 @@ def whole_numbers(what: str, numbers: Sequence[int], below: int, least: int = 0)
     """Return whole numbers from `least` to `below` - 1.
 
     Raises:
-        IsthmusError: a number is outside, or it is not a list.
+        IsthmusError: a number is outside this range, or the argument is not a list.
 
     """
     import operator

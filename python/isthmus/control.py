@@ -22,7 +22,7 @@ LINE_BYTES = 1 << 20
 TLS_ALERT = b"\x15\x03"
 """First bytes of a TLS alert: a record of type 21, version 3.x (RFC 8446, section 5.1)."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
-"""Reasons of OpenSSL for an answer that is not TLS."""
+"""Reasons in OpenSSL's errors if the daemon's answer is not TLS."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Endpoint:
     authority: Path | None = None
     """A file of trusted certificates; the default is those of the system."""
     timeout: float = 10.0
-    """Timeout of an answer in seconds."""
+    """Seconds within which the daemon must answer."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
         """Return an error about the address of the control interface."""
@@ -72,7 +72,7 @@ class Endpoint:
             made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
-            # Certificates name an address without its zone.
+            # A certificate names an IPv6 address without its zone.
             name = host.strip("[]").partition("%")[0]
             return context.wrap_socket(made, server_hostname=name)
         except OSError as error:

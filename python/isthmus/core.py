@@ -79,14 +79,14 @@ def decoded(file: BinaryIO, shown: str) -> str:
         most = TEXT_MAX // 1_000_000
         raise IsthmusError(f"{shown}: longer than {most} MB; give a file of at most that")
     try:
-        # Convert line ends.
+        # Decode through a text stream, which converts line ends.
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
     except UnicodeDecodeError as error:
         raise IsthmusError(f"{shown}: not a text file in UTF-8 ({error.reason})") from error
 
 
 def overrides(words: tuple[str, ...]) -> list[str]:
-    """Check that each word has the form key=value.
+    """Return the words of the command line as overrides, which must have the form key=value.
 
     Raises:
         IsthmusError: a word has another form.

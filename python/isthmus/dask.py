@@ -81,7 +81,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
     """
     try:
-        # Messages of Dask would disturb the output; errors are converted.
+        # Suppress Dask's log messages, which would disturb the output; its errors are converted.
         import distributed
     except ImportError as error:
         raise IsthmusError(
@@ -205,7 +205,7 @@ def _client(distributed: Any, address: str) -> Any:
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        # Another service may listen there; a client would wait for its answer forever.
+        # Another service may listen at the address; a client would wait for its answer forever.
         asyncio.run(asyncio.wait_for(_asked(distributed, address, found["host"]), ANSWER_S))
         return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except Exception as error:
@@ -257,6 +257,7 @@ class _Call:
     words: tuple[Any, ...]
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return the call as the pickled form of this object, so that unpickling makes the call."""
         return self.function, self.words
 
 
@@ -264,10 +265,11 @@ class Workers:
     """The workers of a Dask cluster, as an executor of parts of a run."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = warnings.warn) -> None:
+        """Use the workers of a Dask client; `note` is called with notices for the user."""
         refuse_unfit(client)
         self.client = client
         self.note = note
-        """Receives notices for the user."""
+        """Function that is called with notices for the user."""
         self._address = client.scheduler.address
         self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
         self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
@@ -276,7 +278,7 @@ class Workers:
         self._next_look = 0.0
         self._workers = 0
         self.threads = 0
-        """Threads of all known workers."""
+        """Number of threads of all known workers together."""
         self._said = False
 
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:

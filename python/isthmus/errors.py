@@ -9,6 +9,7 @@ class IsthmusError(Exception):
     """An error that the user can fix; the command line prints it in one line and exits with 2."""
 
     def __str__(self) -> str:
+        """Return the message in one line."""
         # File names and messages of libraries may contain line breaks.
         return one_line(super().__str__())
 
@@ -18,7 +19,9 @@ class RunFailedError(IsthmusError):
 
 
 def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6) -> str:
-    """Return the end of an error on an unknown word: a similar known word, or a hint."""
+    """Return the last part of an error message on an unknown word: a similar known word, or the
+    hint `otherwise`.
+    """
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(known), n=1, cutoff=likeness)
@@ -37,5 +40,5 @@ def one_line(message: str) -> str:
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     if len(words) <= LONGEST:
         return words
-    # The end holds the correction.
+    # Keep the end of the message, which says what to do.
     return f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"

@@ -35,6 +35,7 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The run was interrupted; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
+        """Describe the interruption, with the number of finished points if it is known."""
         super().__init__(
             "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
         )
@@ -66,6 +67,7 @@ class Job:
     """
 
     def __post_init__(self) -> None:
+        """Check the arguments and prepare the summary of the run."""
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
@@ -77,7 +79,7 @@ class Job:
         self.jobs = int(self.jobs)
         if self.memory is not None:
             arguments.text("memory", self.memory, "4 GB")
-            # Checked before a folder is created.
+            # Check the memory bound before a folder is created.
             ask(_core.memory_amount, self.memory)
 
         self.watch(Progress("building", title=Path(self.file).name))
@@ -140,7 +142,7 @@ class Job:
             # A watch may raise any error. The run must not continue in the background and write to
             # a journal whose folder is unlocked.
             experiment.cancel()
-            # In short steps, so that a second Ctrl-C takes effect at once.
+            # Wait in short steps, so that a second Ctrl-C takes effect at once.
             for _ in range(round(CANCEL_S / TICK_S)):
                 if experiment.wait(TICK_S):
                     break
@@ -313,8 +315,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Return whether more memory is available than for the results in a folder; with less,
-        worse results would replace better ones.
+        """Return whether more memory is available than when the results in a folder were computed.
+        With less memory, worse results would replace better ones.
         """
         from isthmus.results.folder import memory_of
 
@@ -336,7 +338,7 @@ class Job:
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
-        """Return the progress of an experiment."""
+        """Return the progress of a run from the state of the core's experiment."""
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(

@@ -68,7 +68,7 @@ def unwritable(folder: Path, error: OSError) -> IsthmusError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         right = "make room there, and give the command again"
     elif folder.is_dir():
-        # The folder may hold finished points.
+        # Do not advise to remove the folder, as it may contain finished points.
         right = "have it made writable, or choose another folder"
     return IsthmusError(f"{folder}: cannot write here ({error.strerror}); {right}")
 
@@ -92,7 +92,7 @@ def telling_of(path: Path, what: str) -> Iterator[None]:
 
 
 def beside(name: str) -> str:
-    """Return a unique temporary name."""
+    """Return a unique temporary name for a file that is to get the name `name`."""
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
 
 
@@ -136,7 +136,7 @@ def _named(temporary: Path, path: Path) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        # Without hard links, only this earlier check remains.
+        # The file system has no hard links: check the name before the rename.
         if os.path.lexists(path):
             return False
         temporary.rename(path)

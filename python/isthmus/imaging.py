@@ -31,7 +31,7 @@ class Sent:
     bytes: int
     """Number of bytes of the triangles that arrived."""
     seconds: float
-    """Seconds until the last confirmation."""
+    """Seconds until the sink confirmed the last data."""
     sending_seconds: float
     """Seconds in which a rank with control was sending."""
     of_rank: tuple[int, int]

@@ -45,7 +45,7 @@ TRIALS = 8
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario, measured or not."""
+    """A point of a scenario's sweep: its measurements, or the reason why it was not measured."""
 
     at: dict[str, str]
     """Values of the axes of the sweep at the point."""
@@ -62,7 +62,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of a scenario."""
+    """The measurements of the points of a scenario on this machine."""
 
     name: str
     points: tuple[Point, ...]

@@ -45,7 +45,7 @@ class Live:
     checked: int
     """Number of samples that the sink computed again and found equal."""
     seconds: float
-    """Seconds until the last confirmation."""
+    """Seconds until the sink confirmed the last samples."""
     nodes: tuple[float, float]
     """Fractions of time in which nodes computed, and waited for their forwarder."""
     forwarders: tuple[float, float]
@@ -65,7 +65,9 @@ class Live:
 
     @property
     def limit(self) -> str:
-        """The limit of the run: processors, or the part that others wait for."""
+        """The part that limits the throughput of the run: the processors, or the part that others
+        wait for.
+        """
         if self.busy is not None and self.busy >= BUSY:
             return "the processors of this machine"
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
@@ -91,13 +93,13 @@ class Point:
 
     cells: int
     offered: float
-    """MB/s of samples that the cells compute."""
+    """Offered load in MB/s: the samples that the cells compute."""
     carried: float
-    """MB/s that the interface sends."""
+    """Carried load in MB/s: the samples that the interface sends."""
 
     @property
     def limit(self) -> str:
-        """The limit of the machine, in words."""
+        """The part that limits the throughput of the machine, in words."""
         return "computing" if self.carried >= CARRIED * self.offered else "communication"
 
 

@@ -40,7 +40,7 @@ UNSHARED_S = 1.0
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The description of a run for the core."""
+    """The description of a run that is sent to workers: the scenario and its options."""
 
     text: str
     file: str
@@ -57,18 +57,20 @@ class RunSpec:
 Entries = list[tuple[str, bytes]]
 """Files of a journal, by name."""
 Part = tuple[list[int], list[int]]
-"""Positions of points and of searches."""
+"""The work of a task: positions of points and positions of searches in the run."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """The result of a task."""
+    """The result of a task: the files that a worker has written to its journal, and failures."""
 
     entries: Entries
     failed: list[str]
-    """Reasons of failed points and searches."""
+    """For each failed point or search, the reason."""
     took_s: float
-    """Wall-clock seconds, or processor seconds if that is less; see `_now`."""
+    """Duration of the task: wall-clock seconds, or processor seconds if that is less; see
+    `_now`.
+    """
 
 
 def check(executor: object) -> None:
@@ -92,6 +94,7 @@ class Pool:
     """Number of threads of the executor, which is unknown."""
 
     def __init__(self, executor: Any) -> None:
+        """Use an executor with the interface of `concurrent.futures`."""
         self.submit = executor.submit
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
@@ -173,9 +176,10 @@ class Waiting:
     """The queue of unassigned points and searches, and the size of tasks."""
 
     def __init__(self, points: list[int], searches: list[int]) -> None:
+        """Queue points and searches, by their positions in the run."""
         self._points, self._searches = deque(points), deque(searches)
         self._recent: deque[float] = deque(maxlen=RECENT)
-        """Seconds of a point in recent tasks."""
+        """Mean duration of a point in each of the recent tasks, in seconds."""
 
     @property
     def count(self) -> int:
@@ -186,7 +190,7 @@ class Waiting:
         """Return the seconds until the next poll, for workers with `threads` threads."""
         if not self._has_estimate or not self.count:
             return TICK_S
-        # The shortest task at the current size.
+        # Estimate the duration of the shortest task with the current number of points.
         task_s = self._task_size(threads) * min(self._recent)
         return BUSY_TICK_S if AHEAD * task_s >= 2 * BUSY_TICK_S else TICK_S
 
@@ -207,7 +211,7 @@ class Waiting:
 
     def _queue_limit(self, threads: int) -> int:
         """Return the maximum number of points to assign to tasks at a time."""
-        # Start with few single points, to estimate their duration.
+        # Start with a few tasks of one point each, to estimate the duration of a point.
         least = AHEAD * RECENT if self._has_estimate or self._searches else RECENT
         return max(AHEAD * threads, least)
 

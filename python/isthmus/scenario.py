@@ -35,6 +35,7 @@ class Scenario:
     """Changes in the form ``key=value``, as on the command line."""
 
     def __post_init__(self) -> None:
+        """Check the types of the fields."""
         arguments.text("text", self.text, "version = 1")
         arguments.text("file", self.file, "examples/hypercube-128.toml")
         arguments.one_of("changes", self.changes, (tuple, list), 'a tuple, such as ("seed=2",)')

@@ -31,6 +31,7 @@ class Described:
     """
 
     def __post_init__(self) -> None:
+        """Replace lists, arrays and mappings in attributes by immutable values."""
         for each in fields(self):  # type: ignore[arg-type]
             object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
 
@@ -47,25 +48,32 @@ class Names(Mapping[str, Any]):
     """A mapping of names to parts of a scenario, such as jobs; it is immutable and hashable."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
+        """Copy the names and values of a mapping."""
         self._given = dict(given)
 
     def __getitem__(self, name: str) -> Any:
+        """Return the part of the scenario with this name."""
         return self._given[name]
 
     def __iter__(self) -> Iterator[str]:
+        """Return an iterator over the names."""
         return iter(self._given)
 
     def __len__(self) -> int:
+        """Return the number of names."""
         return len(self._given)
 
     def __hash__(self) -> int:
+        """Return a hash of names and values in order."""
         return hash(tuple(self._given.items()))
 
     def __eq__(self, other: object) -> bool:
+        """Return whether a mapping has the same names and values in the same order."""
         # The order of jobs determines their random numbers.
         return isinstance(other, Mapping) and list(self.items()) == list(other.items())
 
     def __repr__(self) -> str:
+        """Return the mapping as Python code."""
         return repr(self._given)
 
 
@@ -79,7 +87,7 @@ def _frozen(value: Any) -> Any:
         if hasattr(value, "tolist"):
             return _frozen(value.tolist())
     except RecursionError:
-        pass  # a list within itself, which is refused where it is used
+        pass  # a list that contains itself; `plain` refuses it
     return value
 
 

@@ -77,6 +77,7 @@ class Vcr:
         films: Sequence[Path] = (),
         address: str = "127.0.0.1:0",
     ) -> None:
+        """Check the arguments, open the page and start to play."""
         import json
 
         from isthmus import _core

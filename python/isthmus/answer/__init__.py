@@ -35,11 +35,13 @@ from isthmus.results.series import Series, View, axis_text, view
 from isthmus.wording import estimate, number
 
 FAR = 2.0
-"""Factor from which the badges are ``far better`` and ``far worse``."""
+"""Ratio to the baseline from which a badge is ``far better`` or ``far worse``, not only ``better``
+or ``worse``.
+"""
 THROUGHPUT = "GB/s"
-"""Unit of the load with which the highest accepted load is a criterion as well."""
+"""Unit of the load for which the highest accepted load is a criterion of the comparison as well."""
 WARNINGS = 6
-"""Maximum number of collapsed points that are listed."""
+"""Maximum number of collapsed points that the warnings of an answer list."""
 SENTENCES = 3
 """Maximum number of sentences below the conclusion on the first screen."""
 
@@ -62,7 +64,7 @@ class SeriesAnswer:
     """
     sentence: str
     jobs: dict[str, str] = field(default_factory=dict)
-    """The badge of each job, if the badge is ``mixed``."""
+    """The badge of each job, if the badge of the series is ``mixed``."""
     peak: Peak | None = None
     """The highest accepted load of the series, if the run has this criterion."""
     peak_ratio: Ratio | None = None
@@ -77,8 +79,8 @@ class SeriesAnswer:
         return bool(self.ratios or self.saturation or self.peak_ratio)
 
     def cell(self, measure: str) -> str:
-        """Return the measure at the compared point with its half-width, or ``saturated`` for a time
-        of the job that saturates the point.
+        """Return a measure as text with its half-width, at the point that is compared with the
+        baseline. A time of a job that saturates the machine there is ``saturated``.
         """
         found = self.point.measure(measure) if self.point else None
         if measure in self.timeless:
@@ -88,7 +90,9 @@ class SeriesAnswer:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of a whole run."""
+    """The comparison of all variants of a run with the baseline, in words: the first part of a
+    report.
+    """
 
     view: View
     headline: str | None
@@ -98,9 +102,9 @@ class Answer:
     place: str
     """Position of the comparison on the x axis, in words."""
     conclusion: str
-    """One sentence on all variants."""
+    """One sentence that compares all variants with the baseline."""
     basis: str
-    """The criteria of the verdicts, in words."""
+    """The criteria by which the variants were compared, in words."""
     unmodelled: str
     """The measures without a model value and the reason, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
@@ -108,7 +112,7 @@ class Answer:
     """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Sentences on collapsed points."""
+    """Sentences on points at which the machine stopped delivering messages."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
@@ -127,7 +131,7 @@ class Answer:
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
         texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # The conclusion is already the sentence of the only series.
+            # With a single series, the conclusion already contains its sentence.
             return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)
@@ -141,8 +145,8 @@ class Answer:
         return any(s.bracket for s in self.series)
 
     def head(self, measure: str) -> str:
-        """Return the heading of a table column; for a job's bandwidth only the job, as the unit
-        explains the rest.
+        """Return the heading of the table column of a measure. For the bandwidth of a job it is
+        only the name of the job, as the unit shows that it is a bandwidth.
         """
         label = self.view.label(measure)
         return label.partition(":")[0] if measure.endswith(".accepted") else label
@@ -156,7 +160,7 @@ class Answer:
 
     @property
     def has_peaks(self) -> bool:
-        """Whether the highest accepted load of any series is a criterion."""
+        """Whether the highest accepted load of any series is a criterion of the comparison."""
         return any(s.peak for s in self.series)
 
 
@@ -175,7 +179,7 @@ def answer(run: RunResult) -> Answer:
 
 
 def _answer(run: RunResult) -> Answer:
-    """Compute the answer of a run, without the cache."""
+    """Compare every series of the run with the first series, without the cache of the last run."""
     layout = view(run)
     measures = judged(layout)
     headline = measures[0] if measures else None
@@ -229,8 +233,8 @@ def judged(layout: View) -> list[str]:
         rates = [m for m in rates if m != "servers.accepted"]
 
     def rank(name: str) -> int:
-        """Return the sort key of a measure: bandwidth of the I/O servers, of jobs with I/O, of
-        other jobs.
+        """Return the sort key of a bandwidth: the I/O servers first, then jobs with I/O, then other
+        jobs.
         """
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2
@@ -246,10 +250,10 @@ def judged(layout: View) -> list[str]:
 
 
 def ranked(layout: View) -> list[str]:
-    """Return the requested latencies, those of I/O first."""
+    """Return the names of the requested latencies, latencies of I/O first."""
 
     def rank(name: str) -> int:
-        """Return the sort key of a latency: those of I/O first."""
+        """Return the sort key of a latency: latencies of I/O first."""
         order = ("read.network", "read.response", "write.network", "write.response")
         return order.index(name) if name in order else len(order)
 
@@ -257,7 +261,9 @@ def ranked(layout: View) -> list[str]:
 
 
 def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
-    """Return the point of a series at x if the series carries its load; None otherwise."""
+    """Return the point of a series at the value `x` of the x axis, if the series carries the
+    offered load of this point; None otherwise.
+    """
     at = (p for p in series.points if layout.x(p) == x and _carries_load(layout, series, p))
     return next(at, None)
 
@@ -467,8 +473,8 @@ def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) ->
 
 
 def _warnings(layout: View) -> list[str]:
-    """Return a sentence for each collapsed point, at most `WARNINGS` and the number of
-    the others.
+    """Return a sentence for each collapsed point. After `WARNINGS` sentences, one more gives the
+    number of the remaining points.
     """
     texts = []
     for series in layout.series:

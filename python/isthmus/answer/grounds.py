@@ -25,9 +25,11 @@ class Bracket:
     """Whether a search found the bracket; otherwise it follows from the points of the sweep."""
     analytic: float | None = None
     undecided: tuple[float, float] | None = None
-    """Lowest and highest undecided load in the bracket."""
+    """Lowest and highest load in the bracket whose verdict is ``undecided``; None if there is
+    none.
+    """
     missed: float | None = None
-    """The requested resolution of the search, if it was not reached."""
+    """The requested relative width of the bracket, if the search did not reach it; else None."""
 
     @property
     def text(self) -> str:
@@ -68,8 +70,8 @@ class Ratio:
 
     @property
     def tendency(self) -> str:
-        """``same`` (the whole interval is near 1), ``unclear`` (it contains 1 but is wider),
-        ``longer`` or ``shorter``.
+        """The conclusion from the interval of the ratio: ``same`` (the whole interval is near 1),
+        ``unclear`` (it contains 1 but is wider), ``longer`` or ``shorter``.
         """
         if self.low >= 1 - SAME and self.high <= 1 + SAME:
             return "same"
@@ -117,7 +119,7 @@ class Peak:
     """The highest accepted load of a series of points."""
 
     measure: Measure
-    """The accepted load at its highest point."""
+    """The accepted load at the point of the series where it is highest."""
     more: bool
     """Whether the series is stable at the highest load of the sweep, so that it may carry more."""
 
@@ -207,5 +209,7 @@ def ratio(name: str, measure: Measure, baseline: Measure, confidence: float) -> 
 
 
 def _best(of: Measure, confidence: float) -> Value:
-    """Return the simulated value with its interval, or the model value if nothing was simulated."""
+    """Return the simulated value of a measure with its interval, or the model's value if nothing
+    was simulated.
+    """
     return Value(of.analytic) if of.mean is None else Value.of(of, confidence)

@@ -1,7 +1,7 @@
 """The results of an interference matrix in words: slowdowns between jobs, and remedies.
 
 The criterion is the time of a job's phases or messages beside other jobs: the mean and the highest
-known percentile. The words follow `Change.direction`.
+known percentile. The property `Change.direction` selects the words of each sentence.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ FIRST = 3
 
 @dataclass(frozen=True)
 class Lessons:
-    """The answer of a run of jobs alone and together."""
+    """The conclusions from a run with jobs alone and together, as sentences: slowdowns and
+    remedies.
+    """
 
     matrix: Interference = field(repr=False)
     conclusion: str
@@ -48,12 +50,14 @@ class Lessons:
 
     @property
     def first(self) -> list[str]:
-        """The sentences for the first screen: those on the second pair of jobs, and on choices."""
+        """The sentences below the conclusion on the first screen of a report: those on the second
+        pair of jobs, and on choices such as a placement of servers.
+        """
         return [*self.losses[1:2], *self.choices, *self.losses[2:]][:FIRST]
 
     @property
     def rest(self) -> list[str]:
-        """The sentences that are not on the first screen."""
+        """The sentences that are not on the first screen of a report."""
         return [text for text in [*self.losses, *self.choices] if text not in self.first]
 
 
@@ -109,7 +113,9 @@ def slower(change: Change) -> str:
 
 
 def felt_text(loss: Felt | None) -> str:
-    """Return the mean slowdown of a cell as text."""
+    """Return the mean slowdown of a job as text for a table cell; ``piles up`` if its backlog
+    grows.
+    """
     if loss is None:
         return "–"
     text = slower(loss.mean)
@@ -117,26 +123,28 @@ def felt_text(loss: Felt | None) -> str:
 
 
 def tail_text(loss: Felt | None) -> str:
-    """Return the tail slowdown of a cell: ``p99 +80 ± 9%``, or an empty text."""
+    """Return the slowdown of a job at a high percentile as text: ``p99 +80 ± 9%``; empty if
+    unknown.
+    """
     if loss is None or loss.tail is None or loss.percent is None:
         return ""
     return f"p{loss.percent:g} {slower(loss.tail)}"
 
 
 def _known(cell: Cell) -> Felt:
-    """Return the slowdown of a cell in which it is known."""
+    """Return the slowdown in a cell of the interference matrix, which must be known."""
     assert cell.felt is not None
     return cell.felt
 
 
 def _clear(cell: Cell) -> bool:
-    """Return whether a job is clearly slowed down."""
+    """Return whether the job of a cell is clearly slower beside other jobs than alone."""
     loss = _known(cell)
     return loss.piles_up or loss.mean.more
 
 
 def _severity(cell: Cell) -> tuple[bool, float]:
-    """Return the sort key of a cell: whether work piles up, then the mean slowdown."""
+    """Return the sort key of a cell: whether the job's backlog grows, then its mean slowdown."""
     loss = _known(cell)
     return loss.piles_up, loss.mean.value
 
@@ -147,7 +155,7 @@ def _worst_cell(cells: list[Cell]) -> Cell:
 
 
 def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
-    """Sort key: clear slowdowns first, then by size."""
+    """Return the sort key of a group of cells: clear slowdowns first, then the largest."""
     worst = _worst_cell(cells)
     piles_up, value = _severity(worst)
     return not _clear(worst), not piles_up, -value
@@ -159,7 +167,7 @@ def _subject(job: str, loss: Felt) -> str:
 
 
 def _longer_text(change: Change) -> str:
-    """``33 ± 4% longer``, ``4.1 ± 0.3 times as long``."""
+    """Return the change of a time in words: ``33 ± 4% longer``, ``4.1 ± 0.3 times as long``."""
     if change.value >= TWICE:
         half = "" if change.half is None else f" ± {change.half:.1f}"
         return f"{change.value:.1f}{half} times as long"
@@ -254,7 +262,9 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
 
 
 def _tail(loss: Felt) -> str:
-    """Return the last part of a sentence: the longer tail of a job, or an empty text."""
+    """Return the last part of a sentence: the slowdown of a job at a high percentile, or an empty
+    text.
+    """
     if loss.tail is None or loss.percent is None or not loss.tail.more or loss.tail.value < FAR:
         return ""
     what = f"{loss.percent:g}th percentile"
@@ -264,7 +274,9 @@ def _tail(loss: Felt) -> str:
 
 
 def _tails(cells: list[Cell]) -> str:
-    """Return the longest tail among cells without a slowdown of the mean."""
+    """Return the last part of a sentence: the largest slowdown at a high percentile, among cells
+    without a slowdown of the mean.
+    """
     tailed = [c for c in cells if (tail := _known(c).tail) is not None and tail.more]
     if not tailed:
         return ""

@@ -10,7 +10,7 @@ from isthmus.results.series import Series, View
 from isthmus.wording import number
 
 FULL = 0.9
-"""Busy fraction from which a part counts as full."""
+"""Fraction of the time for which a part of the machine must be busy to count as full."""
 ALIKE = 0.9
 """The parts of a kind are bottlenecks together if their mean busy fraction is at least this share
 of the busiest part's."""
@@ -94,8 +94,8 @@ def _load(point: PointResult) -> float:
 
 
 def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
-    """Return the bottleneck of a series whose point `shown` is compared; None if no part was
-    counted.
+    """Return the bottleneck of a series whose point `shown` is compared; None if no bottleneck is
+    known.
     """
     point = limiting_point(layout, series, shown)
     if point is None or point.bottleneck is None:

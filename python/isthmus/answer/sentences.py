@@ -45,7 +45,7 @@ def baseline_sentence(
     place: str,
     series: Series,
 ) -> str:
-    """Return the sentence on the baseline."""
+    """Return the sentence on the baseline: its saturation, highest accepted load, or measures."""
     unit = layout.run.load.words
     parts = [collapses]
     if own:
@@ -82,7 +82,9 @@ def is_varied(layout: View, series: Series) -> bool:
 
 
 def trend_words(layout: View, series: Series, name: str) -> str:
-    """Return a measure along the axis of a series: at each value, or at the first and the last."""
+    """Return the values of a measure along the axis of a series as text: at each value of the axis,
+    or at the first and the last.
+    """
     found = [(p, m) for p in series.points if (m := p.measure(name)) and m.best[0] is not None]
     if len(found) > NAMED:
         found = [found[0], found[-1]]
@@ -98,7 +100,9 @@ def trend_words(layout: View, series: Series, name: str) -> str:
 
 
 def time_label(layout: View, points: list[PointResult], name: str) -> str:
-    """Return the label before the value of a measure; a single phase ``completes in`` it."""
+    """Return the words before the value of a measure: its label, or ``completes in`` for the time
+    of a single phase.
+    """
     job, _, quantity = name.rpartition(".")
     of = all(p.verdict.verdict == "completed" and p.verdict.flow == job for p in points)
     return f"{job} completes in" if quantity == "phase" and of else layout.label(name)
@@ -120,8 +124,8 @@ def incomplete_words(layout: View, series: Series) -> str:
 
 
 def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
-    """Return whether a measure is a time of the job that saturates a point, which grows with the
-    run.
+    """Return whether a measure is a time of the job that saturates a point. Such a time grows with
+    the length of the run.
     """
     job = measure.rpartition(".")[0]
     lost = layout.of_jobs and point.verdict.verdict == "saturated"

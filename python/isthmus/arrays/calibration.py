@@ -1,4 +1,6 @@
-"""Measured exchanges, from which times of other exchanges are predicted."""
+"""Measurements of exchanges (redistributions of an array between ranks or threads), from which the
+times of other exchanges are predicted.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ PASSES = 3
 case.
 """
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
-"""Elements of a block, 4 to 512 bytes."""
+"""Numbers of rows in the cyclic blocks that are measured: 4 to 512 bytes of a column."""
 DTYPE = "f4"
 THREADS_RANKS = 4
 """Number of ranks in the plans that threads execute."""
@@ -37,7 +39,7 @@ THREADS_RANKS = 4
 
 @dataclass(frozen=True)
 class Case:
-    """An exchange of a matrix, column by column in memory."""
+    """An exchange to be measured: a plan for a matrix that is stored column by column."""
 
     plan: Plan
     packed: int
@@ -56,7 +58,9 @@ class Case:
 
 
 def cases(ranks: int) -> Iterator[Case]:
-    """Yield plans between cyclic blocks of rows and panels, and from panels to themselves."""
+    """Yield the exchanges to measure: between cyclic blocks of rows and panels of whole columns,
+    and from panels to the same panels.
+    """
     item = np.dtype(DTYPE).itemsize
     for side in SIDES:
         shape = (2 * side + 13, side)
@@ -72,10 +76,11 @@ class Memory:
     """Reused memory for arrays of a matrix; pages are touched only once."""
 
     def __init__(self) -> None:
+        """Start without memory; `arrays` allocates it when it is needed."""
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
-        """Return the array of a rank, column by column."""
+        """Return the array of a rank of a layout, stored column by column."""
         (shape,) = layout.extents(rank)
         size = math.prod(shape)
         if size > self.parts[0].size:
@@ -92,7 +97,7 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
     """Measure the cost of moving arrays with threads, in about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy once, so short runs cost the same on either side.
+    # Threads copy data once, so short runs at the sender cost as much as at the receiver.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
     seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]

@@ -39,26 +39,26 @@ class Measured:
     """A measured exchange between layouts in which all ranks hold about the same amount."""
 
     size: int
-    """Bytes that all ranks together hold."""
+    """Bytes of the exchanged array on all ranks together."""
     moved: int
     """Bytes that go from one rank to another."""
     packed: int
-    """Bytes of a run when it is packed."""
+    """Length of a contiguous run in bytes when the sender packs it."""
     unpacked: int
-    """Bytes of a run when it is unpacked."""
+    """Length of a contiguous run in bytes when the receiver unpacks it."""
     seconds: float
 
 
 @dataclass
 class CopyWork:
-    """The work of a rank to pack, or to unpack, its messages."""
+    """The numbers of bytes that a rank copies to pack, or to unpack, its messages."""
 
     kept: int = 0
-    """Bytes that stay on the rank."""
+    """Bytes of the array that stay on the rank."""
     moved: float = 0.0
     """Bytes of messages; half of each counts for the sender and half for the receiver."""
     runs: dict[int, int] = field(default_factory=dict)
-    """Bytes by length of runs."""
+    """Number of bytes in contiguous runs, by the length of a run in bytes."""
 
     @property
     def size(self) -> float:
@@ -68,7 +68,7 @@ class CopyWork:
 
 @dataclass
 class Work:
-    """The work of a rank in an exchange."""
+    """The numbers of bytes that a rank copies in an exchange, to pack and to unpack."""
 
     packing: CopyWork = field(default_factory=CopyWork)
     unpacking: CopyWork = field(default_factory=CopyWork)
@@ -250,13 +250,13 @@ class Rates:
 
 
 def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, Work]:
-    """Return the work of each rank; with `direct` the receiver copies data once."""
+    """Return the work of each rank in a plan; with `direct`, only the receiver copies the data."""
     ranks = dict.fromkeys((*plan.from_.ranks, *plan.to.ranks))
     return {rank: work_of(plan, rank, dtype, orders, direct=direct) for rank in ranks}
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """Return the work of a rank, which may be outside the plan."""
+    """Return the work of a rank in a plan; a rank that is not in the plan has none."""
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
@@ -286,7 +286,7 @@ def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Seconds for a byte at one total size of the array."""
+    """The costs of exchanges of arrays of one total size, in seconds for a byte."""
 
     kept: float
     moved: float
@@ -297,13 +297,13 @@ class _Costs:
     @classmethod
     def of(cls, measured: list[Measured], fixed: float) -> _Costs:
         """Derive the costs from measured exchanges of one size."""
-        # The fixed cost is not a cost of bytes.
+        # Subtract the fixed cost, which does not depend on the number of bytes.
         spent = [max(one.seconds - fixed, 1e-3 * one.seconds) for one in measured]
         cost = {one: seconds / one.size for one, seconds in zip(measured, spent, strict=True)}
         moving = [one for one in measured if one.moved] or measured
         in_place = [cost[one] for one in measured if not one.moved]
         least = min(cost[one] for one in moving)
-        # Kept bytes never cost more than moved bytes; noise may suggest otherwise.
+        # A byte that stays on its rank never costs more than a moved byte; correct noise.
         kept = min([*in_place, least])
         share = moving[0].moved / moving[0].size
         packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)
@@ -316,7 +316,7 @@ class _Costs:
         )
 
     def spent(self, one: Work) -> tuple[float, float]:
-        """Return the seconds that a rank packs, and unpacks."""
+        """Return the seconds in which a rank packs, and the seconds in which it unpacks."""
         return self._copy_seconds(one.packing, self.packed), self._copy_seconds(
             one.unpacking, self.unpacked
         )
@@ -333,6 +333,7 @@ class _Table:
     """The costs of exchanges in one form, by total size."""
 
     def __init__(self, measured: list[Measured]) -> None:
+        """Derive the costs from the measured exchanges of one form."""
         self.fixed = min(one.seconds for one in measured)
         sizes = sorted({one.size for one in measured})
         # The exchange of the smallest size is used to measure the fixed cost only.
@@ -342,7 +343,9 @@ class _Table:
         }
 
     def spent(self, size: int, one: Work) -> tuple[float, float]:
-        """Return the seconds that a rank packs, and unpacks, at a total size in bytes."""
+        """Return the seconds in which a rank packs, and unpacks, in an exchange of `size` bytes in
+        total.
+        """
         found = [(each, costs.spent(one)) for each, costs in self.costs.items()]
         packing, unpacking = ([(each, both[half]) for each, both in found] for half in (0, 1))
         return _interpolate(packing, size), _interpolate(unpacking, size)

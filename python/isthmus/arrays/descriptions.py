@@ -55,7 +55,7 @@ class Io:
 
 @dataclass(frozen=True)
 class Costs:
-    """Processor time of a rank."""
+    """The processor time of a rank for messages and for copies."""
 
     message_s: float = 0.0
     """Seconds for each message and each request, before it is sent."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Order = Literal["C", "F"]
 
 DIMENSIONS_MAX = 32
-"""Most dimensions of an array."""
+"""Maximum number of dimensions of an array."""
 BYTES_END = 1 << 63
 """Every array is smaller than this number of bytes."""
 
@@ -41,7 +41,7 @@ def array_of(what: str, given: Any) -> NDArray[Any]:
     """
     try:
         found = np.asanyarray(given)
-    except Exception as error:  # A foreign `__array__` may raise anything.
+    except Exception as error:  # the method `__array__` of other libraries may raise any error
         raise IsthmusError(f"{what}: not an array of numpy ({error})") from error
     if _has_mask(found) or (isinstance(given, (list, tuple)) and _has_mask(given, found.ndim)):
         raise IsthmusError(
@@ -53,8 +53,8 @@ def array_of(what: str, given: Any) -> NDArray[Any]:
 
 
 def _has_mask(given: Any, depth: int = 0) -> bool:
-    """Return whether it is a masked array, or a list of masked arrays nested at most `depth` levels
-    deeper.
+    """Return whether an argument is a masked array, or a list of masked arrays nested at most
+    `depth` levels deeper.
     """
     if isinstance(given, np.ma.MaskedArray):
         return True
@@ -77,7 +77,9 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
         if given is None:
             raise TypeError("numpy takes None for float64")
         found: np.dtype[Any] = np.dtype(given)
-    except Exception as error:  # numpy parses texts, and asks objects for their `dtype`.
+    except (
+        Exception
+    ) as error:  # numpy parses texts and reads attributes of objects, which may raise any error
         raise refuse(what, given, "a type of elements, such as 'f8'") from error
     refuse_type(what, found)
     return found

@@ -19,13 +19,15 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class TransferUnit:
-    """Consecutive blocks of the array that cross to the interface as one transfer."""
+    """A transfer unit (TU): consecutive blocks of the array that are sent to the interface
+    together.
+    """
 
     number: int
     start: int
     """Row-major index of the unit's first element in the array."""
     blocks: tuple[tuple[int, int], ...]
-    """Rank and elements of each block, in order."""
+    """Rank and number of elements of each block, in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class IoDistribution:
     """A layout with its transfer units: see `io_distribution`."""
 
     layout: Layout
-    """The mapping of elements to ranks."""
+    """The mapping of elements of the array to ranks."""
     rows: int
     """Rows of processors; each row holds whole transfer units."""
     columns: int

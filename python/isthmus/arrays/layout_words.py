@@ -37,7 +37,7 @@ def layout(table: Table, array: Array) -> Layout:
     try:
         found = KINDS[word](table, array)
     except IsthmusError as error:
-        # Errors of field readers name the field; errors of layouts do not.
+        # Errors of field readers already name a field of the table; add it to errors of layouts.
         raise error if _is_placed(error, table) else table.at_field(error) from error
     table.end()
     return found
@@ -181,7 +181,7 @@ def _hpf(table: Table, array: Array) -> Layout:
             f"give {len(array.shape)}",
         )
     for at, word in enumerate(words):
-        # A longer number of digits cannot be a block size.
+        # A word with more digits cannot be a block size.
         if len(word) > 40:
             raise given.wrong(f"the word of dimension {at} is too long", f"write {example}")
     made = Layout.hpf(array.shape, words, _grid(table), numbering=_numbering(table, "column"))

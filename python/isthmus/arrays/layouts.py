@@ -93,6 +93,7 @@ class Layout:
         over: _ProcessGrid | None = None,
         order: Literal["C", "F"] | None = None,
     ) -> None:
+        """Create the object for a layout of the core; `over` is its process grid, if it has one."""
         self._core = core
         self._grid = over
         self._order = order
@@ -436,7 +437,9 @@ class Layout:
             raise IsthmusError(f"{what}: no rank holds element {missing}; all are needed here")
 
     def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
-        """Return the layout with its ranks renumbered in order."""
+        """Return the layout with these rank numbers in place of its own, in the order of its
+        ranks.
+        """
         if ranks is None:
             return self
         numbers = whole_numbers("ranks", ranks, 1 << 32)
@@ -633,7 +636,9 @@ class Layout:
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
-    """Call the core; an argument of the wrong type is a user error as well."""
+    """Call a function of the core; an argument of the wrong type raises an error for the user as
+    well.
+    """
     try:
         return ask(function, *given)
     except (TypeError, OverflowError) as error:
@@ -685,8 +690,8 @@ def _box(
 
 
 def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
-    """Return all indices of runs, given by start, length, stride, count and length of the
-    last run.
+    """Return all indices of evenly spaced runs, described by start, length, stride, count and
+    length of the last run.
     """
     start, length, stride, count, last = runs
     if count == 0:

@@ -16,7 +16,7 @@ from isthmus.scenario_fields import toml_value
 JOB = "plan"
 PROBE = f'\n[workload.jobs.{JOB}]\ntraffic = "listed"\nmessages = [[0, 1, "1 B"]]\n'
 FEW, MANY = 2, 8
-"""Number of replications at first, and number if the first ones gave different times."""
+"""Number of replications of a run, and of its repetition if the first ones gave different times."""
 OWN = ("jobs", "load", "active")
 """Workload keys of the scenario's own jobs; the redistribution replaces these jobs."""
 KEPT_OF_DEMANDS = ("servers", "mapping")
@@ -33,7 +33,7 @@ class Time:
     seconds: float
     low: float
     high: float
-    """End of the interval; both ends equal the time if it is exact."""
+    """Upper end of the confidence interval in seconds; both ends equal the time if it is exact."""
     messages: int
     bytes: int
     share: float = 1.0
@@ -53,14 +53,14 @@ class Machine:
 
     file: str
     base: dict[str, Any]
-    """Tables of the scenario: machine and the kept part of the workload."""
+    """Tables of the scenario: the machine, and the workload without the scenario's own jobs."""
     where: str | list[int | str]
     """Nodes of the job, as scenarios write them."""
     seed: int
     threads: int = 1
     watch: Watch = field(default=unwatched, repr=False)
     nodes: list[int] = field(default_factory=list)
-    """Nodes for the ranks, in order."""
+    """Nodes of the machine on which the ranks run, in the order of the ranks."""
     servers: list[int] = field(default_factory=list)
     _known: dict[str, Time] = field(default_factory=dict, repr=False)
 
@@ -133,7 +133,7 @@ class Machine:
         work = {**self.base["workload"], "jobs": {JOB: job}}
         stop = {
             "rule": "fixed",
-            # All messages of a round and the first of the next.
+            # Count all messages of a round, and the first message of the next round.
             "messages": sum(row[3] for row in messages) + 1,
             "warmup": "none",
             "replications": replications,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     Given = tuple[NDArray[np.uint8], list[int]]
-    """Bytes from the first element on, and strides."""
+    """The bytes of an array from its first element on, and its strides."""
 
 
 SHARED_WORK: Any = 10_000
@@ -28,6 +28,7 @@ class _Span:
     """The memory from the first to the last element of an array, as an array interface."""
 
     def __init__(self, array: Part, size: int) -> None:
+        """Describe `size` bytes of memory from the first element of an array on."""
         self._array = array
         writable = bool(array.flags.writeable)
         self.__array_interface__ = {
@@ -80,6 +81,7 @@ class CheckedArrays:
     """Arrays that have been checked, with their memory layout at that time."""
 
     def __init__(self, *held: Any) -> None:
+        """Record the shape, strides and type of each array."""
         self._held = held
         self._parts = [
             (part, part.shape, part.strides, part.dtype)

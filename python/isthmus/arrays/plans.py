@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 THREADS_MAX = 4096
-"""Most threads that move data."""
+"""Maximum number of threads that move data."""
 LISTED_MAX = 16
 """Maximum number of ranks of a plan whose text lists their messages one by one."""
 

@@ -20,7 +20,7 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import number
 
 MESSAGES_MAX = 100_000
-"""Most messages of a round that are simulated."""
+"""Maximum number of messages of a round that are simulated."""
 BYTES_MAX = 1 << 26
 """Maximum number of simulated bytes of a round, unless the user sets another."""
 
@@ -33,9 +33,9 @@ class Prediction:
 
     ranks: int
     move: Time
-    """Time of the redistribution itself."""
+    """Time of the redistribution without the transfer to the I/O servers."""
     copy_s: float
-    """Seconds of packing and unpacking on the rank with the most."""
+    """Seconds in which the rank with the most data packs and unpacks messages."""
     direct: Time | None
     """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
@@ -175,7 +175,9 @@ def _time_to_servers(
 
 
 def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
-    """Return the time of all messages, extrapolated from `share` and half of it if below 1."""
+    """Return the time of all messages. If `share` is below 1, extrapolate the time from that
+    fraction of the messages and from half of it.
+    """
     if share >= 1:
         return time_of(1.0)
     all_of, half = time_of(share), time_of(share / 2)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from isthmus.arrays.plans import Message
 
 COUNTED_MAX = 1 << 20
-"""Most pairs of ranks whose messages are counted."""
+"""Maximum number of pairs of ranks whose messages are counted."""
 PAIRS_MAX = 4096
-"""Most messages whose runs are counted, and that a table in JSON lists."""
+"""Maximum number of messages whose runs are counted, and that a table in JSON lists."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Summary:
     sent: int
     """Bytes that are moved between ranks."""
     kept: int
-    """Bytes that stay on their rank."""
+    """Bytes of the array that stay on their rank."""
     smallest: int
     """Bytes of the smallest message between ranks; 0 if there is none."""
     largest: int

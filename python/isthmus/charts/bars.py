@@ -31,7 +31,7 @@ STEP = 30
 
 
 def bandwidth(view: View) -> Chart:
-    """Return bars of the accepted bandwidth of jobs and I/O servers for each variant."""
+    """Return a bar chart of the accepted bandwidth of jobs and I/O servers for each variant."""
     shown = view.series[:ROWS]
     panels, rows, points = [], [], []
     for name in rates(view):
@@ -51,7 +51,7 @@ def bandwidth(view: View) -> Chart:
 
 
 def variants(view: View) -> Chart:
-    """Return bars of the requested measures for each variant, for runs without an x axis."""
+    """Return a bar chart of the requested measures for each variant, for runs without an x axis."""
     panels, rows, points = [], [], []
     for name in [m for m in ordered(view) if any(s.values(view, m) for s in view.series)]:
         found = [(s, p) for s in view.series for _, p in s.values(view, name) if not p.collapsed]
@@ -186,14 +186,14 @@ def _texts(x: Spec, y: Spec, at: str, text: str) -> list[Spec]:
 
 
 def _tips(view: View) -> Spec:
-    """Return the tooltip of bars."""
+    """Return the tooltip of the bars of a chart."""
     confidence = f"{view.run.confidence:.0%} interval"
     fields = [("variant", "variant"), ("value", "value"), ("interval", confidence)]
     return tip([*fields, ("verdict", "verdict"), ("model", model_label(view))])
 
 
 def _bar_marks(view: View) -> list[Symbol]:
-    """Return the legend entries of bars."""
+    """Return the legend entries for the marks in bar charts."""
     entries = [Symbol(f"mean, {view.run.confidence:.0%} interval", "bar")]
     if any(m.analytic is not None for p in view.run.points for m in p.measures):
         entries.append(Symbol(model_label(view), "above"))
@@ -201,7 +201,9 @@ def _bar_marks(view: View) -> list[Symbol]:
 
 
 def saturation(view: View) -> Chart:
-    """Return the saturation bracket of each series, as rows or as curves over the x axis."""
+    """Return a chart of the saturation bracket of each series, as rows or as curves over the x
+    axis.
+    """
     return _brackets(view) if has_brackets(view) else _bracket_curves(view)
 
 
@@ -362,7 +364,9 @@ def _bracket_curves(view: View) -> Chart:
 
 
 def channels(view: View) -> Chart:
-    """Return the utilisation of each kind of channel: mean, and a line to the highest."""
+    """Return a chart of the utilisation of each kind of channel: the mean, and a line to the
+    highest.
+    """
     points = [(s, p) for s in view.series[:ROWS] if (p := compared_point(view, s))]
     described = view.run.machines[0]
     name = described.channel_label

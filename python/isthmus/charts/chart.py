@@ -41,12 +41,12 @@ class Table:
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """Number of the run's point for each row."""
+    """For each row, the number of the point of the run whose values it shows."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One diagram of a chart."""
+    """A panel of a chart: one diagram with its notes."""
 
     title: str
     spec: Spec | None = field(repr=False)
@@ -63,7 +63,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of a run."""
+    """A chart in a report: panels, legend, and a table of the same numbers."""
 
     name: str
     panels: list[Panel]

@@ -43,17 +43,19 @@ class Drawn:
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
-    """Return the requested measures (or `measures`) over the x axis, a panel each."""
+    """Return a chart of the requested measures (or `measures`) over the x axis, a panel each."""
     return chart(name, view, scene.latency(view, measures), marks(view))
 
 
 def response(view: View) -> Chart:
-    """Return response times that were not requested."""
+    """Return a chart of the response times that the scenario did not request."""
     return latency(view, others(view), "response")
 
 
 def accepted(view: View) -> Chart:
-    """Return the accepted over the offered load, for all messages and for I/O demands."""
+    """Return a chart of the accepted over the offered load, for all messages and for I/O
+    demands.
+    """
     panels = [curve_panel(flow, plot) for _, flow, plot in scene.accepted(view.thinned)]
     entries = marks(view, model=False)
     entries.append(Symbol("all that is offered", "diagonal"))
@@ -63,12 +65,14 @@ def accepted(view: View) -> Chart:
 
 
 def residuals(view: View) -> Chart:
-    """Return the excess of the simulation over the model in percent, at stable points."""
+    """Return a chart of the excess of the simulation over the model in percent, at stable
+    points.
+    """
     return chart("residuals", view, scene.residuals(view), [])
 
 
 def percentiles(view: View) -> Chart:
-    """Return the percentiles of one measure over the x axis, a panel each.
+    """Return a chart of the percentiles of one measure over the x axis, a panel each.
 
     Percentiles with too few observations above them are biased low and left out.
     """
@@ -79,7 +83,7 @@ def percentiles(view: View) -> Chart:
 
 
 def bandwidth(view: View) -> Chart:
-    """Return the accepted bandwidth of jobs and I/O servers over the load."""
+    """Return a chart of the accepted bandwidth of jobs and I/O servers over the load."""
     return chart("bandwidth", view, scene.bandwidth(view), marks(view))
 
 

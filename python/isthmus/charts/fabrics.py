@@ -14,7 +14,7 @@ from isthmus.scenes.machine import Variant
 
 
 def fabric_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return a panel for each variant."""
+    """Return a panel for each variant of a fabric; `top` is the highest utilisation of all."""
     return [_fabric(label, m, p, top) for label, p, m in shown if isinstance(m, SciSummary)]
 
 
@@ -27,7 +27,7 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
         by_ring = rings.by_ring(described, used)
         parts = [Strip(f"ring {r}", sum(v) / len(v), max(v)) for r, v in by_ring.items()]
         parts = parts or [Strip("mean of all rings", mean, None)]
-        # Many rings share a fixed height.
+        # The bars of more than `ROWS` rings share a fixed total height.
         step = STEP if len(parts) <= ROWS else None
         return strips(label, parts, top, note, step=step)
     values = used or [mean] * len(described.links())

@@ -12,7 +12,9 @@ from isthmus.scenes.machine import Variant, kinds_of_link
 
 
 def link_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return a panel for each variant."""
+    """Return a panel of bars for each variant of a machine; `top` is the highest utilisation of
+    all.
+    """
     return [link_strips(label, described, point, top) for label, point, described in shown]
 
 

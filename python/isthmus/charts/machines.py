@@ -18,8 +18,8 @@ PANELS: dict[str, Callable[[Sequence[Variant], float], list[Panel]]] = {
     "sci": fabric_panels,
     "fat-tree": tree_panels,
 }
-"""Functions that draw the variants of a kind of machine, up to a utilisation. Other kinds of
-machines get bars for each kind of link.
+"""For each kind of machine, the function that draws its variants; its second argument is the
+utilisation with the strongest colour. Other kinds of machines get bars for each kind of link.
 """
 
 

@@ -69,7 +69,7 @@ def matrix(view: View) -> Chart:
 
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
-    """Return the specification of the matrix of one variant."""
+    """Return the specification of the interference matrix of one variant."""
     values: list[Spec] = []
     # Columns have the order of rows, so that "alone" is on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}
@@ -253,7 +253,7 @@ def maps(view: View) -> Chart:
 
 
 def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], str]:
-    """Return the drawn points, and a note if some are left out."""
+    """Return the points of a sweep that a heat map shows, and a note if some are left out."""
     cells, notes = run.points, []
     for i in fields:
         values = sorted({p.values[i].number or 0.0 for p in cells})

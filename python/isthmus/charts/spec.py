@@ -43,6 +43,7 @@ class Scales:
     """Scales for colour, marker and dash of the series of a view."""
 
     def __init__(self, view: View, shown: Sequence[Series] | None = None) -> None:
+        """Define the scales for the series of a view, or only for the series in `shown`."""
         looks = [(s.label, look(view, s)) for s in (view.series if shown is None else shown)]
         domain = [label for label, _ in looks]
         self.labels = domain

@@ -34,7 +34,9 @@ EDGES = 110
 
 
 def distribution(view: View) -> Chart:
-    """Return the survival curve of each series at the compared load, for each measure."""
+    """Return a chart of distributions: the survival curve of each series at the compared load, a
+    panel for each measure.
+    """
     names = distributions(view)
     place = answer(view.run).busy_place
     panels, rows = [], []
@@ -68,7 +70,7 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
     if len(pairs) <= EDGES:
         return pairs
     kept = [pairs[0]]
-    # Half of the steps show falls of the share, half falls of its logarithm.
+    # Choose half of the steps by the fall of the share, and half by the fall of its logarithm.
     factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
     for pair in pairs[1:-1]:
         last = kept[-1][1]
@@ -108,7 +110,7 @@ def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Sp
 
 
 def nodes(view: View) -> Chart:
-    """Return the accepted load of each node at the highest load without collapse."""
+    """Return a chart of the accepted load of each node, at the highest load without collapse."""
     shown = scene.shown_of(view)
     unit = view.run.load.unit
     top = scene.top(shown)

@@ -12,7 +12,7 @@ from isthmus.charts.svg import busy_colour
 STEP = 22
 """Height of a bar in pixels."""
 ROWS = 24
-"""Maximum number of bars of that height."""
+"""Maximum number of bars that have the height `STEP`."""
 HEIGHT = 520
 """Height of all bars together if there are more."""
 

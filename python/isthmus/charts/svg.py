@@ -36,7 +36,7 @@ class Drawing:
         self.lines.append((list(points), colour, width, tooltip, css))
 
     def head(self, points: Sequence[Place], colour: str) -> None:
-        """Add an arrow head."""
+        """Add an arrow head: a filled polygon through points of the network."""
         self.heads.append((list(points), colour))
 
     def dot(self, at: Place, radius: float, shape: str, css: str, tooltip: str = "") -> None:

@@ -15,7 +15,7 @@ from isthmus.scenes.machine import Variant, busiest_last, uses
 
 
 def tree_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return a panel for each variant."""
+    """Return a panel for each variant of a fat tree; `top` is the highest utilisation of all."""
     return [_tree(label, m, p, top) for label, p, m in shown if isinstance(m, FatTreeSummary)]
 
 

@@ -88,7 +88,7 @@ def command(
 
 
 def _print(data: dict[str, Any]) -> None:
-    """Print the sizing of the I/O side as facts."""
+    """Print the sizing of the I/O side as a list of names and values."""
     from isthmus.cli.console import print_facts
 
     facts = [
@@ -118,7 +118,9 @@ def _print(data: dict[str, Any]) -> None:
 
 
 def _law(name: str, data: dict[str, Any], which: str, memory: str = "") -> list[tuple[str, str]]:
-    """Return the facts of one law: the growth of I/O and the number of I/O nodes."""
+    """Return names and values to print for one law of balance: the factor by which the I/O
+    bandwidth of the machine exceeds that of one PE, and the number of I/O nodes.
+    """
     factor, law = number(data[f"{which}factor"]), data[f"{which}law"]
     nodes, share = data[f"{which}io_nodes"], data[f"{which}pes_per_io_node"]
     whole = "PE" if share == 1 else "PEs"

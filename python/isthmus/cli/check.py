@@ -116,7 +116,7 @@ def _print_fields(fields: list[dict[str, Any]]) -> None:
 
 
 def _print_summary(summary: dict[str, Any], file: str) -> None:
-    """Print the summary of a checked scenario as facts."""
+    """Print the summary of a checked scenario as a list of names and values."""
     from isthmus.cli.capacity import print_capacity
     from isthmus.machines import read_machines
     from isthmus.results.schema import FieldChange

@@ -88,7 +88,7 @@ def _as_json(found: Comparison, first: Path, second: Path) -> str:
 
 
 def _print(found: Comparison, first: Path, second: Path) -> None:
-    """Print the comparison of two results as facts and tables."""
+    """Print the comparison of two results as lists of names and values, and tables."""
     changes = ", ".join(change.words for change in found.changes)
     facts = [
         ("A", f"{first} – {found.first.title}"),

@@ -1,4 +1,4 @@
-"""Printing of answers as tables and of facts as lists."""
+"""Printing on standard output: answers of runs as tables, names with values as lists."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _answer_row(
 
 
 def print_answer(answer: Answer) -> None:
-    """Print the title, the conclusion, the table and the criteria."""
+    """Print the answer of a run: title, conclusion, table of variants and criteria."""
     out = console()
     run = answer.view.run
     out.text("\n", styled(run.title or run.name, "bold"))
@@ -136,7 +136,7 @@ def print_answer(answer: Answer) -> None:
         table = answer_table(answer)
         if len(table.columns) > 1:
             out.table(table)
-    # The table already shows the result of each variant.
+    # Do not repeat the comparison of variants, which the table already shows.
     texts = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
     for text in texts:
         out.text(f"• {sentence(text)}")

@@ -32,7 +32,7 @@ ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
 
 
 class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Rings as lists of nodes: ``0,1,2/2,3,4``."""
+    """Type of an option whose value is rings as lists of nodes: ``0,1,2/2,3,4``."""
 
     name = "rings"
 
@@ -91,7 +91,7 @@ def describe_fabric(
 
 
 def print_fabric(data: dict[str, Any], draw: Path | None, as_json: bool) -> None:
-    """Print a fabric as facts or JSON, and draw it."""
+    """Print a fabric as a list of names and values or as JSON, and draw it."""
     from isthmus.cli.console import print_facts
     from isthmus.machines import read_fabric
 

@@ -14,7 +14,7 @@ from isthmus.core import ask, ask_json, read_text
 from isthmus.errors import IsthmusError
 
 STARTS = files("isthmus").joinpath("starts")
-"""A scenario for each kind of machine."""
+"""Folder with a template of a scenario for each kind of machine."""
 KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith(".toml"))
 
 
@@ -138,19 +138,21 @@ def _print_account(graph: Path | None, account: dict[str, Any]) -> None:
 
 
 def _check(text: str, given: dict[str, Path | None]) -> None:
-    """Refuse errors in a file that was embedded in a scenario, with the line in that file."""
+    """Refuse a scenario with an error in a file that was embedded in it; the message names the line
+    in that file.
+    """
     from isthmus import _core
     from isthmus.cli.waiting import waiting
 
     try:
         with waiting("Building the machine"):
-            # Check a single load, so that errors do not name one.
+            # Check only one load, so that errors do not name a point of the load axis.
             ask(_core.check, text, "scenario", ["workload.load=2 GB/s"])
     except IsthmusError as error:
         found = re.fullmatch(
             r"scenario:(\d+): machine\.(edges|routes): (.*)", str(error), re.DOTALL
         )
-        # The user can fix all other errors in the scenario.
+        # An error outside of embedded files is left to the user, who can fix it in the scenario.
         if found is None:
             return
         line, key, problem = found.groups()

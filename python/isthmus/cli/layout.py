@@ -20,19 +20,22 @@ from rich.text import Text
 PLAIN_WIDTH = 200
 """Default width of output that is not a terminal."""
 NARROW = 40
-"""Minimum width of the layout."""
+"""Minimum width of printed tables and text, in columns."""
 WIDE = 100_000
 """A width in columns into which every table fits."""
 SQUEEZED = 2
 """Maximum ratio of table width to page width at which text is wrapped to fit."""
 GLUE = "\ue000"
-"""Placeholder for a blank without line break."""
+"""Placeholder for a blank at which a line must not be broken."""
 
 
 class Output(Console):
     """A console for standard output without trailing blanks."""
 
     def __init__(self) -> None:
+        """Open the console with the width of the terminal, or of `_env_width` for a file or
+        pipe.
+        """
         stream = sys.stdout
         width = None if stream.isatty() else _env_width()
         super().__init__(file=stream, width=width, highlight=False, soft_wrap=False)
@@ -54,7 +57,7 @@ class Output(Console):
         ]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
-            # On a narrow page columns of text are wrapped, columns of numbers never.
+            # In narrow output, cells of text are wrapped; cells of numbers never are.
             whole_cells = column.justify == "right" or column.no_wrap
             header = _text(column.header)
             shown.add_column(
@@ -95,9 +98,11 @@ class _Trimmed:
     """A renderable object of rich, printed without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
+        """Wrap a renderable object of rich."""
         self._inner = inner
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the inner object without trailing blanks."""
         for line in console.render_lines(self._inner, options, pad=False):
             kept = list(line)
             while kept and not kept[-1].text.rstrip():

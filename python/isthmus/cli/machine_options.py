@@ -16,7 +16,7 @@ METHODS = ["combined", "hamming", "dominating", "stride", "clustered", "list"]
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A list of numbers: ``0,7,9``."""
+    """Type of an option whose value is a list of numbers: ``0,7,9``."""
 
     name = "numbers"
 
@@ -37,7 +37,7 @@ class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A list of links: ``0-1,4-6``."""
+    """Type of an option whose value is a list of links: ``0-1,4-6``."""
 
     name = "links"
 

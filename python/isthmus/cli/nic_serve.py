@@ -267,5 +267,5 @@ def _notify(state: str) -> None:
             sock.connect(address)
             sock.sendall(state.encode())
         except OSError:
-            # systemd reports the missing notification itself.
+            # Ignore the error, as systemd itself reports a missing notification.
             return

@@ -127,7 +127,7 @@ def command(
 def _writable(out: Path) -> None:
     """Refuse a file that cannot be written, before any data arrive, without changing it."""
     try:
-        # Test the target of a link rather than the link.
+        # Check the target of a symbolic link rather than the link.
         place = out.resolve()
         there = place.exists()
         place.open("ab").close()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROOMY = 72
 """Minimum width of a screen for tables; below, each row is one line."""
 TIMEOUT_S = 10.0
-"""Timeout of an answer in seconds."""
+"""Seconds within which the daemon must answer."""
 
 
 @click.command(
@@ -175,7 +175,7 @@ def _print_snapshot(control: Control, address: str, seconds: float, *, as_json: 
 
 
 def _print(out: Output, look: _Snapshot, address: str) -> None:
-    """Print all connections and streams."""
+    """Print the tables of all connections and streams of a snapshot."""
     out.text(_head(look, address))
     for part in _parts(look):
         out.text(f"\n{part.title}")
@@ -295,8 +295,8 @@ def _screen(out: Output, look: _Snapshot, address: str) -> RenderableType:
 
 
 def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
-    """Return the number of screen lines of each part. Streams get more, as they show what they wait
-    for; unused lines go to the other part.
+    """Return the number of screen lines of each part. The table of streams gets more, as its rows
+    show the resources that streams wait for; unused lines go to the other part.
     """
     if len(wanted) < 2:
         return [room] * len(wanted)
@@ -385,7 +385,7 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
 
 
 def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    """Return a table of connections."""
+    """Return a table of connections in this layout."""
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
@@ -406,7 +406,7 @@ STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
 def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    """Return a table of streams."""
+    """Return a table of streams in this layout."""
     from rich.text import Text
 
     table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)

@@ -90,7 +90,7 @@ def command(
     try:
         _play(vcr, seconds)
     except KeyboardInterrupt:
-        # Ctrl-C is the normal end without a duration.
+        # Without a duration, Ctrl-C is the normal end.
         voice().note("ending")
     shown = vcr.finish()
     if as_json:

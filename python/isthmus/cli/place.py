@@ -61,7 +61,7 @@ def command(
 
 
 def _print(data: dict[str, Any]) -> None:
-    """Print a placement of I/O nodes as facts."""
+    """Print a placement of I/O nodes as a list of names and values."""
     from isthmus.cli.console import print_facts
 
     names = data.get("names")

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Timer  # not where it is needed: there, nothing can be imported safely
+from threading import Timer  # imported here, as signal handlers cannot import safely
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -33,7 +33,7 @@ def run() -> NoReturn:
 
 
 def _configure_process() -> None:
-    """Configure the process for a command."""
+    """Configure signals, garbage collection and threads of the process for a command."""
     # SIGTERM cleans up like Ctrl-C.
     signal.signal(signal.SIGTERM, _terminated)
     # SIGHUP means that the terminal has closed; under nohup the command continues.
@@ -97,7 +97,7 @@ def _invoke() -> object:
         with cli.make_context(NAME, sys.argv[1:]) as context:
             return cli.invoke(context)
     except Exit as end:
-        # After --help or --version.
+        # click raises this exception after --help or --version.
         return end.exit_code
 
 
@@ -196,7 +196,7 @@ def ended() -> None:
 def _unraisable(hook_args: Any) -> None:
     """Raise a Ctrl-C in a destructor or callback again where it can be handled."""
     if hook_args.exc_type is not None and issubclass(hook_args.exc_type, KeyboardInterrupt):
-        # Raised slightly later, as it would be lost here as well.
+        # Send the signal again slightly later: an exception raised here would be lost as well.
         again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
         again.start()
@@ -212,7 +212,7 @@ def _interrupted() -> NoReturn:
 
 
 def _quit(status: int) -> NoReturn:
-    """Exit without clean-up."""
+    """Exit at once with this status, without clean-up by Python."""
     _flushed()
     os._exit(status)
 

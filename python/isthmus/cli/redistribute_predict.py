@@ -205,7 +205,7 @@ def _accuracy_note(times: list[Time]) -> str:
 
 
 def _head(task: Description, machine: Machine) -> dict[str, Any]:
-    """Return the common fields of the JSON document."""
+    """Return the fields that the JSON documents of all predictions have in common."""
     import isthmus
 
     return {

@@ -81,6 +81,7 @@ class On:
     detach: bool
 
     def __post_init__(self) -> None:
+        """Refuse an unknown cluster, and options that do not apply to it."""
         if self.on is not None and not (self.on in ("slurm", "dask") or self.address):
             from isthmus.dask import EXAMPLE
 
@@ -99,7 +100,7 @@ class On:
             "--detach": self.detach,
         }
         for name, value in given.items():
-            # An empty text is an error as well.
+            # An empty text counts as a given option, so it is an error as well.
             if value not in (None, False, ()):
                 asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
                 raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")
@@ -111,6 +112,7 @@ class On:
         return address if where == "dask" and address else None
 
     def __bool__(self) -> bool:
+        """Return whether the option --on is given."""
         return self.on is not None
 
     def threads(self, jobs: int | None) -> int:

@@ -31,6 +31,7 @@ class Asked:
     expiry: str | None
 
     def __bool__(self) -> bool:
+        """Return whether any option selects a part of the run."""
         # An empty text is an error and does not mean the whole run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
@@ -62,7 +63,7 @@ class Asked:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
         if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
-        # Checked before a job is submitted, as it would make all tasks fail.
+        # Check the lease time before a job is submitted, as an invalid one makes all tasks fail.
         _ = self.expiry_s
         if not self:
             return

@@ -72,7 +72,9 @@ Ending = Callable[[], int]
 
 
 def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) -> Ending:
-    """Run to the end; the returned step prints warnings, and the answer or the interruption."""
+    """Run the job to its end. Return the last step of the command, which prints warnings, and the
+    answer or a report of the interruption.
+    """
     from isthmus.execution import Stopped
 
     def ending() -> int:
@@ -89,7 +91,7 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
     except Stopped as stop:
         reached = stop.reached
     except KeyboardInterrupt:
-        # Interrupted before the first point or after the last.
+        # Ctrl-C before the first or after the last point: there are no results to print.
         pass
     return ending
 

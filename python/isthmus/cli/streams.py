@@ -43,7 +43,7 @@ _ASCII = {
     "ß": "ss",
     "\u00a0": " ",
 }
-"""ASCII replacements of characters."""
+"""ASCII replacements of characters that an output stream cannot encode."""
 
 
 class OutputError(Exception):
@@ -53,6 +53,7 @@ class OutputError(Exception):
     """
 
     def __init__(self, error: OSError) -> None:
+        """Use the text of the system's error, and record whether it is a broken pipe."""
         super().__init__(error.strerror or str(error))
         self.broken_pipe = error.errno == errno.EPIPE
 
@@ -106,6 +107,7 @@ class _Guarded(io.BufferedIOBase):
     """
 
     def __init__(self, inner: Any) -> None:
+        """Wrap a binary stream."""
         self._inner = inner
 
     def writable(self) -> bool:
@@ -139,6 +141,7 @@ class _Unwritable(io.BufferedIOBase):
     """A replacement for a standard stream that was closed before the process started."""
 
     def __init__(self, number: int) -> None:
+        """Store the number of the system error with which each write fails."""
         self._number = number
 
     def writable(self) -> bool:

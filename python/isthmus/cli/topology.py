@@ -158,7 +158,7 @@ def _refuse(options: dict[str, Any], where: str) -> None:
 
 
 def _print(data: dict[str, Any], io_network: bool) -> None:
-    """Print the networks of a machine as facts."""
+    """Print the networks of a machine as a list of names and values."""
     from isthmus.cli.console import print_facts
 
     facts = [

@@ -66,6 +66,7 @@ class Voiced(click.Command):
     """A command with the options -q and -v."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Create the command, and add the options -q and -v."""
         super().__init__(*args, **kwargs)
         self.params += [
             click.Option(

@@ -11,7 +11,7 @@ from isthmus.value import Value, compare
 
 KINDS = (LINK, NODE, DOUBLE)
 AT_LEAST, AT_MOST = "at least", "at most"
-"""Kinds of bounds, for fabrics that were not driven to saturation."""
+"""Kinds of bounds on the throughput of fabrics that do not saturate at the loads of the study."""
 NOTHING = Value(0.0)
 
 
@@ -33,9 +33,9 @@ class CaseOutcome:
     saturated: bool
     """Whether the fabric saturates without collapse; otherwise its throughput is a lower bound."""
     bound: str | None
-    """``at least`` or ``at most`` if the kept throughput is only a bound. ``at least`` is relative
-    to
-    the highest load if the fabric without a failure does not saturate either."""
+    """``at least`` or ``at most`` if the remaining throughput is only a bound. ``at least`` is
+    relative to the highest load if the fabric without a failure does not saturate either.
+    """
     latency_us: Value
     """Mean latency at the lowest load; None if that load is not carried."""
     latency_added_us: Value
@@ -65,7 +65,9 @@ class Summary:
     throughput_kept: Value
     throughput_kept_worst: Value
     bound: str | None
-    """``at least`` if any case is a lower bound, else as in `CaseOutcome`."""
+    """Whether the throughput is only a bound: ``at least`` if that of any case is a lower bound,
+    else as in `CaseOutcome`.
+    """
     bound_worst: str | None
     unsaturated: bool
     """Whether the fabric does not saturate without a failure; throughputs are then relative to the
@@ -113,7 +115,7 @@ def _outcome(
     """Return the outcome of one case relative to `base`, the case without a failure."""
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
-    # Counted in whole nodes, to avoid rounding errors of shares.
+    # Count whole nodes, to avoid rounding errors of shares.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points, run.confidence)
     latency = _latency(points, run.confidence)
@@ -136,8 +138,8 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """Return the kind of bound of the kept throughput; `known` means that the throughput of this
-    case is exact.
+    """Return the kind of bound of the remaining throughput; `known` means that the throughput of
+    this case is exact.
     """
     if base is None or not points:
         return None

@@ -67,7 +67,7 @@ def inputs_of(study: Study, results: Results) -> str:
 def page(
     study: Study, results: Results, found: Sequence[CaseOutcome], by_kind: Sequence[Summary]
 ) -> str:
-    """Return the page of a study."""
+    """Return the HTML page of a dependability study."""
     from isthmus.report.page import render_page
 
     light, heavy = loads(results)
@@ -94,7 +94,7 @@ def page(
 def _plots(
     study: Study, results: Results, forms: tuple[str, ...], tell: Tell
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the plots as files."""
+    """Yield the file name and the content of each plot of a study, in each format."""
     from isthmus.faults.picture import draw, draw_worst
     from isthmus.plots.style import image, styled
 

@@ -88,7 +88,7 @@ def _dots(ax: Axes, x: float, values: list[float], position: int, study: Study) 
 
 
 def _mark(ax: Axes, x: float, mean: Mean, position: int) -> None:
-    """Draw a mean with its interval."""
+    """Draw the mean of a kind of failure with its interval."""
     value, low, high = mean
     if value is None:
         return

@@ -10,7 +10,7 @@ from isthmus.core import ask_json
 from isthmus.scenario import Scenario
 
 NONE, LINK, NODE, DOUBLE = "none", "one link", "one node", "two parts"
-"""Kinds of failure."""
+"""Kinds of failure of a fabric."""
 AXIS = "fault"
 """Axis of the generated scenario with a value for each case."""
 LIVE_MIN = 2
@@ -19,7 +19,7 @@ LIVE_MIN = 2
 
 @dataclass(frozen=True)
 class Site:
-    """A fabric of the study."""
+    """A fabric of SCI rings whose failures the study examines."""
 
     label: str
     nodes: int
@@ -44,7 +44,7 @@ class Case:
     failure: str
     """The failed parts, in words."""
     failed: list[int]
-    """Failed nodes, including those of the scenario."""
+    """Nodes that have failed in this case, including those that have failed in the scenario."""
     weight: int
     """Number of links or nodes (or of pairs) whose failure has this effect."""
     live: int

@@ -36,12 +36,16 @@ def kinds_of(rows: Sequence[Summary]) -> list[str]:
 
 
 def group_at(place: int, position: int, count: int) -> float:
-    """Return the x position of a fabric among `count` at a kind of failure."""
+    """Return the x position of fabric number `position` of `count`, in the group of one kind of
+    failure around `place`.
+    """
     return place + (position - (count - 1) / 2) * GROUP / max(count, 1)
 
 
 def levels(values: Sequence[float]) -> list[int]:
-    """Return the number of preceding near-equal values for each of ascending values."""
+    """Return for each of some ascending values the number of nearly equal values before it, so that
+    their dots can be drawn side by side.
+    """
     span = max(values, default=0.0) - min(values, default=0.0)
     seen: dict[int, int] = {}
     counts = []

@@ -29,7 +29,7 @@ _CHANNELS = {
 
 
 class GraphSummary(Machine, frozen=True, tag="graph"):
-    """Switches connected in any form, with nodes."""
+    """A network of switches, connected by any graph, with nodes."""
 
     channels: ClassVar[dict[str, Channel]] = _CHANNELS
 

@@ -42,7 +42,7 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
     links: int
     """Number of links to the interface."""
     link_columns: list[int]
-    """The column of each link."""
+    """For each link to the interface, the column of the torus to which it belongs."""
     link_mb_per_s: float
     network_mb_per_s: float
     staging_bytes: int

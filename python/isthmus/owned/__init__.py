@@ -1,4 +1,4 @@
-"""Folders that isthmus may write to: marked as its own, held by one process at a time.
+"""Folders that isthmus may write to: marked as its own, and locked by one process at a time.
 
 A folder of results belongs to isthmus only if it carries a mark file (`mark`). The mark lists every
 file that isthmus wrote, with its size and SHA-256. Isthmus replaces and removes listed files only,

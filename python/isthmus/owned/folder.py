@@ -48,6 +48,7 @@ class MismatchError(IsthmusError):
     """A process joined a folder with a file whose content differs from the file in the folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
+        """Describe the mismatch of the file with this name."""
         super().__init__(f"{folder}: the run was started with another {name}; give the same")
         self.name = name
 
@@ -56,6 +57,9 @@ class OwnedFolder:
     """A folder that isthmus owns; `opened` creates the folder and locks it for this process."""
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
+        """Create the object for a folder with this mark; use `opened` or `joined`, which lock the
+        folder.
+        """
         self.path = path
         self.mark = mark
         self._replaceable = replaceable
@@ -339,7 +343,7 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Return whether this process has made the part with this key."""
+        """Return whether this process has written the part with this key."""
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
@@ -386,7 +390,7 @@ class OwnedFolder:
         for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # A folder that still contains files of the user stays.
+            # Do not remove a folder that still contains files of the user.
             with suppress(OSError):
                 (self.path / name).rmdir()
 
@@ -473,7 +477,7 @@ class OwnedFolder:
 
     @contextmanager
     def _explaining_kept_points(self) -> Iterator[None]:
-        """Add to a write error that finished points are kept, if there are any."""
+        """Add to a write error that the folder contains finished points, if there are any."""
         try:
             yield
         except FileError as error:

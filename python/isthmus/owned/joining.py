@@ -18,6 +18,7 @@ class JoinTimeout:
     """Waits until a folder can be shared, up to a limit."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        """Start the wait; `say` is called with the name of the process that holds the folder."""
         self._path, self._say = path, say
         self._started = time.monotonic()
         self._said = False
@@ -39,7 +40,7 @@ class JoinTimeout:
                 f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
                 "ended, or end it (what is finished is kept) and then start parts",
             )
-        # Collecting results always ends, however many there are.
+        # Do not time out while another process collects results, as that always ends.
         if waited_s > JOIN_S and not (holder and holder.work == COLLECTS):
             raise busy
         if waited_s > JOIN_SAID_S and not self._said:

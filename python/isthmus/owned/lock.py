@@ -44,6 +44,9 @@ class Holder:
     """The work of the process; empty if it is short."""
 
     def __str__(self) -> str:
+        """Return the process in words: its number, its host, and the time since which it holds the
+        lock.
+        """
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     def as_json(self) -> dict[str, Any]:
@@ -57,9 +60,10 @@ class Holder:
 
 
 class BusyError(IsthmusError):
-    """Another process works in the folder."""
+    """Error: another process holds the lock of the folder."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
+        """Name the holder, if it is known, and say what to do; `reason` replaces this text."""
         # Processes that share the lock do not write a name into it.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (

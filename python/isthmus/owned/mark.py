@@ -58,7 +58,9 @@ _LEASED = re.compile(rf".*\.{_LEASE}")
 
 @dataclass(frozen=True)
 class Identity:
-    """Identity of the results in a folder."""
+    """The identity of the results in a folder; two runs with the same identity have the same
+    results.
+    """
 
     kind: str
     """Kind of the results: ``run``, ``analysis`` or ``paper``."""
@@ -72,7 +74,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Written:
-    """A file that isthmus wrote."""
+    """The description of a file that isthmus wrote: its part, size and SHA-256."""
 
     part: str
     """The part that the file belongs to; see `OwnedFolder.part`."""
@@ -85,7 +87,7 @@ class Written:
 
 @dataclass
 class Mark:
-    """The content of the mark file."""
+    """The content of the mark file of a folder: the identity of its results, and its files."""
 
     identity: Identity
     points: int = 0

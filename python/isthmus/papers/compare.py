@@ -29,6 +29,7 @@ class Claim:
     text: str
 
     def __bool__(self) -> bool:
+        """Raise a TypeError, so that an undecided claim never counts as true or false."""
         raise TypeError("a claim may be undecided; write a list of claims in place of `and`")
 
 

@@ -56,7 +56,7 @@ LIVE = f"live: median of turns, {LIVE_ENDS}"
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel of a figure."""
+    """A panel of a figure, as ``figures.toml`` defines it: a measure with its axes."""
 
     title: str
     measure: str
@@ -69,7 +69,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a paper."""
+    """A figure of a paper, as ``figures.toml`` defines it."""
 
     name: str
     caption: str
@@ -78,7 +78,7 @@ class Figure:
     plot: str | None = None
     """Name of a plot of reports, in place of panels."""
     live: Path | None = None
-    """File with the live measurements."""
+    """File with the live measurements of the paper, if it has any."""
 
     @property
     def has_live(self) -> bool:
@@ -86,6 +86,7 @@ class Figure:
         return any(panel.live for panel in self.panels)
 
     def __post_init__(self) -> None:
+        """Refuse a figure with both panels and a plot, or with neither."""
         if bool(self.panels) == (self.plot is not None):
             raise TypeError("give either panels or the name of a plot")
 

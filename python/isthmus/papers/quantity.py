@@ -24,30 +24,39 @@ class Quantity(Value):
     """A value that supports addition, subtraction, multiplication and division like a number."""
 
     def __add__(self, other: Operand) -> Quantity:
+        """Return the sum with its interval."""
         return _combined(add, self, other)
 
     def __radd__(self, other: Operand) -> Quantity:
+        """Return the sum of a number and this value, with its interval."""
         return _combined(add, other, self)
 
     def __sub__(self, other: Operand) -> Quantity:
+        """Return the difference with its interval."""
         return _combined(sub, self, other)
 
     def __rsub__(self, other: Operand) -> Quantity:
+        """Return a number minus this value, with its interval."""
         return _combined(sub, other, self)
 
     def __mul__(self, other: Operand) -> Quantity:
+        """Return the product with its interval."""
         return _combined(mul, self, other)
 
     def __rmul__(self, other: Operand) -> Quantity:
+        """Return the product of a number and this value, with its interval."""
         return _combined(mul, other, self)
 
     def __truediv__(self, other: Operand) -> Quantity:
+        """Return the quotient with its interval."""
         return _combined(truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Quantity:
+        """Return a number divided by this value, with its interval."""
         return _combined(truediv, other, self)
 
     def __neg__(self) -> Quantity:
+        """Return the value with the opposite sign, and its interval."""
         return 0 - self
 
     def above(self, other: Operand) -> Quantity:

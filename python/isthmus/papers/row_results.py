@@ -59,14 +59,15 @@ class RowResults:
         return self.scenario
 
     def __getattr__(self, name: str) -> Any:
+        """Raise an error that lists the methods of results, for an unknown method."""
         raise AttributeError(no_result(name))
 
     def points(self, **at: object) -> list[PointResult]:
-        """Return the points that match."""
+        """Return the points whose axes have the values `at`."""
         return points(self.simulated, self._at(at))
 
     def point(self, **at: object) -> PointResult:
-        """Return the single point that matches; refuse none and several."""
+        """Return the single point whose axes have the values `at`; refuse none and several."""
         return _point(self.simulated, self._at(at))
 
     def _at(self, given: dict[str, object]) -> Conditions:

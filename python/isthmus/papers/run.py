@@ -29,7 +29,7 @@ changes.
 
 @dataclass(frozen=True)
 class How:
-    """Options for running a paper's scenarios."""
+    """The options with which a paper's scenarios are run."""
 
     quick: bool = False
     jobs: int = 1
@@ -126,7 +126,7 @@ def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
 
 
 def write_outcomes(out: OwnedFolder, outcomes: list[Outcome]) -> None:
-    """Write the verdicts beside the results."""
+    """Write the verdicts on the claims of a paper to the folder of its results."""
     listed = [o.as_json() for o in outcomes]
     text = json.dumps(listed, indent=2, ensure_ascii=False) + "\n"
     with out.part("verdicts", sha256(text.encode())):

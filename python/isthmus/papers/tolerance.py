@@ -41,7 +41,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Class:
-    """A tolerance that rows refer to by name."""
+    """A class of tolerance: a tolerance with a reason, to which rows refer by name."""
 
     name: str
     value: str

@@ -41,7 +41,7 @@ RULES = ("within", "inside", "holds", "is", "none")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one row."""
+    """The verdict on one row of a paper's table of claims, and the numbers behind it."""
 
     row: Row
     measured: float | bool | str | None

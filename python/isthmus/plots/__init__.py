@@ -103,7 +103,7 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a run, as images."""
+    """A plot of a run as images, with its name."""
 
     name: str
     images: dict[str, bytes]

@@ -77,7 +77,7 @@ def times(value: float) -> str:
 
 
 def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) -> None:
-    """Draw the matrix of one variant."""
+    """Draw the interference matrix of one variant."""
     jobs, sets = found.jobs, found.sets
     for y, job in enumerate(jobs):
         for x, beside in enumerate(sets):

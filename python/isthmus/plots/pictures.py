@@ -15,7 +15,7 @@ from isthmus.scenes.machine import SHOWN, Variant
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing method for machines of a kind."""
+    """The functions that draw a kind of machine, and the sizes of its axes."""
 
     draw: Callable[[Sequence[Axes], Any, PointResult, Normalize], None]
     """Function that draws a machine on its axes, which are ordered from the top."""
@@ -32,10 +32,10 @@ class Picture:
 
 
 def square(across: int) -> tuple[float, float]:
-    """Return the size of square axes, by their number in a row."""
+    """Return width and height of square axes in inches, for `across` axes in a row."""
     return (3.1, 3.1) if across > 2 else (4.0, 4.0)
 
 
 def wide(_across: int) -> tuple[float, float]:
-    """Return the size of wide axes, for networks of switches."""
+    """Return width and height of wide axes in inches, for networks of switches."""
     return (5.6, 3.7)

@@ -1,4 +1,6 @@
-"""The style of every plot: colours, helpers; `isthmus.looks` distinguishes the series."""
+"""The style of all matplotlib plots: colours, panels, legends and axes. The colours and markers of
+series are those of `isthmus.looks`.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ MUTED = "#5c6570"
 GRID = "#dfe3e8"
 PAPER = "#ffffff"
 BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
-"""Colours from idle to busy."""
+"""Colour scale for the utilisation of links, from idle to busy."""
 
 _RC: dict[str, Any] = {
     "figure.facecolor": PAPER,
@@ -219,7 +221,7 @@ def _tick(text: str, value: float) -> str:
 
 
 def dots(ax: Axes, places: Iterable[tuple[float, float]], **style: Any) -> None:
-    """Draw a marker at each place."""
+    """Draw a marker at each of these positions."""
     placed = list(places)
     ax.scatter([x for x, _ in placed], [y for _, y in placed], **style)
 
@@ -227,7 +229,7 @@ def dots(ax: Axes, places: Iterable[tuple[float, float]], **style: Any) -> None:
 def label(
     ax: Axes, text: str, place: tuple[float, float], size: float, colour: str, zorder: float = 3
 ) -> None:
-    """Write a text centred at a place."""
+    """Write a text centred at a position."""
     ax.annotate(text, place, ha="center", va="center", fontsize=size, color=colour, zorder=zorder)
 
 

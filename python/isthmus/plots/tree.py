@@ -91,7 +91,7 @@ def _nodes(
             handletextpad=0.1,
             columnspacing=1.0,
         )
-        # The legend is at the position of the caption.
+        # Move the caption below the legend, which takes its position.
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 

@@ -29,6 +29,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
+        """Start at the time `now` of a monotonic clock, without progress."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now
@@ -81,8 +82,9 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
     """Return one line of at most `width` columns: title, bar, phase, points, state or speed, and
     time left.
 
-    Parts that do not fit are left out: first the title, then the speed, the time and the bar. The
-    state of other processes stays longer: the phase goes before it, then its own end, and the time.
+    Parts that do not fit are left out: first the title, then the speed, the time and the bar. If
+    other processes do the run, their state has precedence: the phase is left out first, then the
+    end of the state, and then the time.
     """
     progress = pace.progress
     parts = [f"{progress.phase:<10}"]

@@ -100,6 +100,7 @@ class _Bar:
     """A progress bar: a line of the terminal that a thread draws repeatedly."""
 
     def __init__(self, stream: TextIO) -> None:
+        """Prepare the bar on a terminal; `start` draws it."""
         self._stream = stream
         self._pace = Pace(time.monotonic())
         self._lock = threading.Lock()
@@ -122,7 +123,7 @@ class _Bar:
         self._write("\r" + ERASE)
 
     def update(self, progress: Progress) -> None:
-        """Record new progress."""
+        """Record new progress for the next drawing of the bar."""
         with self._lock:
             self._pace.update(progress, time.monotonic())
 

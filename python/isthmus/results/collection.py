@@ -50,6 +50,7 @@ class Results:
         settings: Settings | None = None,
         wants: frozenset[str] | None = None,
     ) -> None:
+        """Create the object for a result; use `load`, `from_json` or `isthmus.simulate` instead."""
         self.run = run
         """The whole result, as typed objects."""
         self.canonical = canonical
@@ -91,7 +92,7 @@ class Results:
         arguments.path("directory", directory, "out/hypercube-128")
         folder = Path(directory)
         file = folder / "result.json"
-        if file.exists() and not file.is_file():  # a device or a pipe may have no end
+        if file.exists() and not file.is_file():  # reading a device or a pipe may never end
             raise IsthmusError(f"{file}: no ordinary file; give the folder of a run")
         try:
             data = file.read_bytes()
@@ -101,7 +102,7 @@ class Results:
                 "give the folder that `isthmus run` wrote"
             ) from error
         try:
-            # Check all bytes: packed fields are not decoded as text.
+            # Check that all bytes are UTF-8, as the parser skips packed fields.
             data.isascii() or data.decode()
         except UnicodeDecodeError as error:
             raise IsthmusError(

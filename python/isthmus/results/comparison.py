@@ -26,10 +26,10 @@ SATURATION = "saturation"
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity at two points, or of two searches."""
+    """A row of a comparison: one quantity at two points, or of two searches."""
 
     texts: tuple[str | None, ...]
-    """Shared values of the settings in `Comparison.keys`."""
+    """Values of the settings in `Comparison.keys`, which the two points have in common."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
     """The two points; None for searches."""
     measure: str
@@ -54,7 +54,7 @@ class Comparison:
     changes: list[FieldChange]
     """Settings that are constant in each result and differ between the two."""
     keys: list[str] = field(repr=False)
-    """The settings that pair the points."""
+    """The settings whose equal values make a pair of points."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
     """Number of points of the first and of the second result without a partner."""
@@ -82,7 +82,7 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """The outcome in one sentence."""
+        """The outcome of the comparison in one sentence."""
         sure = f"{100 * self.confidence:g}% confidence for all together"
         number = len(self.differing)
         part = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"
@@ -363,7 +363,7 @@ def _value_of(found: Any, confidence: float | None) -> Value:
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
-    # A value without an interval is not exact.
+    # A measured value without an interval has an unknown error, so do not treat it as exact.
     unknown = whole.low is None and whole.high is None
     return replace(whole, each=whole.each[:1] if unknown else ())
 

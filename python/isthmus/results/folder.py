@@ -59,15 +59,15 @@ def opened_for(
 
 
 def result_key(canonical: str) -> str:
-    """Return the key of the numbers, in addition to the folder's identity; it covers titles as
-    well.
+    """Return the digest that decides whether the numbers in a folder are up to date. Unlike the
+    identity of the folder, it depends on titles as well.
     """
     return sha256(canonical.encode())
 
 
 def output_key(results: Results, *forms: str) -> str:
-    """Return the key of tables, pictures and pages: the numbers, the options of the caller, and the
-    code that makes them.
+    """Return the digest that decides whether tables, pictures and pages are up to date: of the
+    numbers, the options of the caller, and the generating code.
     """
     from isthmus.sources import digest_of
 
@@ -213,7 +213,7 @@ def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
 
 def _csv(table: pl.DataFrame) -> bytes:
     """Return a table as CSV bytes."""
-    # Write bytes: a text would be copied several times.
+    # Write bytes, since a text would be copied several times.
     buffer = BytesIO()
     table.write_csv(buffer)
     return buffer.getvalue()

@@ -19,7 +19,7 @@ WIDE = 5
 
 @dataclass(frozen=True)
 class Grid:
-    """Variants as rows and columns of panels."""
+    """The variants of an interference matrix, arranged as rows and columns of panels."""
 
     columns: list[str]
     rows: list[str]

@@ -36,7 +36,7 @@ class Change:
 
     @property
     def half(self) -> float | None:
-        """Half the width of the interval."""
+        """Half the width of the interval of the quotient; None if an end is unknown."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2
@@ -96,13 +96,14 @@ class Felt:
     """The slowdown of a job beside others, as its user experiences it."""
 
     of: str
-    """``phases`` (rounds of a collective operation, checkpoints), ``messages``, or ``data`` if the
-    backlog grows, because times then depend on the length of the run.
+    """The units of work that are compared: ``phases`` (rounds of a collective operation,
+    checkpoints), ``messages``, or ``data`` if the backlog grows, because times then depend on the
+    length of the run.
     """
     mean: Change
-    """The mean together divided by the mean alone, so that more is worse."""
+    """The mean time beside other jobs divided by the mean time alone; above 1 the job is slower."""
     tail: Change | None
-    """The same ratio for the percentile `percent`."""
+    """The percentile `percent` beside other jobs divided by that alone; None if unknown."""
     percent: float | None
     tail_of: str
     """The unit of the percentile: ``phases``, ``messages``, or ``packets`` if there are too few
@@ -120,7 +121,7 @@ class Cell:
     job: str
     """The job whose slowdown the cell shows."""
     beside: tuple[str, ...]
-    """The jobs that run beside the job."""
+    """The jobs that run at the same time as the job."""
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None
@@ -128,13 +129,17 @@ class Cell:
     mean: Change | None
     """Mean response time of messages together divided by that alone."""
     tail: Change | None
-    """The same ratio for the percentile `percent`."""
+    """The percentile `percent` of response times together divided by that alone."""
     percent: float | None
-    """The highest percentile resolved in both, of its messages or, failing that, its packets."""
+    """The highest percentile with enough observations both alone and together: of the job's
+    messages, or else of its packets.
+    """
     tail_of: str
     """The unit of the percentile: ``messages`` or ``packets``."""
     felt: Felt | None
-    """The slowdown that decides the judgement of the job."""
+    """The slowdown of the job's phases or messages, which decides the verdict on the job; None if
+    unknown.
+    """
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,7 @@ class Interference:
 
     run: RunResult = field(repr=False)
     axis: int
-    """Position of the axis of running jobs."""
+    """Position of the axis whose values are sets of running jobs, among the axes of the run."""
     jobs: list[str]
     variants: list[Variant]
     cells: list[Cell] = field(repr=False)
@@ -271,7 +276,9 @@ def _cell(
 
 
 def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
-    """Return the highest percentile above the median that both resolve."""
+    """Return the highest percentile above the median for which both measures have enough
+    observations.
+    """
     resolved = {p.percent: p for p in base.percentiles if p.resolved}
     both = [p for p in own.percentiles if p.resolved and p.percent in resolved and p.percent > 50]
     if not both:

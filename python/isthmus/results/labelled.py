@@ -46,7 +46,7 @@ def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -
             data[name + end] = ((*grid.dims, STATISTIC), part, attrs)
         data[f"{name}.analytic"] = (grid.dims, model, attrs)
     data["verdict"] = (grid.dims, grid.texts([p.verdict.verdict for p in run.points]))
-    # Not "offered": a measure has that name.
+    # The variable is called "load", as "offered" is the name of a measure.
     units = {"units": run.load.plain, "long_name": run.load.label}
     data["load"] = (grid.dims, grid.numbers([p.load for p in run.points]), units)
     coords = {**grid.coords(), STATISTIC: statistics}
@@ -57,6 +57,7 @@ class _Grid:
     """The position of each point among the values of the axes that vary."""
 
     def __init__(self, run: RunResult, settings: Settings) -> None:
+        """Find the axes that vary, and the position of each point among their values."""
         self.run = run
         varying = [i for i, axis in enumerate(run.axes) if len(_texts(run, i)) > 1]
         self.axes = [run.axes[i] for i in varying]

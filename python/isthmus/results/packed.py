@@ -46,11 +46,13 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     of time.
     """
     highest: float | None
-    """For the mean of a kind: the utilisation of its busiest channel."""
+    """Utilisation of the busiest channel, if this is the mean over a kind of channel; else None."""
     busy: float
     """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
-    """For the mean of a kind: the largest `busy` of its channels."""
+    """Largest value of `busy` of any channel, if this is the mean over a kind of channel; else
+    None.
+    """
     held_us: float | None
     """Mean time for which one message, packet or request occupied a lane."""
     analytic: float | None
@@ -97,7 +99,7 @@ def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
 
 
 def unpack(columns: Any, packed: Sequence[msgspec.Raw]) -> None:
-    """Add packed lists to columns of the core.
+    """Unpack JSON lists and append their fields to columns, an object of the core.
 
     Raises:
         ValueError: with the position of the first invalid list, and the problem.

@@ -83,7 +83,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class AxisValue:
-    """The value of one axis at one point."""
+    """The value of one axis of the sweep at one point."""
 
     text: str
     """The value as the scenario writes it, for example ``0.156 ms``."""
@@ -100,7 +100,7 @@ class Load:
     label: Text
     """Name of the load in words: ``offered load per PE``."""
     unit: Text
-    """Unit of the load: ``/ms`` or ``GB/s``."""
+    """Unit of the load, such as ``/ms`` or ``GB/s``."""
 
     @property
     def column(self) -> str:
@@ -130,13 +130,13 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on saturation, with its evidence."""
+    """The verdict on the saturation of the machine at one point, with its evidence."""
 
     origin: Origin
     verdict: Verdict
     flow: str
     growth: float
-    """Growth of the backlog per demand offered."""
+    """Growth of the backlog of waiting demands, divided by the number of offered demands."""
     growth_low: float
     growth_high: float
     threshold: float
@@ -145,7 +145,7 @@ class VerdictSummary:
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """One percentile, with an interval from replications."""
+    """One percentile of a measured quantity, with an interval from replications."""
 
     percent: float
     value: float
@@ -163,12 +163,14 @@ class Outside:
 
     value: float
     reason: str
-    """The reason, in one phrase that names the limit."""
+    """The reason why the value is outside the model's domain, in one phrase that names the
+    limit.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measured quantity at one point."""
+    """One measured quantity at one point: mean, interval, percentiles and model value."""
 
     name: str
     unit: Text
@@ -220,7 +222,7 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
     unit: str
     """Unit of `step`."""
     step: Step
-    """Step of the bounds of bins, which are multiples of it."""
+    """Unit of the bounds of bins: each bound is a whole multiple of this step."""
     packed: msgspec.Raw
     """The bins as JSON: as Python numbers they would take ten times the memory."""
 
@@ -307,7 +309,7 @@ class JobSummary:
 
 
 class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
-    """One point of the sweep."""
+    """The results of one point of the sweep."""
 
     index: int
     values: list[AxisValue]
@@ -331,7 +333,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     jobs: list[JobSummary]
     """The jobs of the scenario, if it has any."""
     servers: list[int]
-    """The I/O servers of the jobs."""
+    """Numbers of the I/O servers that the jobs use."""
     collapse: Collapse | None
     """The reason why messages no longer arrive, if the point collapsed."""
     unmodelled: str | None = None
@@ -380,7 +382,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One load that a search tried."""
+    """The result of a saturation search at one load."""
 
     load: float
     verdict: Verdict
@@ -398,7 +400,9 @@ class SearchResult:
     highest_stable: float | None
     lowest_saturated: float | None
     undecided: tuple[float, float] | None
-    """Lowest and highest undecided load in the bracket, if any."""
+    """Lowest and highest load in the bracket whose verdict is ``undecided``; None if there is
+    none.
+    """
     resolution: float
     """Requested width of the saturation bracket, relative to its middle."""
     reached: bool

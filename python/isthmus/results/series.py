@@ -17,7 +17,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Series:
-    """The points that differ only in the x axis, in its order."""
+    """A curve: the points of a run that differ only in their value on the x axis, in its order."""
 
     position: int
     """Position of the series in the run; it decides colour and marker."""
@@ -65,7 +65,7 @@ def is_drawn(at: int, count: int) -> bool:
 
 @dataclass(frozen=True)
 class View:
-    """A run laid out as curves."""
+    """A run laid out as curves: the x axis, and the series of points."""
 
     run: RunResult = field(repr=False)
     x_axis: int | None

@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def constant(self) -> bool:
-        """Whether the setting has the same value at all points."""
+        """Whether the setting has the same value at all points of the run."""
         return len(set(self.texts)) < 2
 
 
@@ -109,7 +109,7 @@ class Sweep:
         return places[: len(self.run.points)]
 
     def _overrides_for(self, place: Sequence[int]) -> list[str]:
-        """Return overrides that keep one value of each axis."""
+        """Return overrides that reduce each axis to one value, at the positions `place`."""
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [of[at]]) for (key, of), at in axes]
 
@@ -131,7 +131,7 @@ class Sweep:
         for name in WORDS:
             found.pop(name, None)
         of_run = {name: _of_run(name, self.run) for name in OF_RUN}
-        # An axis of variants is not a field, so add the axes of the result.
+        # The core lists only fields, and an axis of variants is no field: add the result's axes.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:

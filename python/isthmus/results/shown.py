@@ -86,12 +86,12 @@ def has_nodes(view: View) -> bool:
 
 
 def has_channels(view: View) -> bool:
-    """Return whether any point has utilisations."""
+    """Return whether any point has utilisations of channels."""
     return any(p.channels for p in view.run.points)
 
 
 def has_brackets(view: View) -> bool:
-    """Return whether any series has a bracket."""
+    """Return whether the saturation bracket of any series is known."""
     return any(bracket(view, s) for s in view.series)
 
 

@@ -42,7 +42,7 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
 
 def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
     """Return one row per point, one column per setting; see `isthmus.Results.settings`."""
-    # Axes are columns as in all tables.
+    # Name and type the columns of axes as in all other tables.
     axes = zip(run.axes, run.columns({"point"}), _numeric_axes(run), strict=True)
     table: dict[str, pl.Series] = {"point": pl.Series(range(len(run.points)), dtype=pl.Int64)}
     for i, (_, name, is_number) in enumerate(axes):
@@ -95,7 +95,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         pl.Series("converged", [p.converged for p in points], dtype=pl.Boolean),
         pl.Series("origin", [p.verdict.origin for p in points], dtype=pl.String),
     )
-    # A point without measures has an empty one.
+    # A point without measures gets a row with an empty measure.
     measures = [m for p in points for m in p.measures or (_NONE,)]
     of_measure = _rows(of_point, [len(p.measures) or 1 for p in points]).with_columns(
         pl.Series("measure", [m.name or None for m in measures], dtype=pl.String),
@@ -129,7 +129,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         },
         schema={name: after[name] for name in _OF_STATISTIC},
     )
-    # Each measure has its mean first, then its percentiles.
+    # Count the rows of each measure: one for its mean, then one for each percentile.
     of_each = [1 + len(m.percentiles) for m in measures]
     first = pl.Series(of_each, dtype=pl.Int64).cum_sum() - pl.Series(of_each, dtype=pl.Int64)
     place = pl.int_range(sum(of_each), eager=True)

@@ -23,7 +23,7 @@ STEPS = 9
 
 Place = tuple[float, float]
 Link = tuple[int, int, int]
-"""Ring, start and end of a link."""
+"""A link of a fabric: the number of its ring, and its start and end node."""
 
 
 def used_links(described: SciSummary, point: PointResult) -> list[float]:
@@ -97,6 +97,9 @@ class Layout:
     """
 
     def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
+        """Measure the step of the grid in each direction, and choose the side to which links
+        bend.
+        """
         self.places = places
         self.steps: dict[int, float] = {}
         """Length of the shortest link in each direction; on a grid, one step of it."""
@@ -106,7 +109,7 @@ class Layout:
                 direction = self._direction(a, b)
                 self.steps[direction] = min(length, self.steps.get(direction, length))
         self.step = min(self.steps.values(), default=1.0)
-        # A circle has no steps: a chord may be parallel to a side and longer.
+        # Nodes on a circle have no grid steps: a link may be parallel to another and longer.
         middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
         radii = [math.dist(place, middle) for place in places]
         self.grid = max(radii) - min(radii) > 1e-6

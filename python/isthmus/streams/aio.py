@@ -68,6 +68,7 @@ class _Entering:
     """A session that has not been opened yet; ``await`` or ``async with`` opens it."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
+        """Set the function that opens the session."""
         self._make = make
         self._nic: AsyncNic | None = None
 
@@ -76,13 +77,16 @@ class _Entering:
         return AsyncNic(await asyncio.to_thread(self._make))
 
     def __await__(self) -> Any:
+        """Open the session and return it."""
         return self._made().__await__()
 
     async def __aenter__(self) -> AsyncNic:
+        """Open the session for an ``async with`` block and return it."""
         self._nic = await self._made()
         return self._nic
 
     async def __aexit__(self, *_: object) -> None:
+        """Close the session at the end of the block."""
         assert self._nic is not None
         await self._nic.close()
 
@@ -91,6 +95,7 @@ class AsyncNic:
     """A session in an event loop, created by `aconnect` or `ajoin`; only that loop may use it."""
 
     def __init__(self, nic: Nic) -> None:
+        """Use an open session in the running event loop."""
         self.nic = nic
         """The underlying session, for calls that do not wait."""
         self._core = nic._core
@@ -105,7 +110,7 @@ class AsyncNic:
 
     @property
     def application(self) -> int:
-        """Number of the application."""
+        """Number of the application at the daemon."""
         return self.nic.application
 
     @property
@@ -207,7 +212,7 @@ class AsyncNic:
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
         self._check_loop()
-        # `Nic.stream` reports any other type.
+        # `Nic.stream` refuses an object of any other type.
         of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
@@ -225,10 +230,10 @@ class AsyncNic:
         return found
 
     async def events(self) -> AsyncIterator[Event]:
-        """Yield events until the session is over; the session must watch.
+        """Yield events until the session is over; the session must have been created with `watch`.
 
         Raises:
-            StreamsError: the session does not watch, so that no event would arrive.
+            StreamsError: the session was created without `watch`, so that no event would arrive.
 
         """
         self._check_loop()
@@ -265,6 +270,7 @@ class AsyncConnection:
     """A connection, in an event loop. As a context manager it is closed at the end."""
 
     def __init__(self, nic: AsyncNic, connection: Connection) -> None:
+        """Use a connection of the session `nic`."""
         self._nic = nic
         self.connection = connection
         """The underlying connection, for `StreamSpec`."""
@@ -311,6 +317,7 @@ class AsyncStream:
     """A stream, in an event loop. Calls that are cancelled continue in the links."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
+        """Use a stream of the session `nic`."""
         self._nic = nic
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""
@@ -363,7 +370,7 @@ class AsyncStream:
             try:
                 found = await self._result_of(self._cancelled[0])
             except TimedOutError:
-                # No data had arrived for this receive.
+                # The cancelled receive got no data, so forget it.
                 self._cancelled.popleft()
                 continue
             except StreamsError:

@@ -156,6 +156,7 @@ class _Job:
         threads: int | None,
         what: str,
     ) -> None:
+        """Check the arguments of a transfer, and cut the array into pieces."""
         one_of("connection", connection, (Connection,), "a connection that a session has opened")
         if layout is not None:
             one_of("layout", layout, (Layout,), "a Layout: who holds what")

@@ -70,7 +70,8 @@ class Holds:
     """Registry of the bytes that sends and receives of this process use."""
 
     def __init__(self) -> None:
-        # Reentrant: a discarded handle releases its bytes, maybe during a call here.
+        """Start without reserved bytes."""
+        # Reentrant: a discarded handle may release its bytes while this thread has the lock.
         self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}
         self._frozen: list[tuple[int, int, NDArray[Any]]] = []
@@ -113,7 +114,7 @@ class Holds:
         self.release(None)
 
     def release(self, key: object) -> None:
-        """Release the bytes of a call."""
+        """Release the bytes that a call has reserved by `hold`, by their key."""
         with self._lock:
             self._held.pop(key, None)
             if not self._frozen:
@@ -126,7 +127,7 @@ class Holds:
                     self._frozen.append((begin, end, array))
                 else:
                     free.append(array)
-            # A view becomes writable only after its base.
+            # numpy lets a view become writable only after its base array.
             for array in sorted(free, key=lambda array: array.base is not None):
                 with suppress(ValueError):
                     array.flags.writeable = True

@@ -27,6 +27,7 @@ class Connection:
         session: Any = None,
         checksum: str = "crc32c",
     ) -> None:
+        """Create the object for a connection that the daemon has opened."""
         self._ask = ask
         self.session = session
         """The session that opened the connection."""

@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class StreamsError(IsthmusError):
-    """The request cannot be done."""
+    """Error: a call of a session, connection or stream failed."""
 
 
 class UnreachableError(StreamsError):
@@ -27,9 +27,12 @@ class RefusedError(StreamsError):
     """Error: the daemon refuses the request; nothing was changed."""
 
     def __init__(self, text: str, kind: str = "") -> None:
+        """Set the message and the kind of refusal."""
         super().__init__(text)
         self.kind = kind
-        """``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or ``version``."""
+        """The kind of refusal: ``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or
+        ``version``.
+        """
 
 
 class NotKeptError(StreamsError):
@@ -58,13 +61,14 @@ class IncompleteError(StreamsError):
     """Error: an ADU arrived without some of its bytes; later ADUs can be received."""
 
     def __init__(self, text: str, adu: int, missing: list[tuple[int, int]], data: Any) -> None:
+        """Set the message, the number of the ADU, its missing bytes and its data."""
         super().__init__(text)
         self.adu = adu
-        """Number of the ADU."""
+        """Number of the incomplete ADU (application data unit)."""
         self.missing = missing
         """Ranges of missing bytes, without their ends. These bytes are 0 in `data`."""
         self.data: NDArray[Any] = data
-        """The received data."""
+        """The received data of the ADU, with zeros in place of missing bytes."""
 
 
 _KINDS: dict[str, type[StreamsError]] = {

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 class Threads:
-    """Threads of this process, which holds the whole array and all links."""
+    """Redistribution by threads of this process, which has the whole array and all links."""
 
     def __init__(self, threads: int | None) -> None:
+        """Use this number of threads; None for one per processor."""
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
@@ -63,9 +64,12 @@ class Threads:
 
 
 class MpiMovers:
-    """Ranks of a communicator, each with its part of the array; links are assigned round-robin."""
+    """Redistribution by the ranks of a communicator, each with its part of the array; links are
+    assigned round-robin.
+    """
 
     def __init__(self, ranks: Ranks) -> None:
+        """Use the ranks of a communicator."""
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
@@ -108,6 +112,7 @@ class CancelOnError:
     """The context in which an array is moved: an error in it cancels the stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
+        """Set the stream, and the thread that sends or receives its pieces."""
         self._stream = stream
         self._thread = thread
 

@@ -91,22 +91,26 @@ class Cut:
 
     @property
     def adu(self) -> int:
-        """Bytes of an ADU: a line of the array along `dim`, with all later dimensions."""
+        """Bytes of an application data unit (ADU): a line of the array along `dim`, with all later
+        dimensions.
+        """
         return self.shape[self.dim] * self.slab
 
     @property
     def adus(self) -> int:
-        """Number of ADUs, which are lines."""
+        """Number of application data units (ADUs); each is a line of the array."""
         return math.prod(self.shape[: self.dim])
 
     @property
     def granule(self) -> int:
-        """Bytes of a block, at whose multiples SUs are cut."""
+        """Bytes of a block; the striping units (SUs) of a transfer unit are cut at multiples of
+        it.
+        """
         return self.block * self.slab
 
     @property
     def tu(self) -> int:
-        """Bytes of a TU."""
+        """Bytes of a transfer unit (TU): one block for each link."""
         return min(self.granule * self.links, self.adu)
 
     def pieces(self) -> Iterator[Piece]:
@@ -144,7 +148,9 @@ class Cut:
         return tuple(sizes)
 
     def views(self, piece: Piece, links: Sequence[int]) -> list[Slices]:
-        """Return the slices of that array for each part, in the order of `layout`."""
+        """Return the slices of an array of the shape `held` for each part, in the order of
+        `layout`.
+        """
         found, at = [], 0
         for low, high in self.own(piece, links):
             found.append((*(slice(None),) * self.dim, slice(at, at + high - low)))

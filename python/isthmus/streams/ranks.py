@@ -95,6 +95,7 @@ class RankNic(Nic):
     """The session of a rank; see `connect_ranks`."""
 
     def __init__(self, nic: Nic, comm: Any) -> None:
+        """Turn the session of one rank into a part of the session of all ranks."""
         super().__init__(nic._core, nic.address, nic._patience, watch=nic._watch)
         # This session replaces `nic`, and ends it.
         nic._finalizer.detach()
@@ -165,13 +166,13 @@ class RankNic(Nic):
         if not error or error[0] is None:
             self.close()
             return
-        # Other ranks may be elsewhere, so do not wait for them.
+        # Other ranks may never reach this call, so do not wait for them.
         with suppress(IsthmusError):
             super().close()
 
 
 class _RankConnection(Connection):
-    """A connection that all ranks share."""
+    """A connection that all ranks of a communicator share."""
 
     def close(self) -> None:
         """Close the connection on rank 0 after all ranks have called this."""

@@ -111,7 +111,7 @@ def join(
 
 
 def needs_linux() -> None:
-    """Check that the system supports links.
+    """Check that the system supports links to the daemon.
 
     Raises:
         StreamsError: on systems other than Linux.
@@ -147,6 +147,7 @@ class Nic:
     def __init__(
         self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
     ) -> None:
+        """Create the object for an open session of the core; use `connect` or `join`."""
         self._core = core
         self._patience = patience
         self._watch = watch
@@ -158,7 +159,7 @@ class Nic:
         """Address of the daemon."""
         welcome = core.welcome()
         self.application: int = welcome[0]
-        """Number of the application."""
+        """Number of the application at the daemon."""
         self.ticket: str = welcome[1]
         """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]
@@ -349,7 +350,8 @@ class Nic:
         return self._made(core, spec)
 
     def event(self, *, timeout: Timeout = None) -> Event | None:
-        """Return the next event, or None at the timeout. The session must watch.
+        """Return the next event, or None at the timeout. The session must have been created with
+        `watch`.
 
         Raises:
             SessionOverError: the session is over, and no event will follow.
@@ -363,17 +365,17 @@ class Nic:
         """Yield events until the session is over.
 
         Raises:
-            StreamsError: the session does not watch, so that no event would arrive.
+            StreamsError: the session was created without `watch`, so that no event would arrive.
 
         """
         self.needs_watch()
         return self._events()
 
     def needs_watch(self) -> None:
-        """Check that the session watches.
+        """Check that the session receives events: it was created with `watch`.
 
         Raises:
-            StreamsError: the session does not watch.
+            StreamsError: the session was created without `watch`.
 
         """
         if not self._watch:

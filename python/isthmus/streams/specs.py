@@ -71,18 +71,18 @@ class StreamSpec:
 
     @property
     def adu_bytes(self) -> int | None:
-        """Bytes of an ADU; None if sizes differ."""
+        """Bytes of an application data unit (ADU); None if sizes differ."""
         found: int | None = self._sizes["adu_bytes"]
         return found
 
     @property
     def tu_bytes(self) -> int:
-        """Bytes of a TU."""
+        """Bytes of a transfer unit (TU)."""
         return int(self._sizes["tu_bytes"])
 
     @property
     def link_numbers(self) -> tuple[int, ...]:
-        """The links, each once, ascending."""
+        """The numbers of the stream's links, each once, ascending."""
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:

@@ -8,18 +8,20 @@ import msgspec
 
 
 class StreamStatus(msgspec.Struct, frozen=True):
-    """The status of a stream."""
+    """The progress of a stream and the resources it waits for, as the daemon reports them."""
 
     stream: int
     """Number of the stream."""
     application: int
-    """Number of its application."""
+    """Number of the application to which it belongs."""
     connection: int
-    """Number of its connection."""
+    """Number of the connection that the stream uses."""
     direction: str
     """Direction of the data: ``transmit`` or ``receive``."""
     state: str
-    """``inactive``, ``pending``, ``active``, ``draining``, ``done``, ``failed``, ``cancelled``."""
+    """State of the stream: ``inactive``, ``pending``, ``active``, ``draining``, ``done``,
+    ``failed`` or ``cancelled``.
+    """
     over: bool
     """Whether the stream has ended and nothing of it is in progress."""
     moved: int
@@ -35,18 +37,18 @@ class StreamStatus(msgspec.Struct, frozen=True):
     waits: list[str] = []
     """Resources that the stream waits for, in words."""
     adus: int | None = None
-    """Number of its ADUs, if known."""
+    """Number of ADUs (application data units) of the stream; None if unknown."""
     reason: str | None = None
     """Reason why the stream failed; None if it has not failed."""
 
 
 class ConnectionStatus(msgspec.Struct, frozen=True):
-    """The status of a connection."""
+    """The state of a connection and its amounts of data, as the daemon reports them."""
 
     connection: int
     """Number of the connection."""
     application: int
-    """Number of its application."""
+    """Number of the application to which it belongs."""
     destination: str
     """Destination of the connection."""
     open: bool
@@ -69,12 +71,14 @@ class Event:
     """An event of the session; `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
+        """Create the event from the daemon's JSON."""
         self.what = str(event["what"])
         """``opened``, ``closed``, ``lost``, ``moved``, ``done``, ``ended``, ``stalled``, ..."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told
         """All details of the event."""
 
     def __getattr__(self, name: str) -> Any:
+        """Return a detail of the event by its name."""
         try:
             return self.__dict__["told"][name]  # codespell:ignore told
         except KeyError:
@@ -86,5 +90,5 @@ class Event:
 
 
 def stream_status(text: str) -> StreamStatus:
-    """Parse a status from the core."""
+    """Parse the status of a stream from the core's JSON."""
     return msgspec.json.decode(text, type=StreamStatus)

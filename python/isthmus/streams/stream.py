@@ -37,6 +37,7 @@ class Stream:
     """
 
     def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
+        """Create the object for a stream that the daemon has registered."""
         self._core = core
         self._patience = patience
         self._worker: Worker | None = None
@@ -45,7 +46,7 @@ class Stream:
         self.number = core.number
         """Number of the stream at the daemon."""
         self.sent = 0
-        """ADUs sent by this process."""
+        """Number of ADUs (application data units) that this process has sent."""
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:

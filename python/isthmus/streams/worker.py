@@ -27,6 +27,9 @@ class Handle(Generic[R]):
     """A call in progress; its memory belongs to the caller again after the call has ended."""
 
     def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
+        """Create the handle of a call that uses the bytes `flat` of `data`, reserved by the key
+        `held`.
+        """
         self._done = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
@@ -38,7 +41,7 @@ class Handle(Generic[R]):
         self._lock = threading.Lock()
         self._process = os.getpid()
         self.told = False  # codespell:ignore told
-        """Whether the caller has seen the outcome."""
+        """Whether the caller has seen the result or the error of the call."""
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
         """Record the outcome; the worker calls this."""
@@ -104,6 +107,7 @@ class Handle(Generic[R]):
             self._held = None
 
     def __del__(self) -> None:
+        """Release the memory of a handle that its caller has discarded."""
         self.release()
 
 
@@ -111,6 +115,7 @@ class Worker:
     """A thread that makes the calls of one stream in order."""
 
     def __init__(self, name: str) -> None:
+        """Start the thread under this name."""
         self._name = name
         self._process = os.getpid()
         self._jobs: deque[tuple[Handle[Any], Callable[[], Any]]] = deque()
@@ -187,7 +192,7 @@ class Worker:
             value = call()
         except Exception as why:  # reported to the caller that waits
             error = why
-        # Finish before others see the stream idle: they must find the error.
+        # Record the error before the worker counts as idle, so that other calls find it.
         handle.finish(value, error)
         with self._change:
             if error is not None:
@@ -198,7 +203,7 @@ class Worker:
     def end(self, timeout_s: float) -> None:
         """End the thread, after the call that is under way."""
         if self._process != os.getpid():
-            return  # the thread is another process's
+            return  # a forked process does not have the thread of its parent
         with self._change:
             self._over = True
             self._change.notify_all()

@@ -39,7 +39,7 @@ def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now
         point_s = (search_s or 0.0) / SEARCH_POINTS
     if search_s is None:
         search_s = SEARCH_POINTS * point_s
-    # Idle threads do not help with the last units, each of which takes its full time.
+    # At the end, threads beyond the number of remaining points and searches are idle.
     threads = min(max(at_work, _threads(ended, now), 1), points + searches)
     longest_s = search_s if searches else point_s
     return max((points * point_s + searches * search_s) / threads, longest_s)
@@ -76,13 +76,13 @@ def _mean_s(timings: Sequence[Timing]) -> float | None:
 
 
 def _threads(timings: Iterable[Timing], now: float) -> float:
-    """Return the mean number of threads that were busy recently, from finished units.
+    """Return the mean number of threads that were busy recently, from finished points and searches.
 
     Threads that do short points are often between two of them, so leases would undercount them.
     """
     spans = [(each.ended_s - each.seconds, min(each.ended_s, now)) for each in timings]
     late = [(began, ended) for began, ended in spans if ended > now - LATE_S and began < now]
-    # Work may have started again a moment ago, after a long pause.
+    # If work has started again only recently after a pause, do not count the pause.
     since = max(now - LATE_S, min((began for began, _ in late), default=now))
     if since >= now:
         return 0.0

@@ -49,7 +49,9 @@ class Selection:
 
     @property
     def options(self) -> str:
-        """Return the options that select these units; ``--part 1/1`` if they would be too long."""
+        """Return the command options that select these points and searches; ``--part 1/1`` if they
+        would be too long.
+        """
         options = [f"--points {ranges(self.points)}"] if self.points else []
         options += [f"--searches {ranges(self.searches)}"] if self.searches else []
         words = " ".join(options)
@@ -57,20 +59,20 @@ class Selection:
 
     @property
     def units(self) -> list[Unit]:
-        """Return all units, each by kind and position, points first."""
+        """Return all selected points and searches, each by kind and position, points first."""
         points = [("point", at) for at in self.points]
         return points + [("search", at) for at in self.searches]
 
     @classmethod
     def of(cls, units: Iterable[Unit]) -> Selection:
-        """Return the selection of these units."""
+        """Return the selection of these points and searches."""
         all_ = sorted(units)
         points = tuple(at for kind, at in all_ if kind == "point")
         return cls(points, tuple(at for kind, at in all_ if kind == "search"))
 
     @classmethod
     def whole(cls, points: int, searches: int) -> Selection:
-        """Return the selection of all units of a run."""
+        """Return the selection of all points and searches of a run."""
         return cls(tuple(range(points)), tuple(range(searches)))
 
     @classmethod

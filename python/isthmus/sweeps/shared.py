@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a heartbeat after which another process takes over a unit."""
+"""Seconds without a heartbeat after which another process takes over a point or search."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a part."""
+    """The outcome of a part of a run: its finished points and searches, and the failed ones."""
 
     units: int
     """Number of points and searches of the part that are in the journal."""
@@ -40,7 +40,7 @@ def do_part(
     expiry_s: float = EXPIRY_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Do the units of a part that are not done yet.
+    """Run the units (points and searches) of a part that have not been run yet.
 
     When this returns, every unit of the part is in the journal of the folder, except failed units.
     Other processes may have done some of them.

@@ -1,5 +1,5 @@
-"""The source of a folder's run, stored so that all processes which do parts of it do the
-same run.
+"""The scenario and the options of the run in a folder, written there as its *source*, so that all
+processes that do parts of the run use the same input.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Source:
 
     @classmethod
     def of(cls, job: Job) -> Source:
-        """Return the source of a job."""
+        """Return the source of a run from its job object."""
         return cls(job.file, job.text, tuple(job.overrides), job.seed, job.quick)
 
     @classmethod

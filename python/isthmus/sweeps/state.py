@@ -61,7 +61,7 @@ class Flaw:
 
 @dataclass
 class State:
-    """The progress of a run."""
+    """The progress of a run in parts, and the condition of its files."""
 
     name: str
     points: int
@@ -74,19 +74,23 @@ class State:
     run.
     """
     damaged: list[Flaw] = field(default_factory=list)
-    """Damaged files of the journal; their units do not count as done."""
+    """Damaged files of the journal; their points and searches do not count as done."""
     unread: list[Flaw] = field(default_factory=list)
-    """Unreadable files of the journal; their units do not count as done either."""
+    """Unreadable files of the journal; their points and searches do not count as done either."""
     short_of_memory: str = ""
-    """Text on the units that ran out of memory, which the results contain and the journal
+    """Text on the points and searches that ran out of memory; the results contain them, the journal
     does not.
     """
     collected: bool = False
     """Whether the results have been written and are unchanged since."""
     lost: list[str] = field(default_factory=list)
-    """Files that the mark lists and that no longer exist."""
+    """Files that the run has written to the folder, as its mark file lists them, and that no longer
+    exist.
+    """
     changed: list[str] = field(default_factory=list)
-    """Files that the mark lists and that have changed."""
+    """Files that the run has written to the folder, as its mark file lists them, and that have
+    changed.
+    """
     known: bool = False
     """Whether the folder contains the source of its run, so that users may name it in place of the
     scenario.
@@ -107,7 +111,7 @@ class State:
 
     @property
     def whole(self) -> Selection:
-        """Return all units of the run."""
+        """Return all points and searches of the run."""
         return Selection.whole(self.points, self.searches)
 
     def as_json(self) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def state_of(folder: Path) -> State:
     state.version = mark.identity.version
     state.alone = holder_of(folder)
     _look_at_results(state, folder, mark)
-    # Read leases last: checking every byte may take longer than a unit.
+    # Read leases last: the check of every byte may take longer than a point.
     _look_at_work(state, folder, mark, good, _leases(journal, mark, done))
     return state
 
@@ -173,7 +177,7 @@ def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
 def _look_at_work(
     state: State, folder: Path, mark: Mark, good: set[str], leases: list[Lease]
 ) -> None:
-    """Find running, failed and waiting units, and estimate the time that is left."""
+    """Find running, failed and waiting points and searches, and estimate the time that is left."""
     journal = folder / JOURNAL
     now = now_in(journal, leases)
     workers = read_workers(journal)
@@ -194,7 +198,9 @@ def _look_at_work(
 
 
 def with_job(state: State, folder: Path) -> State:
-    """Query Slurm for the job that does the missing units, and add it to the state."""
+    """Query Slurm for the job that runs the missing points and searches, and add it to the
+    state.
+    """
     submitted = (folder / SUBMITTED).is_dir()
     if submitted and state.done < state.total and not (state.collected or state.alone):
         from isthmus.sweeps.slurm.queued import queued
@@ -254,7 +260,9 @@ def _missing_and_changed(folder: Path, mark: Mark) -> tuple[list[str], list[str]
 
 
 def _short_of_memory(result: Path) -> str:
-    """Return a text on the units of a result that ran out of memory; empty if there are none."""
+    """Return a text on the points and searches of a result that ran out of memory; empty if there
+    are none.
+    """
     from isthmus.results.schema import RunResult
 
     with suppress(OSError, IsthmusError):
@@ -263,7 +271,7 @@ def _short_of_memory(result: Path) -> str:
 
 
 def missing_units(folder: Path, points: int, searches: int) -> Selection:
-    """Return the units without a file in the journal of a folder.
+    """Return the points and searches without a file in the journal of a folder.
 
     As in the core, a link or a folder does not count as a file.
     """
@@ -302,7 +310,9 @@ def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
 def _estimate(
     state: State, folder: Path, to_do: Selection, good: set[str], workers: Workers, now: float
 ) -> float | None:
-    """Estimate the remaining seconds for units that have neither failed nor been damaged."""
+    """Estimate the remaining seconds for points and searches that have neither failed nor been
+    damaged.
+    """
     if state.alone:
         with suppress(OSError):
             journal = folder / JOURNAL

@@ -17,8 +17,8 @@ NAMED = 3
 
 
 def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
-    """Yield lines on the progress of a run; at most `most` lines each for running and
-    failed units.
+    """Yield lines on the progress of a run; at most `most` lines each for running and failed points
+    and searches.
     """
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
@@ -82,7 +82,7 @@ def _result_lines(state: State, folder: Path, most: int) -> Iterator[str]:
 
 
 def _continue_command(state: State, folder: Path) -> str:
-    """Return the command that does missing units while no process works on them."""
+    """Return the command that runs missing points and searches while no process works on them."""
     from isthmus import __version__
 
     run = f"isthmus run {shlex.quote(str(folder))}"
@@ -125,7 +125,9 @@ def of_memory(short: str, folder: Path) -> str:
 
 
 def missing(state: State, folder: Path, lacks: Selection) -> str:
-    """Return the error text for a run that is not finished: missing units, reasons and advice."""
+    """Return the error text for a run that is not finished: missing points and searches, reasons
+    and advice.
+    """
     kinds = (("point", "points", lacks.points), ("search", "searches", lacks.searches))
     words = [f"{counted(len(at), one, more)} ({shortened(at)})" for one, more, at in kinds if at]
     verb = "is" if len(lacks) == 1 else "are"

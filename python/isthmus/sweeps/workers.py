@@ -32,7 +32,7 @@ class Running:
     host: str
     process: int
     lost: bool
-    """Whether the heartbeat is so old that another process may take over the unit."""
+    """Whether the heartbeat is so old that another process may take over the point or search."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,18 @@ class Timing:
     entry: str
     seconds: float
     ended_s: float
-    """Time at which the unit was finished, in seconds since 1970 by the folder's clock."""
+    """Time at which the point or search was finished, in seconds since 1970 by the folder's
+    clock.
+    """
     process: str = ""
-    """Name of the process that did the unit."""
+    """Name of the process that ran the point or search."""
     threads: int = 1
-    """Number of threads of the process, which all its units share."""
+    """Number of threads of the process, which all its points and searches share."""
 
 
 @dataclass
 class Workers:
-    """The records of all worker processes."""
+    """The records of all worker processes of a run: finished and failed points and searches."""
 
     timings: list[Timing] = field(default_factory=list)
     failed: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -115,7 +117,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _record(line: dict[str, Any], found: Workers, worker: str, threads: int) -> None:
-    """Add a line of a worker's file to the records: a finished or a failed unit."""
+    """Add a line of a worker's file to the records: a finished or a failed point or search."""
     if "done" in line:
         took_s, at_s = _seconds(line["took_s"]), _seconds(line["at_s"])
         found.timings.append(Timing(str(line["done"]), took_s, at_s, worker, threads))
@@ -134,7 +136,7 @@ def _seconds(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Lease:
-    """A lease on an entry of the journal."""
+    """A lease: a file by which a worker process reserves a point or search of the run."""
 
     entry: str
     host: str
@@ -146,7 +148,9 @@ class Lease:
     expiry_s: float
 
     def running(self, now: float) -> Running:
-        """Return the unit under this lease, with its state at a time of the folder's clock."""
+        """Return the point or search under this lease, with its state at a time of the folder's
+        clock.
+        """
         lost = self.gone or now - self.touched > self.expiry_s
         return Running(self.entry, self.host, self.process, lost)
 

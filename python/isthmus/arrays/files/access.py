@@ -80,7 +80,7 @@ class Access:
         return Chunks(array.shape, chunk, element, self._rules)
 
     def rounds(self, array: Described, domains: Domains) -> Rounds:
-        """Return the rounds that process the file domains."""
+        """Return the object that moves the file domains of the aggregators in rounds."""
         buffers = self.team.buffers(array, self.aggregators, domains.room)
         return Rounds(self.team, domains, buffers, self.progress)
 
@@ -100,7 +100,7 @@ class Access:
             return None
         found: Mapped | None = None
         ready = False
-        # If this fails, the rounds report the cause.
+        # If the file cannot be mapped, reading or writing it in rounds reports the cause.
         with suppress(OSError, ValueError, IsthmusError):
             if is_in_memory(place):
                 found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)
@@ -113,5 +113,5 @@ class Access:
 
     @property
     def _rules(self) -> Rules:
-        """Return the parameters of the file domains."""
+        """Return the parameters that divide the file among the aggregators."""
         return Rules(len(self.aggregators), self.stripe, self.buffer)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = "1 MiB"
-"""Default block size of checksums."""
+"""Default size of a block of the file that has one checksum."""
 BYTES_MAX = 1 << 30
 """Maximum bytes of a stripe, of a buffer and of a block with a checksum."""
 OFFSET_MAX = 1 << 62
@@ -41,6 +41,7 @@ class ArrayFile:
     """
 
     def __init__(self, access: Access, source: Source | None) -> None:
+        """Create the object for an open file; `source` is None for a file to be written."""
         self._access = access
         self._source = source
         self._array: Described | None = None if source is None else source.array

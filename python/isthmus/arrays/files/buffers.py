@@ -32,9 +32,10 @@ emptied.
 
 
 class Buffers(ABC):
-    """Two buffers for each aggregator."""
+    """Two buffers for each aggregator, a rank that reads or writes a range of the file."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int) -> None:
+        """Set the array, the ranks that are aggregators, and the rank of this process."""
         self.array = array
         self.aggregators = aggregators
         self.rank = rank
@@ -43,7 +44,7 @@ class Buffers(ABC):
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return a buffer of an aggregator; a rank can access at least its own."""
+        """Return buffer number `turn` of an aggregator; each rank can access its own buffers."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
@@ -83,6 +84,7 @@ class _OwnBuffers(Buffers):
     """Buffers in private memory of each rank."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int, room: int) -> None:
+        """Allocate two buffers of `room` bytes, if this rank is an aggregator."""
         super().__init__(array, aggregators, rank)
         size = 0 if self.mine is None else room
         self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
@@ -110,6 +112,7 @@ class ByMessages(_OwnBuffers):
     """Buffers of ranks on several nodes, which exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
+        """Allocate the buffers of this rank, as in `_OwnBuffers`."""
         super().__init__(array, aggregators, ranks.comm.rank, room)
         self._ranks = ranks
 
@@ -136,6 +139,7 @@ class InSharedMemory(Buffers):
     def __init__(
         self, array: Described, aggregators: list[int], rank: int, shared: Shared, room: int
     ) -> None:
+        """Use memory that the ranks of the node share, with `room` bytes for each buffer."""
         super().__init__(array, aggregators, rank)
         self._shared, self._room = shared, room
 
@@ -152,7 +156,7 @@ class InSharedMemory(Buffers):
         read = [memory.to_read(part) for part in memory.parts_of(held, "held")]
         for message in plan.sends(self.rank):
             aggregator = self.aggregators.index(message.to_rank)
-            # Only the message of this rank: an aggregator may receive many others.
+            # Compute only the message of this rank: an aggregator may receive many others.
             pair = (self.rank, message.to_rank)
             share = _call(_core.Share.between, plan._core, pair, *self._elements)
             views = self.views(turn, boxes, aggregator)
@@ -175,5 +179,5 @@ class InSharedMemory(Buffers):
 
     @property
     def _elements(self) -> tuple[int, bool]:
-        """Bytes of an element, and whether the order is column-major."""
+        """Return the bytes of an element, and whether the order in the file is column-major."""
         return self.array.dtype.itemsize, self.array.order == "F"

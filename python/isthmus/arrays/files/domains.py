@@ -18,20 +18,20 @@ Box = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def extents(box: Box) -> tuple[int, ...]:
-    """Return the extents of a box."""
+    """Return the extent of a box of the array in each dimension."""
     return tuple(end - start for start, end in zip(*box, strict=True))
 
 
 def slices(box: Box) -> tuple[slice, ...]:
-    """Return a box as numpy slices."""
+    """Return a box of the array as numpy slices."""
     return tuple(slice(start, end) for start, end in zip(*box, strict=True))
 
 
 class Domains(ABC):
-    """The file domains of all aggregators."""
+    """The file domains of all aggregators: the range of the file that each one reads or writes."""
 
     rounds: int
-    """Number of rounds of the longest domain."""
+    """Number of rounds that the longest file domain takes."""
     room: int
     """Maximum bytes of the file that an aggregator processes in a round."""
 
@@ -42,13 +42,13 @@ class Domains(ABC):
 
 @dataclass(frozen=True)
 class Rules:
-    """Parameters of the file domains."""
+    """The parameters that divide a file into file domains: one range for each aggregator."""
 
     aggregators: int
     stripe: int
     """Alignment of domains and rounds in the file, in bytes."""
     buffer: int
-    """Approximate bytes of a round."""
+    """Approximate bytes that an aggregator moves in a round."""
 
 
 class Stretches(Domains):
@@ -123,6 +123,9 @@ class Chunks(Domains):
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
     ) -> None:
+        """Divide the chunks of an array among the aggregators; `element` is the size of an
+        element.
+        """
         self._shape, self._chunk = tuple(shape), tuple(chunk)
         self._grid = [-(-extent // size) for extent, size in zip(shape, chunk, strict=True)]
         count = math.prod(self._grid)
@@ -134,7 +137,7 @@ class Chunks(Domains):
         self.room = size * min(self._step, most)
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the boxes of the chunks of a round."""
+        """Return the boxes of the chunks that an aggregator moves in a round."""
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]

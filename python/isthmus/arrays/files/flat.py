@@ -38,12 +38,10 @@ class Raw(Format):
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """Return the type unchanged, as the reader passes it."""
-        # The reader passes the type.
         return dtype
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Copy the bytes before the elements, and return the array with the user's offset."""
         offset = given.offset or 0
         if offset:
             _copy_head(path, place, offset)
@@ -79,9 +77,8 @@ class Npy(Format):
         file.seek(0)
         return _read_header(file)[2]
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Write the header, and return the array with the offset behind it."""
         with place.open("r+b") as file:
             _write_header(file, array)
             return Described(array.shape, array.dtype, array.order, file.tell())
@@ -103,7 +100,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
     length = int.from_bytes(counted, "little")
     if length > HEADER_MAX:
         raise ValueError(f"it claims {length} bytes; it has at most {HEADER_MAX}")
-    # numpy allocates the claimed length; it gets only the bytes that exist.
+    # numpy would allocate the header length that a file claims; pass only existing bytes.
     header = BytesIO(counted + file.read(length))
     shape, columns, dtype = readers[version](header, max_header_size=HEADER_MAX)
     return shape, columns, dtype
@@ -111,7 +108,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
 
 def _write_header(file: BinaryIO, array: Described) -> None:
     """Write the header of a ``.npy`` file."""
-    # Like numpy, write an array of both orders as C order.
+    # Like numpy, write the order C for an array that is in both orders.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {
         "descr": np.lib.format.dtype_to_descr(array.dtype),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Described:
-    """An array in a file."""
+    """The description of an array in a file: shape, type, order, and position of the elements."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -59,11 +59,11 @@ class Given:
 
 
 class Pieces(ABC):
-    """An array that a library reads in chunks."""
+    """An array in a file that a library has opened for reading."""
 
     @abstractmethod
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read a non-empty selection of slices with ascending indices."""
+        """Read a non-empty selection `where`, slices with ascending indices, into an array."""
 
     @abstractmethod
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Pieces(ABC):
 
 
 class Chunks(ABC):
-    """An array that a library writes in chunks."""
+    """An array in a file that a library has opened for writing, chunk by chunk."""
 
     @abstractmethod
     def put(self, box: Box, part: NDArray[Any]) -> None:
@@ -79,7 +79,7 @@ class Chunks(ABC):
 
 
 class Format(ABC):
-    """The interface of all file formats."""
+    """A file format: how an array is described, created, and checked before it is written."""
 
     name: str
     folder = False
@@ -191,7 +191,7 @@ def library_errors(path: Path, where: str = "") -> Iterator[None]:
     except IsthmusError:
         raise
     except Exception as error:
-        # Libraries have many classes of errors; a hostile file brings out any of them.
+        # A hostile file may make a library raise an error of any class.
         if isinstance(error, OSError) and error.strerror:
             raise
         words = flat(str(error)) or type(error).__name__
@@ -199,7 +199,7 @@ def library_errors(path: Path, where: str = "") -> Iterator[None]:
 
 
 FORMATS = {"raw": "flat", "npy": "flat", "hdf5": "hdf5", "zarr": "zarr3"}
-"""The module of each format."""
+"""For each file format, the module that implements it."""
 SUFFIXES = {
     ".raw": "raw",
     ".bin": "raw",

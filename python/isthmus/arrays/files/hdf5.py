@@ -84,9 +84,10 @@ class Hdf5(LibraryFormat):
                 "gets one dataset and no other; give another file, or remove this one"
             )
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Create the file and the dataset, whose elements are written later; return the array with
+        their offset.
+        """
         import h5py
 
         name = _name(given)
@@ -116,6 +117,7 @@ class _Pieces(Pieces):
     """An HDF5 dataset that is open for reading."""
 
     def __init__(self, path: Path, given: Given) -> None:
+        """Open the file and its dataset for reading."""
         self._path = path
         self._opened = _opened(path)
         with library_errors(path):
@@ -136,7 +138,7 @@ def _opened(path: Path) -> Iterator[Any]:
     """Open an HDF5 file for reading during a ``with`` block."""
     import h5py
 
-    # Let the system report its own errors, which the library would wrap.
+    # Open the file once without the library, which would wrap errors of the system.
     with path.open("rb"):
         pass
     try:

@@ -139,7 +139,7 @@ class Mapped:
         plan = Plan(layout, whole) if self._writes else Plan(whole, layout)
         pair = (rank, 0) if self._writes else (0, rank)
         columns = array.order == "F"
-        # Only the message of this rank, not those of all others.
+        # Compute only the message of this rank, not those of all others.
         share = _call(_core.Share.between, plan._core, pair, array.dtype.itemsize, columns)
         return share, sum(elements for _, elements in share.receives())
 

@@ -42,7 +42,7 @@ class _Contents:
 
 
 class Source:
-    """A file to read from, created collectively."""
+    """An open file from which an array is read; all ranks create it collectively."""
 
     def __init__(self, access: Access) -> None:
         """Inspect the file.
@@ -232,7 +232,7 @@ class Source:
             with telling_of(access.path, "cannot be read"):
                 pieces = form.pieces(access.path, access.given, access.team.rank)
                 now = identity(access.path.stat())
-            # A folder has no meaningful length.
+            # Compare only the inode of a folder, as its length has no meaning.
             if now[: 1 if form.folder else 2] != self._contents.identity[: 1 if form.folder else 2]:
                 pieces.close()
                 raise self._replaced()

@@ -70,6 +70,7 @@ class Reader:
     """Reads any part of a file that is unchanged since its header was read."""
 
     def __init__(self, path: Path, array: Described, sums: Sums | None, rank: int) -> None:
+        """Open the file and check its length; `rank` is the rank that reads, for messages."""
         self._path, self._array, self._sums, self._rank = path, array, sums, rank
         self._offset, self._element = array.offset or 0, array.dtype.itemsize
         with telling_of(path, "cannot be read"):

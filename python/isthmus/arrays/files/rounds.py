@@ -32,9 +32,9 @@ class _Round:
 
     number: int
     turn: int
-    """Number of the buffer that the round uses."""
+    """Number of the buffer, 0 or 1, that the round uses."""
     boxes: list[list[Box]]
-    """Boxes of each aggregator."""
+    """Boxes of the array that each aggregator moves in the round."""
 
 
 class Rounds:
@@ -43,6 +43,9 @@ class Rounds:
     def __init__(
         self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
     ) -> None:
+        """Set the processes, the parts of the file, the buffers, and the function that reports
+        progress.
+        """
         self._team, self._domains, self._buffers = team, domains, buffers
         self._progress = progress
         self._moved = 0
@@ -121,7 +124,9 @@ class Rounds:
             thread.start(now.turn, work, now.number, data, now.boxes[buffers.mine], views)
 
     def _move(self, move: Any, layout: Layout, arrays: Any, now: _Round) -> None:
-        """Move a round; the next synchronisation reports an error to all ranks."""
+        """Move the data of a round between ranks and buffers; the next synchronisation reports an
+        error.
+        """
         try:
             move(layout, arrays, now.turn, now.boxes)
         except Exception as error:
@@ -152,6 +157,7 @@ class _Thread:
     """A thread that reads or writes the buffers of rounds."""
 
     def __init__(self) -> None:
+        """Create the thread, which starts with the first call of `start`."""
         self._pool = ThreadPoolExecutor(1)
         self._under_way: dict[int, Future[None]] = {}
 

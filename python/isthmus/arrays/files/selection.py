@@ -24,7 +24,7 @@ class Selection:
     """Evenly spaced indices of each dimension, and the numpy index that restores their form."""
 
     ascending: tuple[slice, ...]
-    """Slices with steps of at least 1."""
+    """Slice of each dimension, with a step of at least 1."""
     after: tuple[Any, ...]
     """Index to apply to the selected array; it reverses dimensions and drops those with a single
     index.

@@ -29,7 +29,7 @@ SUFFIX = ".crc32c"
 BEGIN = b'{"isthmus": "crc32c"'
 """First bytes of a checksum file."""
 FORMAT = 1
-"""Version of the file format."""
+"""Version of the format of checksum files."""
 
 
 def path_of(path: Path) -> Path:
@@ -54,9 +54,9 @@ class Sums:
     """The checksums of all blocks of a file."""
 
     offset: int
-    """File offset of the first block."""
+    """Offset of the first block in the file, in bytes."""
     size: int
-    """Bytes of all blocks together."""
+    """Bytes of all blocks of the file together."""
     block: int
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]
@@ -150,7 +150,7 @@ def read(path: Path) -> Sums | None:
 
 
 def _refuse_impossible(found: Sums) -> None:
-    """Refuse inconsistent numbers.
+    """Refuse the content of a checksum file whose numbers contradict each other.
 
     Raises:
         ValueError: a number is invalid.

@@ -51,7 +51,7 @@ class Team:
         return function()
 
     def all_ready(self, ready: bool) -> bool:
-        """Return whether all ranks are ready."""
+        """Return whether `ready` is true on all ranks."""
         return ready
 
     def allgather(self, value: T) -> list[T]:
@@ -75,11 +75,12 @@ class Team:
 
 
 class RankTeam(Team):
-    """The ranks of a communicator of mpi4py."""
+    """The processes that open a file together: the ranks of a communicator of mpi4py."""
 
     alone = False
 
     def __init__(self, ranks: Ranks, *, owned: bool) -> None:
+        """Use these ranks; with `owned`, `close` closes them as well."""
         ranks.watch.refuse_closed()
         self._ranks, self._owned = ranks, owned
         self._shared: Shared | None = None
@@ -157,7 +158,9 @@ class RankTeam(Team):
             self._ranks.close()
 
     def _agree(self, problem: str) -> None:
-        """Continue on all ranks or on none; on one node, buffer contents are visible afterwards."""
+        """Raise an error on all ranks if any rank has a problem. On a single node, what ranks wrote
+        to shared buffers before is visible to all ranks afterwards.
+        """
         with self._ranks.watch:
             self._ranks.agree(0, problem)
 

@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unwritable
 
 TEMPORARY = "isthmus-part"
-"""Suffix of the temporary name."""
+"""Suffix of the temporary name of a file or folder that is being written."""
 FORMER = "isthmus-former"
 """Suffix of the temporary name of an existing folder while a new folder replaces it."""
 
@@ -27,7 +27,7 @@ def hidden(path: Path, end: str) -> Path:
     """Return a hidden path in the same folder, unique also for names of maximum length."""
     name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
-        # A cut within a character is not readable, but valid for the system.
+        # A name that is cut within a UTF-8 character is not readable, but valid for the system.
         name = name[:NAME_MAX] + b"~" + hashlib.sha256(name).hexdigest()[:16].encode()
     return path.with_name(f".{os.fsdecode(name)}.{end}")
 

@@ -100,7 +100,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
             raise IsthmusError(
                 f"{access.path}: held: elements of type {kind}; the file is to have {given.dtype}"
             )
-        # Copied once here rather than in each round.
+        # Copy arrays with negative strides once here, rather than in each round.
         return [[_with_positive_strides(part) for part in parts] for parts in by_rank], kind
 
     by_rank, mine = team.on_all(check)
@@ -199,6 +199,7 @@ class _PendingFile:
     """The file without its elements; rank 0 creates it and renames it when it is complete."""
 
     def __init__(self, access: Access, array: Described) -> None:
+        """Create the temporary file; refuse an array that the format cannot store."""
         self._access = access
         path, folder = access.path, access.form.folder
         self._sums = hidden(sums.path_of(path), TEMPORARY)

@@ -56,9 +56,8 @@ class Zarr(ChunkedFormat):
         super().refuse(array, given, path)
         refuse_order(self.name, array.order)
 
-    def create(  # noqa: D102
-        self, place: Path, array: Described, given: Given, path: Path
-    ) -> Described:
+    def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
+        """Create the folder of the array, and return the array with the shape of its chunks."""
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -92,6 +91,7 @@ class _Pieces(Pieces):
     """An array of zarr that is open for reading."""
 
     def __init__(self, path: Path, rank: int) -> None:
+        """Open the array for reading; errors name this rank."""
         self._path, self._rank = path, rank
         self._array = _opened(path, "r")
 
@@ -109,6 +109,7 @@ class _Chunks(Chunks):
     """An array of zarr that is open for writing."""
 
     def __init__(self, place: Path) -> None:
+        """Open the created array for writing."""
         self._place = place
         self._array = _opened(place, "r+")
 

@@ -41,9 +41,12 @@ class Board:
     """
 
     def __init__(self, comm: Any, node: Any) -> None:
+        """Allocate the table; a collective call. `comm` contains all ranks, `node` those of this
+        node.
+        """
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
-        """Rank in the communicator, by row."""
+        """For each row of the table, the rank in the communicator that writes it."""
         problem, shared = "", np.zeros(COLUMNS * 8, np.uint8)
         if node.size > 1:
             try:
@@ -104,14 +107,14 @@ class Board:
                 self._refuse_ended(number)
 
     def _refuse_ended(self, number: int) -> None:
-        """Raise an error if a rank that is waited for has ended."""
+        """Raise an error if a rank that this rank waits for has ended."""
         ended = [rank for rank, row in self._rows() if row[MET] < number and _has_ended(row)]
         if ended:
             text = f"waits in vain for {named(ended)}: ended"  # codespell:ignore vain
             raise RankEndedError(f"rank {self._comm.rank} {text}")
 
     def _rows(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Return each rank with its row."""
+        """Yield each rank of the node with its row of the table."""
         return zip(self.ranks, self.rows, strict=True)
 
     def late(self, number: int) -> list[int]:
@@ -119,7 +122,7 @@ class Board:
         return [rank for rank, row in self._rows() if row[BEGUN] < number]
 
     def ended(self) -> list[int]:
-        """Return the ranks that have ended."""
+        """Return the ranks of the node whose processes have ended."""
         return [rank for rank, row in self._rows() if _has_ended(row)]
 
 

@@ -108,7 +108,7 @@ class Ranks(ClosedTogether):
             answers = comm.allgather((problem, {"buffer_bytes": str(buffer_bytes)}))
         refuse_problems([problem for problem, _ in answers])
         refuse_differences([said for _, said in answers])
-        # A duplicate keeps messages of the program apart from those of the exchanges.
+        # A duplicate communicator separates messages of the program from those of exchanges.
         self.comm = comm.Dup()
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
@@ -311,7 +311,7 @@ class Ranks(ClosedTogether):
 
 
 def _settings_problem(buffer_bytes: Any, patience_s: Any) -> str:
-    """Return the problem of the settings, or an empty text."""
+    """Return the text of an error in the settings of `Ranks`, or an empty text."""
     if not isinstance(patience_s, (int, float)) or not patience_s > 0:
         return f"patience_s: {patience_s!r}; it is a number of seconds above 0"
     if buffer_bytes is not None and not (

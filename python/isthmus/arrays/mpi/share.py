@@ -42,11 +42,12 @@ class Operands:
 
 
 class Share:
-    """The messages that one rank sends and receives."""
+    """The share of one rank in a plan: the messages that it sends and receives."""
 
     def __init__(
         self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"] | None
     ) -> None:
+        """List the messages of a rank in a plan; refuse an invalid plan, type or order."""
         from isthmus import _core
 
         if not isinstance(plan, Plan):
@@ -129,6 +130,7 @@ class Pieces:
     """The messages of a rank, cut into pieces that fit into buffer slots."""
 
     def __init__(self, share: Share, slot_bytes: int) -> None:
+        """Cut each message into pieces of at most `slot_bytes`."""
         most = slot_bytes // share.dtype.itemsize
         self.item = share.dtype.itemsize
         self.sends = [
@@ -152,7 +154,7 @@ class Pieces:
         return self._of(self.receives, step)
 
     def memory(self, messages: list[tuple[int, int, int, int]]) -> int:
-        """Return the bytes for one piece of each message."""
+        """Return the size of a buffer for one piece of each message, in bytes."""
         return sum(aligned(min(piece, size) * self.item) for _, _, piece, size in messages)
 
     def _of(

@@ -48,7 +48,7 @@ class Shared:
             problem = f"{size:,} bytes of shared memory: {error.strerror}"
         answers = node.allgather((problem, mine))
         self.of: list[Bytes] = []
-        """Memory of each rank."""
+        """The shared memory of each rank of the node."""
         if not any(problem for problem, _ in answers):
             try:
                 self.of = [_map_memory(*one) for _, one in answers]
@@ -63,7 +63,7 @@ class Shared:
 
 
 def _map_memory(process: int, file: int, size: int, mark: str) -> Bytes:
-    """Map the memory of another process."""
+    """Map the shared memory of another process into this one."""
     opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
     try:
         # In another PID namespace an unrelated process may have this number.

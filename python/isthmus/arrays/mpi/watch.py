@@ -27,6 +27,7 @@ class Watch:
     def __init__(
         self, comm: Any, board: Board, patience_s: float, tell: Callable[[str], None] | None
     ) -> None:
+        """Start the thread; `tell` receives its reports, None writes them to standard error."""
         self._comm = comm
         self._rank = comm.rank
         self._board = board
@@ -66,7 +67,7 @@ class Watch:
             self._since = None
 
     def close(self) -> None:
-        """End the thread."""
+        """End the thread that reports waiting ranks."""
         self._ended.set()
         self._thread.join()
 

@@ -55,7 +55,7 @@ WORDS = {
     "TIMEOUT": "its time limit passed",
     CANCELLED: "it was cancelled",
 }
-"""Descriptions of states of tasks, for messages."""
+"""Descriptions of Slurm's states of tasks, for messages."""
 SIGNALLED = 128
 """Exit statuses above this value mean that a signal ended the process."""
 TERMINATED = SIGNALLED + 15
@@ -106,6 +106,7 @@ class Array:
         return cls(number, cluster)
 
     def __str__(self) -> str:
+        """Return the number of the array, and its cluster if it is known."""
         return self.number + (f" on {self.cluster}" if self.cluster else "")
 
     @property
@@ -132,17 +133,18 @@ class Queue:
     """Number of tasks that are ending: their processes have ended, or are being ended."""
 
     def __bool__(self) -> bool:
+        """Return whether any task runs or waits in the queue."""
         return bool(self.running or self.waiting)
 
     @property
     def at_work(self) -> bool:
-        """Whether any task is doing points, or waits to do so."""
+        """Whether any task runs points, or waits in the queue to run them."""
         return bool(self.running > self.ending or self.waiting)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A task that has ended."""
+    """A task of a Slurm array that has ended: its state, exit status, node and time."""
 
     task: int
     state: str

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 TRIED_S = 10.0
-"""Maximum number of seconds for which the sample of units runs."""
+"""Maximum number of seconds for which the sample of points and searches runs."""
 SHARE = 0.02
 """The maximum share of the whole run's time that the sample may take."""
 SAMPLE = 64
-"""The maximum number of sample units."""
+"""The maximum number of points and searches in the sample."""
 LEAST = 4
 """The minimum number of known durations that a prediction needs."""
 REFERENCES = 500
-"""The maximum number of known durations that a unit is compared with."""
+"""The maximum number of known durations that a point or search is compared with."""
 _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
@@ -53,7 +53,7 @@ def predicted(
     known: bool = True,
     expiry_s: float = EXPIRY_S,
 ) -> list[float]:
-    """Predict the duration of each missing unit, points first, in seconds of one thread.
+    """Predict the duration of each missing point or search, points first, in seconds of one thread.
 
     The prediction is the duration of the nearest unit of the sweep whose duration is known. If too
     few are known, a sample of units runs first, within a bounded time.
@@ -76,14 +76,15 @@ def predicted(
             _sample(job, done_in, units, expiry_s, quick=job.quick)
             seconds = {**seconds, **finished(done_in)}
             if len(seconds) < min(LEAST, len(units)):
-                # The units take longer than the limit; shorter runs show their relative durations.
+                # Each point takes longer than the limit: quick runs show the relative durations.
                 _sample(job, spare / "quick", units, expiry_s, quick=True)
                 seconds = _scaled(finished(spare / "quick"), seconds)
     return _nearest(units, seconds, _lengths(job))
 
 
 def finished(folder: Path) -> dict[Unit, float]:
-    """Return the durations of finished units in seconds of one thread, from the records of workers.
+    """Return the durations of finished points and searches in seconds of one thread, from the
+    records of workers.
 
     Records with unknown entries are ignored.
     """
@@ -99,7 +100,8 @@ def finished(folder: Path) -> dict[Unit, float]:
 
 
 def _single_thread_s(timings: Sequence[Timing]) -> list[float]:
-    """Return an upper bound on the time of one thread for each unit of a process, in seconds.
+    """Return an upper bound on the time of one thread for each point or search of a process, in
+    seconds.
 
     Replications run in parallel: if a process has fewer units than threads, as at the end of a
     part, the units share the threads.
@@ -117,7 +119,7 @@ def _single_thread_s(timings: Sequence[Timing]) -> list[float]:
 
 
 def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool) -> None:
-    """Run a sample of units, spread over all of them, until it is large enough."""
+    """Run a sample of points and searches, spread over all of them, until it is large enough."""
     points = spread([at for kind, at in units if kind == "point"])
     searches = spread([at for kind, at in units if kind == "search"])
     of_each = zip_longest(islice(points, SAMPLE), islice(searches, SAMPLE))
@@ -187,7 +189,9 @@ def _lengths(job: Job) -> tuple[int, ...]:
 def _nearest(
     units: Sequence[Unit], known: Mapping[Unit, float], lengths: tuple[int, ...]
 ) -> list[float]:
-    """Return the duration of the nearest known unit of the same kind, for each unit."""
+    """Return the duration of the nearest known point or search of the same kind, for each point or
+    search.
+    """
     found: list[float] = []
     for kind in ("point", "search"):
         wanted = [at for each, at in units if each == kind]
@@ -209,7 +213,9 @@ def _nearest(
 
 
 def _coordinates(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
-    """Return coordinates of units in the sweep, each axis from 0 to 1; one axis by default."""
+    """Return coordinates of points and searches in the sweep, each axis from 0 to 1; one axis by
+    default.
+    """
     if not axes:
         return np.asarray(positions, dtype=float)[:, None]
     found: np.ndarray = np.stack(np.unravel_index(positions, axes), axis=1) / np.asarray(axes)

@@ -50,7 +50,7 @@ class Monitor:
         return sum(self.counts)
 
     def missing(self) -> Selection:
-        """Return the units that are missing now."""
+        """Return the points and searches that are missing now."""
         found = missing_units(self.folder, *self.counts)
         self.done = self.total - len(found)
         return found
@@ -77,7 +77,7 @@ class Monitor:
         self.job.watch(Progress("simulating", self.done, self.total, title=title, state=state))
 
     def tick(self, state: str) -> None:
-        """Show the progress, and wait for one tick."""
+        """Show the progress, and wait for `TICK_S` seconds."""
         self.show(state)
         time.sleep(TICK_S)
 

@@ -15,7 +15,7 @@ LOOK_S = 10.0
 
 @dataclass(frozen=True)
 class Queued:
-    """A Slurm job that is in the queue, or may be."""
+    """A Slurm job that is in the queue, or whose state is unknown because Slurm does not answer."""
 
     array: Array | None
     """The array job; None if its number is unknown."""
@@ -24,6 +24,7 @@ class Queued:
     """The reason why the state is unknown; empty if it is known."""
 
     def __str__(self) -> str:
+        """Return the job in words: ``Slurm job`` and its number, if that is known."""
         return "Slurm job" + (f" {self.array}" if self.array else " of unknown number")
 
     @property
@@ -60,5 +61,5 @@ def queued(folder: Path, slurm: Slurm | None = None) -> Queued | None:
     except SlurmError as error:
         last = next(reversed(jobs_of(folder)), None)
         return Queued(last.array if last else None, Queue(), str(error))
-    # The job may have ended between the two questions.
+    # The job may have ended between the two queries to Slurm.
     return Queued(array, queue) if queue else None

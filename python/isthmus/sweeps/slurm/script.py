@@ -66,7 +66,7 @@ LIST_MAX = 100_000
 
 @dataclass(frozen=True)
 class Wanted:
-    """The user's requests to Slurm."""
+    """The user's requests for a Slurm job: time limit, partition, account, number of tasks."""
 
     time_s: float | None = None
     """Time limit of a task in seconds; None for that of the partition."""
@@ -75,11 +75,12 @@ class Wanted:
     tasks: int | None = None
     """Number of tasks; None to choose it from the predicted durations."""
     words: tuple[str, ...] = ()
-    """Further options for sbatch."""
+    """Further options that the user passes to `sbatch`."""
     expiry_s: float = EXPIRY_S
     """Seconds after which leases of lost tasks are taken over."""
 
     def __post_init__(self) -> None:
+        """Refuse values that a script line cannot contain, and options that isthmus sets itself."""
         for name, value in (("--partition", self.partition), ("--account", self.account)):
             if value is not None:
                 _refuse_special(name, value)
@@ -125,7 +126,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Script:
-    """The script that is submitted."""
+    """The script of an array job that is submitted to Slurm."""
 
     name: str
     """Name of the job."""
@@ -246,7 +247,7 @@ def _limit(seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Return a time in words."""
+    """Return a duration in words."""
     from isthmus.sweeps.words import span
 
     return span(seconds)

@@ -26,7 +26,7 @@ def deferred() -> Iterator[Deferred]:
     """Defer the first signal to the end of the block; handle a second one immediately."""
     state = Deferred()
     if threading.current_thread() is not threading.main_thread():
-        # Only the main thread handles signals.
+        # Python handles signals only in the main thread, so other threads defer nothing.
         yield state
         return
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}

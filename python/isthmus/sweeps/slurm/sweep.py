@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 RESUBMITTED = 5
-"""Maximum number of times that the units of lost tasks are submitted again."""
+"""Maximum number of times that the points and searches of lost tasks are submitted again."""
 LATE_S = 60.0
 """Seconds within which points that other nodes have completed must appear in the folder."""
 BUSY_S = 60.0
@@ -75,6 +75,7 @@ class Sweep:
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
+        """Check the folder, and derive the name and the clusters of the jobs."""
         self.folder = self.folder.absolute()
         refuse_odd(self.folder)
         self.monitor = Monitor(self.job, self.folder)
@@ -90,8 +91,8 @@ class Sweep:
         return self.folder / SUBMITTED
 
     def script(self, *, fresh: bool = False) -> Script | None:
-        """Return the script that would be submitted now; None if no unit is missing. Nothing is
-        written.
+        """Return the script that would be submitted now; None if no point or search is missing.
+        Nothing is written.
 
         Raises:
             IsthmusError: the folder cannot be used.
@@ -109,7 +110,8 @@ class Sweep:
         return None
 
     def _refuse_damaged(self) -> None:
-        """Refuse a folder whose results cannot be collected, although no unit is missing.
+        """Refuse a folder whose results cannot be collected, although no point or search is
+        missing.
 
         Raises:
             IsthmusError: an entry is damaged; `collect` raises the same error.
@@ -123,8 +125,8 @@ class Sweep:
             raise IsthmusError(f"{file}: {damaged[0].reason}; {status} says what to do")
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
-        """Return the array that does the missing units, submitted if necessary; None if none is
-        missing.
+        """Return the array that runs the missing points and searches, submitted if necessary; None
+        if none is missing.
 
         Raises:
             SlurmError: Slurm is not installed, or refuses the job. Nothing is written before Slurm
@@ -191,7 +193,9 @@ class Sweep:
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
-        """Return the script for missing units; None if the sample has done all of them."""
+        """Return the script for missing points and searches; None if the sample has done all of
+        them.
+        """
         largest = answer_of(
             self.slurm.largest_array, self.monitor, "Slurm: asked how many tasks it takes"
         )
@@ -199,7 +203,7 @@ class Sweep:
         most = self._largest or len(todo)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(todo):
-            # Each unit has a task of its own.
+            # Each point or search has a task of its own.
             return self._script([Selection.of([unit]) for unit in todo.units], None)
         expected = predicted(
             self.job,
@@ -211,7 +215,7 @@ class Sweep:
         )
         costs = dict(zip(todo.units, expected, strict=True))
         if keep:
-            # The sample has done some units.
+            # The sample has already run some points and searches.
             todo = self.monitor.missing()
             if not todo:
                 return None
@@ -226,7 +230,7 @@ class Sweep:
         return self._script(chosen, longest)
 
     def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
-        """Return the script for these tasks."""
+        """Return the script of an array job with these tasks."""
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
@@ -301,14 +305,14 @@ class Sweep:
             )
 
     def _submit(self, todo: Selection) -> Array | None:
-        """Submit missing units; return None if none is missing any more."""
+        """Submit missing points and searches; return None if none is missing any more."""
         script = self._packed(todo)
         return self._submit_script(script) if script else None
 
     def _submit_script(self, script: Script) -> Array | None:
         """Submit a script, unless an array is at work by now; return the array."""
         with self._submitting():
-            # Another process may have been faster.
+            # Another process may have submitted an array meanwhile.
             if found := self._under_way():
                 return found
             return self._submit_alone(script) if self.monitor.missing() else None
@@ -404,7 +408,8 @@ class Sweep:
                 self.monitor.tick("Slurm: the job is submitted")
 
     def _submit_again(self, end: EndedArray) -> Array | None:
-        """Submit the units that an array has not done; return None if none is missing any more.
+        """Submit the points and searches that an array has not done; return None if none is missing
+        any more.
 
         While Slurm does not answer, ask again for up to `SILENT_S`. Wait for a process that does
         the whole run.
@@ -421,7 +426,7 @@ class Sweep:
                 try:
                     return self._submit(todo)
                 except BusyError as error:
-                    # The holder does the units, or ends.
+                    # The process that holds the folder runs the missing points, or ends.
                     began, state = time.monotonic(), _waiting_text(error)
                 except SlurmError as error:
                     state = no_answer(str(error))
@@ -475,7 +480,7 @@ class Sweep:
         jobs = jobs_of(self.folder)
         own = next((job for job in jobs if job.array == array), None)
         last = own or (jobs[-1] if jobs else None)
-        # Units that failed in an earlier job are tried once more.
+        # Points and searches that failed in an earlier job are tried once more.
         failed = state_of(self.folder).failed if todo else []
         since_s = last.submitted_s if last else 0.0
         new = {each.entry for each in failed if each.at_s >= since_s}
@@ -505,7 +510,7 @@ class Sweep:
             )
 
     def _failed(self, end: EndedArray, why: str) -> RunFailedError:
-        """Return the error for a run whose units could not all be done."""
+        """Return the error for a run whose points and searches could not all be done."""
         return RunFailedError(f"{why}; {missing_error(self.folder, end.missing)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:

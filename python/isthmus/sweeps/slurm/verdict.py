@@ -20,7 +20,7 @@ FAILED_POINTS = 1
 
 @dataclass(frozen=True)
 class EndedArray:
-    """An array job that has ended, and the units that are missing in its folder."""
+    """An array job that has ended, and the points and searches that are missing in its folder."""
 
     array: Array
     ended: Sequence[Ended]
@@ -45,7 +45,9 @@ class EndedArray:
 
     @property
     def explained(self) -> bool:
-        """Whether every missing unit has a recorded failure, which explains why it is missing."""
+        """Whether every missing point or search has a recorded failure, which explains why it is
+        missing.
+        """
         return all(name in self.failed for name in names(self.missing))
 
     @property
@@ -70,7 +72,7 @@ class EndedArray:
 
     @property
     def why(self) -> str:
-        """Return the reason why units are missing."""
+        """Return the reason why points and searches are missing."""
         if bad := summary(self.bad):
             return bad
         if not self.ended:

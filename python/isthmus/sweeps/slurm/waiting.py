@@ -33,6 +33,7 @@ class Detached(Exception):  # noqa: N818 - an interruption, not an error
     """Ctrl-C during the wait for an array, which continues."""
 
     def __init__(self, array: Array, done: int, total: int) -> None:
+        """Record the array, and the number of finished and of all points."""
         super().__init__(f"Slurm job {array} goes on")
         self.array, self.done, self.total = array, done, total
 
@@ -44,6 +45,7 @@ class _Question(Generic[T]):
     """A query to Slurm that runs in the background."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
+        """Start the query on a thread."""
         self.began = time.monotonic()
         self._answer: Future[T] = Future()
         self._question = ask
@@ -68,7 +70,7 @@ class _Question(Generic[T]):
         return time.monotonic() - self.began > SLOW_S
 
     def answer(self) -> T:
-        """Return the answer.
+        """Return Slurm's answer to the query.
 
         Raises:
             SlurmError: Slurm has not answered.

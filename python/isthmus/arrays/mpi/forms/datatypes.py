@@ -26,11 +26,12 @@ class Datatypes(Transport):
     form: ClassVar[Form] = "datatype"
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport, with a packed transport for exchanges in place."""
         super().__init__(ranks)
         self.packed = Collective(ranks)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share."""
+        """Prepare the transfer of the messages of this rank (`share`)."""
         return _DatatypeTransfer(self, share)
 
     def close(self) -> None:
@@ -42,6 +43,7 @@ class _DatatypeTransfer(Transfer):
     """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
 
     def __init__(self, transport: Datatypes, share: Share) -> None:
+        """Prepare the transfer; datatypes are built at the first exchange."""
         super().__init__(transport, share)
         # An exchange in place must pack: all data are read before any are written.
         self.packed = transport.packed.transfer(share)
@@ -66,7 +68,7 @@ class _DatatypeTransfer(Transfer):
         self.close()
 
     def close(self) -> None:
-        """Free the datatypes."""
+        """Free the MPI datatypes of the last exchange."""
         self.types_for = None
         for datatype in self.types:
             datatype.Free()
@@ -88,7 +90,7 @@ class _DatatypeTransfer(Transfer):
             data, strides = parts[part]
             datatype = MPI.BYTE.Create_contiguous(item)
             dimensions = list(zip(dims, strides, strict=True))
-            # From the fastest dimension of messages to the slowest, on both sides.
+            # Go from the dimension that varies fastest in messages to the slowest, on both sides.
             for families, stride in dimensions if columns else reversed(dimensions):
                 datatype = _repeated_over_families(datatype, families, stride)
             sections.append((data.ctypes.data, datatype))

@@ -30,9 +30,10 @@ class _Packed(Transport):
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
-    """Number of send buffers that alternate."""
+    """Number of send buffers that a rank uses alternately."""
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport without buffers; `grow` allocates them."""
         super().__init__(ranks)
         self.half = min((ranks.buffer_bytes or BUFFER_BYTES) // 2, SLICE_BYTES)
         self.out = np.empty(0, np.uint8)
@@ -46,7 +47,7 @@ class _Packed(Transport):
             self.back = np.empty(back, np.uint8)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share."""
+        """Prepare the transfer of the messages of this rank (`share`)."""
         return self.kind(self, share)
 
 
@@ -56,6 +57,7 @@ class _PackedTransfer(Transfer):
     transport: _Packed
 
     def __init__(self, transport: _Packed, share: Share) -> None:
+        """Cut the messages into pieces, and grow the buffers for them; a collective call."""
         super().__init__(transport, share)
         self.transport = transport
         item = share.dtype.itemsize
@@ -94,7 +96,7 @@ class _PackedTransfer(Transfer):
         """Pack all data before any are written, as target arrays overlap source arrays."""
         share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
-        # These buffers may be as large as the arrays, so they are not kept.
+        # These buffers may be as large as the arrays, so they are released after the exchange.
         out, back = self._room(*map(pieces.memory, (pieces.sends, pieces.receives)))
         sends = _assign_memory(out, pieces.sent(0))
         recvs = _assign_memory(back, pieces.received(0))
@@ -121,7 +123,7 @@ class _PackedTransfer(Transfer):
         """Move one piece of each message."""
 
     def _wait_sends(self) -> None:
-        """Wait for outstanding sends."""
+        """Wait until no buffer is used by a send any more."""
 
 
 _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
@@ -129,7 +131,7 @@ _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
 
 
 def _assign_memory(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
-    """Assign consecutive memory to each piece."""
+    """Assign consecutive parts of a buffer to the pieces of messages."""
     placed: _Mail = []
     begin = 0
     for peer, size, piece in mail:
@@ -145,7 +147,7 @@ def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
 
 
 class _CollectiveTransfer(_PackedTransfer):
-    """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
+    """A transfer that packs all messages, calls ``Alltoallv`` once, and unpacks all messages."""
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         """Move one piece of each message with one collective call."""
@@ -168,9 +170,12 @@ def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
 
 
 class _PairwiseTransfer(_PackedTransfer):
-    """Pack and send to one rank after another, then unpack messages as they arrive."""
+    """A transfer that packs and sends to one rank after another, then unpacks messages as they
+    arrive.
+    """
 
     def __init__(self, transport: _Packed, share: Share) -> None:
+        """Prepare the transfer without outstanding sends."""
         super().__init__(transport, share)
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 

@@ -33,20 +33,22 @@ class Transport(ABC):
     form: ClassVar[Form]
 
     def __init__(self, ranks: Ranks) -> None:
+        """Create the transport between these ranks."""
         self.ranks = ranks
 
     @abstractmethod
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share; a collective call."""
+        """Prepare the transfer of the messages of this rank (`share`); a collective call."""
 
     def close(self) -> None:  # noqa: B027
         """Release the buffers; local memory needs no call."""
 
 
 class Transfer(ABC):
-    """A repeatable transfer of a share."""
+    """A repeatable transfer of the messages that one rank sends and receives."""
 
     def __init__(self, transport: Transport, share: Share) -> None:
+        """Prepare the transfer of the messages of this rank (`share`)."""
         self.ranks = transport.ranks
         self.share = share
 

@@ -27,20 +27,21 @@ BUFFER_BYTES = 8 << 20
 
 
 class Window(Transport):
-    """Two alternating outboxes for each rank. A rank packs into one only after all ranks have read
-    its previous contents.
+    """Two alternating outboxes for each rank: shared buffers for outgoing messages. A rank packs
+    into one only after all ranks have read its previous contents.
     """
 
     form: ClassVar[Form] = "window"
 
     def __init__(self, ranks: Ranks) -> None:
+        """Allocate the outboxes of this rank in memory that the ranks of a node share."""
         super().__init__(ranks)
         self.half = aligned((ranks.buffer_bytes or BUFFER_BYTES) // 2)
         self.memory = Shared(ranks.node, 2 * self.half)
         self.turn = 0
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of a share."""
+        """Prepare the transfer of the messages of this rank (`share`)."""
         return _WindowTransfer(self, share)
 
     def grow(self, half: int) -> None:
@@ -56,6 +57,7 @@ class _WindowTransfer(Transfer):
     transport: Window
 
     def __init__(self, transport: Window, share: Share) -> None:
+        """Cut the messages into pieces, and grow the outboxes for them; a collective call."""
         super().__init__(transport, share)
         self.transport = transport
         self.node = transport.ranks.node
@@ -159,7 +161,9 @@ class _WindowTransfer(Transfer):
         self.share.unpack(self.views[key], operands)
 
     def _cached_views(self, operands: Operands) -> dict[tuple[str, int, int], list[Any]]:
-        """Return the cached slots of steps for these arrays and this memory."""
+        """Return the cache of message slots, emptied if the arrays or the shared memory have
+        changed.
+        """
         now = (operands, self.transport.memory)
         if self.views_for is None or any(
             a is not b for a, b in zip(now, self.views_for, strict=True)
@@ -205,7 +209,7 @@ class _WindowTransfer(Transfer):
         share.unpack(recvs, operands)
 
     def forget(self) -> None:
-        """Drop the cached slots of the last arrays."""
+        """Empty the cache of message slots for the arrays of the last exchange."""
         self.views, self.views_for = {}, None
 
     def close(self) -> None:
