@@ -5,36 +5,55 @@ once. Comments are whole blocks. Names are those of definitions and of files of 
 documentation.
 """
 
+import ast
 import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 EACH = 20
-BLOCK = {
-    ".rs": re.compile(r"(?:^[ \t]*//.*\n)+.*", re.MULTILINE),
-    ".py": re.compile(r'(?:^[ \t]*#.*\n)+.*|^.*\n[ \t]*"""[^"]+"""', re.MULTILINE),
-}
-NAME = {
-    ".rs": r"(?:^[ \t]*//.*\n)*(?:^[ \t]*#\[.*\]\n)*^[ \t]*(?:pub(?:\(\w+\))? )?"
+RUST_COMMENT = re.compile(r"(?:^[ \t]*//.*\n)+.*", re.MULTILINE)
+RUST_NAME = re.compile(
+    r"(?:^[ \t]*//.*\n)*(?:^[ \t]*#\[.*\]\n)*^[ \t]*(?:pub(?:\(\w+\))? )?"
     r"(?:const |async )?(?:fn|struct|enum|trait|type) \w+.*|\A(?://!.*\n)+",
-    ".py": r'^[ \t]*(?:async )?(?:def|class) \w+.*(?:\n[ \t]*"""[^"]+"""|)',
-}
+    re.MULTILINE,
+)
+PYTHON_COMMENT = re.compile(r"(?:^[ \t]*#.*\n)+.*", re.MULTILINE)
+DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def documented(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield the definitions and attributes of a Python file, and whether each is a definition."""
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        statements = body if isinstance(body, list) else []
+        for before, each in zip([node, *statements], statements, strict=False):
+            match each:
+                case ast.Expr(value=ast.Constant(value=str())) if hasattr(before, "lineno"):
+                    is_name = isinstance(before, DEFINITION)
+                    yield is_name, "\n".join(lines[before.lineno - 1 : each.end_lineno])
 
 
 def main(seed: str) -> None:
     """Print the sample of a seed."""
     listed = ["git", "ls-files", "crates/*/src/*.rs", "python/isthmus/*.py"]
-    files = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split()
-    texts = [(Path(file).suffix, file, Path(file).read_text("utf-8")) for file in files]
-    comments = [(file, each) for end, file, text in texts for each in BLOCK[end].findall(text)]
-    names = [
-        (file, each) for end, file, text in texts for each in re.findall(NAME[end], text, re.M)
-    ]
+    comments, names = [], []
+    for file in subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split():
+        text = Path(file).read_text("utf-8")
+        if file.endswith(".rs"):
+            comments += [(file, each) for each in RUST_COMMENT.findall(text)]
+            names += [(file, each) for each in RUST_NAME.findall(text)]
+        else:
+            found = list(documented(text))
+            comments += [(file, each) for each in PYTHON_COMMENT.findall(text)]
+            comments += [(file, each) for _, each in found]
+            names += [(file, each) for is_name, each in found if is_name]
     sample = random.Random(seed)
-    for kind, found in (("comment", comments), ("name", names)):
-        for number, (file, text) in enumerate(sample.sample(found, EACH), 1):
+    for kind, pool in (("comment", comments), ("name", names)):
+        for number, (file, text) in enumerate(sample.sample(pool, EACH), 1):
             print(f"--- {kind} {number}: {file}\n{text.rstrip()}\n")
 
 
