@@ -102,7 +102,7 @@ impl JournalError {
     }
 }
 
-/// Return two phrases for an error message: the kind of the journal file, and the effect of deleting it.
+/// Return two phrases for an error message: the kind of the journal file, and the purpose of deleting it.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -214,7 +214,7 @@ impl Journal {
         }
     }
 
-    /// Return the folder of the journal; `None` if the journal is in memory.
+    /// Return the folder of the journal; `None` if the journal has no folder.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -273,7 +273,7 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Return whether the journal has the entry. Return an error if its bytes were changed.
+    /// Return whether the journal's folder has the entry. Return an error if its bytes were changed.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);
@@ -317,8 +317,8 @@ impl Journal {
             .map_err(|mismatch| mismatch_error(&path, mismatch))
     }
 
-    /// Write an entry, as a whole or not at all. Entries that are not `lasting` never go to the folder; see
-    /// `keeps_in_memory`.
+    /// Write an entry, as a whole or not at all. Only `lasting` entries are written to the folder; others
+    /// stay in memory or are dropped, see `keeps_in_memory`.
     pub fn write<T: Serialize>(
         &self,
         entry: &Entry,
