@@ -21,8 +21,8 @@ const PERIODS: u64 = 2;
 /// Above this limit, most demands wait for other demands.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// Ratio of offered demands to the messages that a chunk of the run should deliver, at which the run is
-/// checked for saturation. At this ratio the machine serves less than 1/`HOPELESS` of the offered load.
+/// Ratio of offered demands to the messages that a replication should deliver, at which it stops for an
+/// interim look. At this ratio the machine serves less than 1/`HOPELESS` of the offered load.
 pub(crate) const HOPELESS: u64 = 4;
 
 /// Memory in bytes for one demand in flight, measured as resident memory and rounded up.

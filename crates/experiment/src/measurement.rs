@@ -315,9 +315,10 @@ impl Plan<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// Return the verdict on saturation of a point at which too many demands wait. Before the minimum time of
-    /// a run has passed (`long_enough`), a backlog may only be filling delays. It means saturation if it is
-    /// larger than the demands that fit into the delays, and grows by more than half of the offered load.
+    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether
+    /// the minimum time of a run has passed. Before that time, a backlog may only be filling delays. It means
+    /// saturation if it is larger than the demands that fit into the delays, and grows by more than half of
+    /// the offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement

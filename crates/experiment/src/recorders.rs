@@ -141,7 +141,8 @@ pub struct Recorders {
     stop: Arc<AtomicBool>,
     /// Totals of all flows at increasing times; a rate is computed from two of them.
     checkpoints: Vec<Checkpoint>,
-    /// Additional records of the totals from the first chunks of a run, for runs that have few `checkpoints`.
+    /// Additional records of the totals, from the first chunks of a run or those after its warm-up, for runs
+    /// that have few `checkpoints`.
     early: Vec<Checkpoint>,
     /// Whether [`mark`](Self::mark) has set the end of the warm-up.
     marked: bool,
