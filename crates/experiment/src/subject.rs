@@ -204,8 +204,9 @@ impl Counted {
     }
 }
 
-/// Return the mean share of the time for which a resource with `lanes` lanes was occupied. Also return the
-/// time for which messages or requests need it, in us, and their number.
+/// Return the share of the time for which a resource with `lanes` lanes was occupied, as a mean over
+/// replications. Also return the total time for which messages or requests occupy it, in us, and their
+/// number.
 pub fn taken(
     counted: &[Counted],
     cycle_us: f64,
