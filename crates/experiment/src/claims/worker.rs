@@ -57,6 +57,7 @@ pub(crate) struct Own {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Line<'a> {
+    /// First line of the file: the worker has started.
     Began {
         /// Name of the worker.
         worker: &'a str,
@@ -69,6 +70,7 @@ pub(crate) enum Line<'a> {
         /// Number of threads that do units of work.
         threads: usize,
     },
+    /// A unit of work is done.
     Done {
         /// Name of the finished unit.
         done: &'a str,
@@ -77,6 +79,7 @@ pub(crate) enum Line<'a> {
         /// Time since the claim of the unit, in seconds.
         took_s: f64,
     },
+    /// A unit of work has failed.
     Failed {
         /// Name of the failed unit.
         failed: &'a str,

@@ -60,7 +60,8 @@ impl SearchJob {
     }
 }
 
-/// Combine a built machine with a workload, for a point or a search.
+/// Combine the machine at position `machine`, built if necessary, with a workload, for a point or a search.
+/// The axis `values` appear in errors.
 pub(super) fn built(
     scenario: &Scenario,
     machines: &Machines,

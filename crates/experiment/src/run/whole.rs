@@ -11,7 +11,7 @@ pub(super) fn longest_period(subjects: &[&dyn Subject]) -> Time {
     Time::from_ps(longest.round() as u64)
 }
 
-/// Check that each measure of the stopping rule occurs at one point at least.
+/// Check that each measure that the user names in the stopping rule occurs at one point at least.
 pub(super) fn check_measured(
     scenario: &Scenario,
     subjects: &[&dyn Subject],

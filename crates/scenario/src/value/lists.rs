@@ -1,5 +1,5 @@
-//! Types of field values that are lists (of nodes, links, percentiles, measures, names), and dimensions of
-//! grids.
+//! Types of fields whose values are lists of nodes, links, percentiles, measures or names; and the parser of
+//! the dimensions of grids.
 
 use super::json;
 use super::numbers::{Number, float};
@@ -12,13 +12,14 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words for an axis over sets of names; each stands for several sets.
+/// Words that an axis over sets of named tables may have instead of a list. Each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Type of fields that hold a list of distinct node numbers.
 pub struct Nodes;
 
 impl ValueType for Nodes {
+    /// Rust type of a value: the numbers of the nodes.
     type Held = Vec<u32>;
 
     fn describe(&self) -> TypeInfo {
@@ -39,6 +40,7 @@ pub struct Links {
 }
 
 impl ValueType for Links {
+    /// Rust type of a value: for each link, the numbers of the nodes at its ends.
     type Held = Vec<(u32, u32)>;
 
     fn describe(&self) -> TypeInfo {
@@ -71,6 +73,7 @@ impl ValueType for Links {
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
+    /// Rust type of a value: the percentiles, each between 0 and 100.
     type Held = Vec<f64>;
 
     fn describe(&self) -> TypeInfo {
@@ -98,13 +101,14 @@ impl ValueType for Percentiles {
 
 /// Type of fields that hold a list of distinct names of measures.
 pub struct Measures {
-    /// Example of existing measures, as written in a file.
+    /// Example of a list of measures, as written in a file.
     pub example: &'static str,
     /// Whether the first part of each measure is the name of a named table.
     pub named: bool,
 }
 
 impl ValueType for Measures {
+    /// Rust type of a value: the names of the measures.
     type Held = Vec<String>;
 
     fn describe(&self) -> TypeInfo {
@@ -137,11 +141,12 @@ impl ValueType for Measures {
     }
 }
 
-/// Type of fields that hold a list of distinct names of named tables. An axis may be one word that stands for
-/// several such lists.
+/// Type of fields that hold a list of distinct names of named tables. An axis over such a field may be one of
+/// [`SET_WORDS`], which stands for several lists.
 pub struct NameSet;
 
 impl ValueType for NameSet {
+    /// Rust type of a value: the names of the named tables.
     type Held = Vec<String>;
 
     fn describe(&self) -> TypeInfo {
@@ -167,8 +172,8 @@ impl ValueType for NameSet {
     }
 }
 
-/// Convert each item by `read` and return the results. No two items may have the same `key`. `words` returns
-/// the name of an item for errors.
+/// Parse the items of a list by `read`. Return an error if two items have the same `key`. `words` returns the
+/// text of an item for this error.
 fn distinct<T, K: Ord>(
     items: &[Node],
     read: impl Fn(&Node) -> Result<T, Problem>,
@@ -186,12 +191,12 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// Return the error that an item, described by `what`, is listed twice.
+/// Return the error that a list contains an item, described by `what`, twice.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }
 
-/// Return a value as a node number.
+/// Parse the number of a node.
 ///
 /// # Errors
 /// If the value is not a valid node number.

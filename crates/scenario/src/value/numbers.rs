@@ -1,4 +1,4 @@
-//! Types of field values that are whole numbers, finite numbers or shares.
+//! Types of fields whose values are whole numbers, finite numbers or shares.
 
 use super::described::Description;
 use super::value_type::{TypeInfo, ValueType};
@@ -10,11 +10,11 @@ use std::marker::PhantomData;
 
 /// Type of fields that hold a whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
-    /// Minimum value.
+    /// Minimum valid value.
     min: u64,
-    /// Maximum value.
+    /// Maximum valid value.
     max: u64,
-    /// Name of the type in errors.
+    /// Name of the type in error messages, such as "a whole number".
     expected: &'static str,
     held: PhantomData<T>,
 }
@@ -33,12 +33,12 @@ impl<T> Whole<T> {
         }
     }
 
-    /// Set the name of the type in errors, for "... is expected".
+    /// Set the name of the type for error messages, which end in "is expected".
     pub const fn called(self, expected: &'static str) -> Self {
         Self { expected, ..self }
     }
 
-    /// Return the range of valid numbers as text.
+    /// Return the range of valid numbers as text for the reference.
     fn range(&self) -> String {
         match self.max >= i64::MAX as u64 {
             true => format!("{} or more", self.min),
@@ -51,6 +51,7 @@ impl<T> ValueType for Whole<T>
 where
     T: Description + TryFrom<u64>,
 {
+    /// Rust type of a value.
     type Held = T;
 
     fn describe(&self) -> TypeInfo {
@@ -74,13 +75,14 @@ where
 
 /// Type of fields that hold a finite number.
 pub struct Number {
-    /// Minimum value.
+    /// Minimum valid value.
     pub min: f64,
-    /// Maximum value.
+    /// Maximum valid value.
     pub max: f64,
 }
 
 impl ValueType for Number {
+    /// Rust type of a value: a finite number.
     type Held = f64;
 
     fn describe(&self) -> TypeInfo {
@@ -105,9 +107,9 @@ impl ValueType for Number {
 /// Type of fields that hold a share from 0 to 1, or a percentage as text. Both ends are valid unless
 /// excluded.
 pub struct Share {
-    /// Whether 0 is excluded.
+    /// Whether the value 0 is invalid.
     pub above_zero: bool,
-    /// Whether 1 is excluded.
+    /// Whether the value 1 is invalid.
     pub below_one: bool,
 }
 
@@ -126,6 +128,7 @@ impl Share {
 }
 
 impl ValueType for Share {
+    /// Rust type of a value: a share from 0 to 1.
     type Held = f64;
 
     fn describe(&self) -> TypeInfo {

@@ -1,4 +1,4 @@
-//! Types of field values that are quantities with a unit: time, data, bandwidth, rates.
+//! Types of fields whose values are quantities with a unit: time, data, bandwidth, rates.
 
 use super::json;
 use super::numbers::out_of_range;
@@ -15,7 +15,7 @@ pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 pub struct Span {
     /// Whether the span may be zero.
     zero: bool,
-    /// Unit that errors suggest for a number without a unit.
+    /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
 }
 
@@ -33,6 +33,7 @@ impl Span {
 }
 
 impl ValueType for Span {
+    /// Rust type of a value: the span of time.
     type Held = Time;
 
     fn describe(&self) -> TypeInfo {
@@ -75,6 +76,7 @@ impl Data {
 }
 
 impl ValueType for Data {
+    /// Rust type of a value: the amount of data.
     type Held = Bytes;
 
     fn describe(&self) -> TypeInfo {
@@ -101,7 +103,7 @@ impl ValueType for Data {
 
 /// Type of fields that hold a bandwidth above zero.
 pub struct Throughput {
-    /// Unit that errors suggest for a number without a unit.
+    /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
     /// Whether the bandwidth is an offered load.
     offered: bool,
@@ -122,6 +124,7 @@ impl Throughput {
 }
 
 impl ValueType for Throughput {
+    /// Rust type of a value: the bandwidth.
     type Held = Bandwidth;
 
     fn describe(&self) -> TypeInfo {
@@ -145,6 +148,7 @@ impl ValueType for Throughput {
 pub struct Frequency;
 
 impl ValueType for Frequency {
+    /// Rust type of a value: the rate.
     type Held = Rate;
 
     fn describe(&self) -> TypeInfo {
@@ -197,7 +201,7 @@ pub fn quantity<T: FromStr<Err = UnitError>>(
     Err(node.problem(problem, hint))
 }
 
-/// Return the error that a quantity with this meaning is zero; `right` is the advice.
+/// Return the error that a quantity is zero, which would mean `meaning`. `right` is the advice.
 fn zero(node: &Node, meaning: &str, right: &str) -> Problem {
     node.problem(format!("zero is {meaning}"), format!("give {right}"))
 }

@@ -1,4 +1,4 @@
-//! Types of field values that are words, names, texts or flags.
+//! Types of fields whose values are words of a fixed list, names, texts or flags.
 
 use super::json;
 use super::value_type::{TypeInfo, ValueType};
@@ -10,11 +10,12 @@ use serde_json::json;
 /// Maximum length of a title or another one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// Type of fields that hold one of these words.
+/// Type of fields whose value is one of these words.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
 impl ValueType for Choice {
+    /// Rust type of a value: the word.
     type Held = String;
 
     fn describe(&self) -> TypeInfo {
@@ -44,6 +45,7 @@ impl ValueType for Choice {
 pub struct Name;
 
 impl ValueType for Name {
+    /// Rust type of a value: the name.
     type Held = String;
 
     fn describe(&self) -> TypeInfo {
@@ -77,6 +79,7 @@ pub struct Text {
 }
 
 impl ValueType for Text {
+    /// Rust type of a value: the text.
     type Held = String;
 
     fn describe(&self) -> TypeInfo {
@@ -108,6 +111,7 @@ impl ValueType for Text {
 pub struct Flag;
 
 impl ValueType for Flag {
+    /// Rust type of a value: the flag.
     type Held = bool;
 
     fn describe(&self) -> TypeInfo {
@@ -123,7 +127,8 @@ impl ValueType for Flag {
     }
 }
 
-/// Return the first terminal control character in a text. Line ends and tabs do not count.
+/// Return the first control character in a text that could affect a terminal. Line ends and tabs do not
+/// count.
 pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
