@@ -15,7 +15,7 @@ use std::str::FromStr;
 /// Words that an axis over sets of named tables may have instead of a list. Each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
-/// Type of fields that hold a list of distinct node numbers.
+/// Type of fields whose value is a list of distinct node numbers.
 pub struct Nodes;
 
 impl ValueType for Nodes {
@@ -33,7 +33,7 @@ impl ValueType for Nodes {
     }
 }
 
-/// Type of fields that hold a list of distinct links, each a pair of node numbers.
+/// Type of fields whose value is a list of distinct links, each a pair of node numbers.
 pub struct Links {
     /// Whether [0, 1] and [1, 0] are two different links.
     pub directed: bool,
@@ -69,7 +69,7 @@ impl ValueType for Links {
     }
 }
 
-/// Type of fields that hold a list of distinct percentiles, each between 0 and 100.
+/// Type of fields whose value is a list of distinct percentiles, each between 0 and 100.
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
@@ -99,7 +99,7 @@ impl ValueType for Percentiles {
     }
 }
 
-/// Type of fields that hold a list of distinct names of measures.
+/// Type of fields whose value is a list of distinct names of measures.
 pub struct Measures {
     /// Example of a list of measures, as written in a file.
     pub example: &'static str,
@@ -141,8 +141,8 @@ impl ValueType for Measures {
     }
 }
 
-/// Type of fields that hold a list of distinct names of named tables. An axis over such a field may be one of
-/// [`SET_WORDS`], which stands for several lists.
+/// Type of fields whose value is a list of distinct names of named tables. An axis over such a field may be
+/// one of [`SET_WORDS`], which stands for several lists.
 pub struct NameSet;
 
 impl ValueType for NameSet {

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// Type of fields that hold a whole number, stored as a `T` in Rust.
+/// Type of fields whose value is a whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
     /// Minimum valid value.
     min: u64,
@@ -73,7 +73,7 @@ where
     }
 }
 
-/// Type of fields that hold a finite number.
+/// Type of fields whose value is a finite number.
 pub struct Number {
     /// Minimum valid value.
     pub min: f64,
@@ -104,7 +104,7 @@ impl ValueType for Number {
     }
 }
 
-/// Type of fields that hold a share from 0 to 1, or a percentage as text. Both ends are valid unless
+/// Type of fields whose value is a share from 0 to 1, or a percentage as text. Both ends are valid unless
 /// excluded.
 pub struct Share {
     /// Whether the value 0 is invalid.

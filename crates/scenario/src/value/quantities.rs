@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// Maximum time that a field may hold.
 pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
-/// Type of fields that hold a span of time.
+/// Type of fields whose value is a span of time.
 pub struct Span {
     /// Whether the span may be zero.
     zero: bool,
@@ -57,7 +57,7 @@ impl ValueType for Span {
     }
 }
 
-/// Type of fields that hold an amount of data within a range in bytes.
+/// Type of fields whose value is an amount of data within a range in bytes.
 pub struct Data {
     /// Minimum number of bytes.
     min: u64,
@@ -101,7 +101,7 @@ impl ValueType for Data {
     }
 }
 
-/// Type of fields that hold a bandwidth above zero.
+/// Type of fields whose value is a bandwidth above zero.
 pub struct Throughput {
     /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
@@ -144,7 +144,7 @@ impl ValueType for Throughput {
     }
 }
 
-/// Type of fields that hold a rate of events above zero.
+/// Type of fields whose value is a rate of events above zero.
 pub struct Frequency;
 
 impl ValueType for Frequency {

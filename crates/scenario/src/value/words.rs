@@ -41,7 +41,7 @@ impl ValueType for Choice {
     }
 }
 
-/// Type of fields that hold a name of letters, digits, `-` and `_`.
+/// Type of fields whose value is a name of letters, digits, `-` and `_`.
 pub struct Name;
 
 impl ValueType for Name {
@@ -72,7 +72,7 @@ impl ValueType for Name {
     }
 }
 
-/// Type of fields that hold a text of limited length.
+/// Type of fields whose value is a text of limited length.
 pub struct Text {
     /// Maximum number of characters.
     pub max: usize,
@@ -107,7 +107,7 @@ impl ValueType for Text {
     }
 }
 
-/// Type of fields that hold `true` or `false`.
+/// Type of fields whose value is `true` or `false`.
 pub struct Flag;
 
 impl ValueType for Flag {
