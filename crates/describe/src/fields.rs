@@ -1,11 +1,11 @@
-//! Generated code that describes and reads the fields of a struct or a variant.
+//! Generation of the code that describes and reads the fields of a struct or a variant.
 
 use crate::attributes::{Missing, Other, Role, Said};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
-/// Return the implementation of `Describe` for a struct.
+/// Generate the implementation of `Describe` for a struct.
 pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
         return Err(syn::Error::new_spanned(name, "fields need names"));

@@ -122,7 +122,8 @@ pub(crate) fn between(
     Ok(settings)
 }
 
-/// Return the text of the value `exact` between the ends of a range, rounded as [`between`] describes.
+/// Convert the number `exact` between the ends of a range to a value of the field, rounded as [`between`]
+/// describes.
 fn inner(
     from: &Setting,
     dimension: Dimension,
