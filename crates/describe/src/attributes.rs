@@ -91,9 +91,9 @@ pub(crate) struct Said {
     pub(crate) key: Option<String>,
     /// Word of a variant, if it differs from the variant's name.
     pub(crate) word: Option<String>,
-    /// Expression for the type of the values.
+    /// Rust expression for the type of the values, from `holds = TYPE`.
     pub(crate) holds: Option<TokenStream>,
-    /// Value if the file leaves the field out.
+    /// Value or effect if the file leaves the field out.
     pub(crate) missing: Missing,
     /// Example value, as TOML.
     pub(crate) example: Option<String>,

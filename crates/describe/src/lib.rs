@@ -44,7 +44,8 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
-/// Generate the reference rows and the reader of a table; see the documentation of the crate.
+/// Implement `Describe` for a table of the scenario file: the descriptions of its fields, and the conversion
+/// of their values. See the documentation of the crate.
 #[proc_macro_derive(Describe, attributes(describe))]
 pub fn describe(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

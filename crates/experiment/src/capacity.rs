@@ -6,7 +6,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// Demand on each kind of machine part and its maximum throughput, for one variant of the sweep.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
-    /// Value of each axis except the load axis.
+    /// Axis values of the variant: those of all axes except the load axis.
     pub variant: Vec<AxisValue>,
     /// Load at which the demands are computed, in the unit of the result's loads; `None` if the workload is a
     /// closed loop.

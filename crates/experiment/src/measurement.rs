@@ -150,8 +150,8 @@ impl Plan<'_> {
         (cycles.round() as Cycles).max(1)
     }
 
-    /// Return the number of cycles in `time`. In a shortened run, round it to whole periods of the periodic
-    /// process if it is more than [`PERIODS_MIN`] periods.
+    /// Return the number of cycles in `time`. In a run that `--quick` has shortened, round it to whole
+    /// periods of the periodic process if it is more than [`PERIODS_MIN`] periods.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {

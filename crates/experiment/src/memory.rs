@@ -34,7 +34,7 @@ fn of_job(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<u64> {
     variable("SLURM_JOB_ID")?;
-    // A request for no memory means all of it.
+    // A requested memory of 0 means all memory of the host.
     let number = |name| variable(name)?.trim().parse().ok().filter(|&n: &u64| n > 0);
     let mib = |count: u64| count.checked_mul(1 << 20);
     if variable("SLURM_MEM_PER_NODE").is_some() {

@@ -9,15 +9,15 @@ use isthmus_statistics::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Version of this schema; written into every result and journal.
+/// Version of the result schema, which every result and journal contains.
 pub const SCHEMA: u32 = 6;
 
 /// Result of a whole run, with the settings of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Version of the schema.
+    /// Version of the schema of this result.
     pub schema: u32,
-    /// Version of isthmus.
+    /// Version of isthmus that computed the result.
     pub version: String,
     /// The scenario's name.
     pub name: String,
@@ -194,7 +194,7 @@ pub struct Collapse {
     pub waiting: u64,
     /// Numbers of the nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
-    /// Number of replications that have collapsed; the other fields describe the first of them.
+    /// Number of replications in which the machine collapsed; the other fields describe the first of them.
     pub replications: u32,
 }
 
@@ -505,7 +505,7 @@ impl SearchEnd {
     }
 }
 
-/// Result at one load that a search tried.
+/// Trial of a search: the result at one load that the search tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// The load, in the unit of [`RunResult::load`].

@@ -191,7 +191,7 @@ fn verdict(
         flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        // The unserved load cannot exceed the offered load.
+        // The growth of the backlog cannot exceed the offered load.
         growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,

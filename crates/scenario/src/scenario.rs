@@ -63,7 +63,7 @@ pub struct Scenario {
     pub(crate) source: Arc<Source>,
 }
 
-/// One combination of the values of all axes, with its machine and workload.
+/// One point of the sweep: a combination of the values of all axes, with its machine and workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Position of the point in the list of points; the first axis varies slowest.
@@ -214,7 +214,7 @@ impl Scenario {
         first.unwrap_or_else(|_| self.base.clone())
     }
 
-    /// Return the name of the file, as passed by the caller.
+    /// Return the name of the scenario file, as passed by the caller.
     pub fn file(&self) -> &str {
         &self.source.file
     }

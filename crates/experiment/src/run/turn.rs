@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_in_order() {
+    fn results_are_in_the_order_of_the_jobs() {
         assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
         assert!(in_turn(0, |at| at).is_empty());
     }

@@ -19,7 +19,7 @@ pub trait Format: 'static {
     /// of them has named tables, it is the format of files that contain such tables; the first format is that
     /// of all other files.
     const FORM: &'static str = Self::NAME;
-    /// The fields of the tables of this format.
+    /// Descriptions of the fields of files of this format.
     const TABLES: Tables;
     /// Type that describes the machine.
     type Machine: Description;

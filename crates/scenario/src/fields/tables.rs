@@ -63,7 +63,7 @@ pub struct Loads {
     pub keys: Choice,
     /// Key of the field among `keys` to which the alternatives are converted.
     pub key: &'static str,
-    /// Label of the offered load on axes of plots.
+    /// Label of the offered load on the axes of plots, such as `offered load per PE`.
     pub label: &'static str,
     /// Unit of offered loads as numbers, such as `GB/s`.
     pub unit: &'static str,

@@ -118,7 +118,7 @@ pub(crate) fn written(node: &Node) -> toml::Value {
     }
 }
 
-/// Parse the default of every field that has one.
+/// Parse the default of every field that has one. Return the values by key of the field.
 pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
     let mut defaults = BTreeMap::new();
     for field in fields {

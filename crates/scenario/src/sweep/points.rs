@@ -14,7 +14,7 @@ pub(crate) fn count(axes: &[Axis]) -> usize {
     count.unwrap_or(usize::MAX)
 }
 
-/// Check that the axes do not give more points than a sweep may have.
+/// Check that the axes do not have more than [`POINTS_MAX`] combinations of values.
 pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     let Some(last) = axes.last().filter(|_| count(axes) > POINTS_MAX) else {
         return Ok(());

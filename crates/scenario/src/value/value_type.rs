@@ -19,7 +19,7 @@ pub trait ValueType: Send + Sync {
     /// Parse a value of this type.
     ///
     /// # Errors
-    /// If the value is invalid. The error has problem and hint, but no field.
+    /// If the value is invalid. The error has a problem and a hint, but does not name a field.
     fn read(&self, node: &Node) -> Result<Self::Held, Problem>;
 
     /// Return a value as a number with a dimension, for the axes of a sweep; `None` if it is not a number.

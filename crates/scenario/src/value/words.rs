@@ -18,6 +18,7 @@ impl ValueType for Choice {
     /// Rust type of a value: the word.
     type Held = String;
 
+    /// Return the description of this type (a word of the list) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(self.0);
         TypeInfo {
@@ -27,6 +28,7 @@ impl ValueType for Choice {
         }
     }
 
+    /// Parse a TOML value as a word of the list.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if self.0.contains(&text) {
@@ -48,6 +50,7 @@ impl ValueType for Name {
     /// Rust type of a value: the name.
     type Held = String;
 
+    /// Return the description of this type (a name) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (example, range) = (
             "\"hypercube-128\"",
@@ -59,6 +62,7 @@ impl ValueType for Name {
         }
     }
 
+    /// Parse a TOML value as a name.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -82,6 +86,7 @@ impl ValueType for Text {
     /// Rust type of a value: the text.
     type Held = String;
 
+    /// Return the description of this type (a text) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let json = json!({"type": "string", "maxLength": self.max});
         let range = format!("at most {} characters", self.max);
@@ -91,6 +96,7 @@ impl ValueType for Text {
         }
     }
 
+    /// Parse a TOML value as a text.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if let Some(control) = control_in(text) {
@@ -114,11 +120,13 @@ impl ValueType for Flag {
     /// Rust type of a value: the flag.
     type Held = bool;
 
+    /// Return the description of this type (a flag) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = "true or false";
         TypeInfo::new(words, words, words, json!({"type": "boolean"}))
     }
 
+    /// Parse a TOML value as a flag.
     fn read(&self, node: &Node) -> Result<bool, Problem> {
         match node.tree {
             Tree::Flag(flag) => Ok(flag),
