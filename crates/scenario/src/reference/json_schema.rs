@@ -63,8 +63,8 @@ struct OfFile<'s> {
 }
 
 impl OfFile<'_> {
-    /// Return the name of a field's definition in the JSON Schema. It is the key of the field, if all forms
-    /// of file have the same field.
+    /// Return the name of a field's definition in the JSON Schema. It is the plain key if all forms of file
+    /// have the same field.
     fn name_of(&self, row: &Field) -> String {
         let has = |schema: &Arc<Schema>| schema.field(&row.key).is_some_and(|f| **f == *row);
         if self.schemas.iter().all(has) {

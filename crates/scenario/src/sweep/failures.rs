@@ -7,7 +7,7 @@ use crate::value::Choice;
 /// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Request for the possible failures of a machine.
+/// Request to a kind of machine to list the possible failures of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Word for the parts that may fail: [`SINGLE`] for all, or another word that the kind of machine
