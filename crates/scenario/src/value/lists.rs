@@ -151,7 +151,7 @@ impl ValueType for Measures {
 }
 
 /// Type of fields whose value is a list of distinct names of named tables. An axis over such a field may be
-/// one of [`SET_WORDS`], which stands for several lists.
+/// the word `alone` or `pairs`, which stands for several lists.
 pub struct NameSet;
 
 impl ValueType for NameSet {
