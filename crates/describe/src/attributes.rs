@@ -1,4 +1,4 @@
-//! Parser of `#[describe(...)]` and of the doc comment of a field or a variant.
+//! Parser of the attribute `#[describe(...)]` and of the doc comment of a field or a variant.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
@@ -10,7 +10,7 @@ use syn::{
     Attribute, Expr, ExprLit, Ident, Lit, LitStr, Meta, Result, Token, bracketed, parenthesized,
 };
 
-/// Reference to another field of the scenario file.
+/// Reference in an attribute to another field of the scenario file.
 pub(crate) enum Other {
     /// Name of a field of the same table.
     Sibling(String),
@@ -29,6 +29,7 @@ impl Other {
 }
 
 impl Parse for Other {
+    /// Parse an identifier (a field of the same table) or a string (a full key).
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if input.peek(LitStr) {
             return Ok(Self::Whole(input.parse::<LitStr>()?.value()));
@@ -37,7 +38,7 @@ impl Parse for Other {
     }
 }
 
-/// How a field gets its value if the file leaves the field out.
+/// Value or effect of a field that the file leaves out.
 #[derive(Default)]
 pub(crate) enum Missing {
     /// The file must not leave the field out.
@@ -62,7 +63,7 @@ pub(crate) enum Missing {
     OfKind,
 }
 
-/// Role of a field in its table.
+/// Role of a field of a Rust struct in a table of the scenario file.
 #[derive(Default, PartialEq)]
 pub(crate) enum Role {
     /// A single value.
@@ -70,11 +71,11 @@ pub(crate) enum Role {
     Value,
     /// A table.
     Table,
-    /// Fields of the same table, in a separate struct.
+    /// A struct with further fields of the same table.
     Flatten,
     /// A word that selects which other fields exist.
     Choice,
-    /// A value that is one word of an enum without fields.
+    /// A word that names a variant of an enum without fields.
     Words,
 }
 
@@ -90,9 +91,9 @@ pub(crate) struct Said {
     pub(crate) key: Option<String>,
     /// Word of a variant, if it differs from the variant's name.
     pub(crate) word: Option<String>,
-    /// Expression for the type of the values.
+    /// Rust expression for the type of the values, from `holds = TYPE`.
     pub(crate) holds: Option<TokenStream>,
-    /// Value if the file leaves the field out.
+    /// Value or effect if the file leaves the field out.
     pub(crate) missing: Missing,
     /// Example value, as TOML.
     pub(crate) example: Option<String>,
@@ -121,7 +122,7 @@ impl Said {
         Ok(said)
     }
 
-    /// Parse one item of `#[describe(...)]`.
+    /// Parse one item of `#[describe(...)]`, such as `label = "time"`.
     fn parse_item(&mut self, meta: &ParseNestedMeta<'_>) -> Result<()> {
         let name = meta.path.require_ident()?.to_string();
         match name.as_str() {
@@ -208,7 +209,7 @@ fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     })
 }
 
-/// Return the tokens up to the next comma.
+/// Return the tokens of the input up to the next comma.
 fn tokens(input: ParseStream<'_>) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     while !input.is_empty() && !input.peek(Token![,]) {
@@ -229,7 +230,7 @@ fn toml(input: ParseStream<'_>) -> Result<String> {
     input.parse().map(|value: Lit| literal(&value))
 }
 
-/// Return a literal as TOML.
+/// Return the TOML text of a Rust literal.
 fn literal(value: &Lit) -> String {
     match value {
         Lit::Str(text) => format!("\"{}\"", text.value()),
@@ -260,6 +261,7 @@ mod tests {
     use super::*;
     use syn::{Field, parse_quote};
 
+    /// Return the parsed attribute and doc comment of a field.
     fn said(field: &Field) -> Said {
         Said::read(&field.attrs).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -279,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_written_as_in_a_file() {
+    fn defaults_are_converted_to_toml() {
         let value = |field: Field| match said(&field).missing {
             Missing::Value(value) => value,
             _ => panic!("it has a default"),
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_name_fields_of_the_table_or_whole_keys() {
+    fn conditions_name_a_field_of_the_same_table_or_a_full_key() {
         let field = parse_quote! {
             #[describe(only("machine.tree" = "ports", "k-ary"), instead_of(rate))]
             load: X
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_an_error_at_its_place() {
+    fn an_unknown_item_of_the_attribute_is_an_error() {
         let field: Field = parse_quote!(#[describe(defualt = 1)] x: X);
         let error = Said::read(&field.attrs)
             .err()

@@ -1,11 +1,11 @@
-//! Generated code that describes and reads the fields of a struct or a variant.
+//! Generation of the code that describes and reads the fields of a struct or a variant.
 
 use crate::attributes::{Missing, Other, Role, Said};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
-/// Return the implementation of `Describe` for a struct.
+/// Generate the implementation of `Describe` for a struct.
 pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
         return Err(syn::Error::new_spanned(name, "fields need names"));
@@ -27,10 +27,10 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
     })
 }
 
-/// Generated code for some fields of a table: statements that add their reference rows, and initialisers that
-/// read their values.
+/// Generated code for some fields of a table: statements that add their descriptions to the reference, and
+/// initialisers that read their values.
 pub(crate) struct Parts {
-    /// Statements that add the reference rows.
+    /// Statements that add the descriptions of the fields to the reference.
     pub(crate) rows: TokenStream,
     /// Initialisers that read the values.
     pub(crate) reads: TokenStream,
@@ -97,7 +97,8 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
     })
 }
 
-/// Return the statement that adds the reference row of a field. `words` are the allowed words of a choice.
+/// Return the generated statement that adds the description of a field to the reference. `words` are the
+/// allowed words of a choice.
 fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
     let value_type = optional(type_).unwrap_or(type_);
     let holds = match (&said.holds, words) {
@@ -113,8 +114,8 @@ fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> Tok
     quote!(rows.push(#row);)
 }
 
-/// Return the statement that adds a reference row for `table` itself: one value that sets fields of that
-/// table.
+/// Return the generated statement that adds the description of `table` as a single value, which sets fields
+/// of that table.
 fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     let names = &said.short_for;
     let Some(first) = names.first() else {
@@ -127,7 +128,7 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     }
 }
 
-/// Return the expression that constructs the reference row of a field.
+/// Return the generated expression that constructs the description of a field.
 fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
     let default = default(&said.missing);
     let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
@@ -149,7 +150,7 @@ fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream
     }
 }
 
-/// Return the expression for the default of a field.
+/// Return the generated expression for the default of a field.
 fn default(missing: &Missing) -> TokenStream {
     let default = quote!(::isthmus_scenario::format::Default);
     match missing {
@@ -174,7 +175,7 @@ fn default(missing: &Missing) -> TokenStream {
     }
 }
 
-/// Return the expression that reads the value of a field.
+/// Return the generated expression that reads the value of a field.
 fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
     let key_path = quote!(&::isthmus_scenario::format::at(path, #key));
     let is_optional = optional(type_).is_some();

@@ -1,5 +1,5 @@
-//! `#[derive(Describe)]`: generates the reference rows and the reader of a table of the scenario file from the
-//! Rust type of that table.
+//! `#[derive(Describe)]`: generates the field descriptions and the parser of a table of the scenario file
+//! from the Rust type of that table.
 //!
 //! A field of the struct is a field of the file. Its doc comment, without the full stop at the end, is the
 //! meaning in the reference. Its type decides which values are valid. `#[describe(...)]` sets the rest:
@@ -30,10 +30,10 @@
 //! | `choice` | a word that selects which other fields exist: an enum |
 //!
 //! Each variant of such an enum is a word: its name in lower case with hyphens, or the text of
-//! `#[describe(word = "...")]`. The fields of a variant apply to that word only. A struct that several variants
-//! hold describes their common fields once. In the reference, the fields of the variants come after the word, or
-//! after the field that `fields_after = "..."` names. `order(field, ...)` of a struct overrides the order of its
-//! fields.
+//! `#[describe(word = "...")]`. The fields of a variant apply to that word only. A struct that several
+//! variants hold describes their common fields once. In the reference, the fields of the variants come after
+//! the word, or after the field that `fields_after = "..."` names. `order(field, ...)` of a struct overrides
+//! the order of its fields.
 
 mod attributes;
 mod fields;
@@ -44,7 +44,8 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
 
-/// Generate the reference rows and the reader of a table; see the documentation of the crate.
+/// Implement `Describe` for a table of the scenario file: the descriptions of its fields, and the conversion
+/// of their values. See the documentation of the crate.
 #[proc_macro_derive(Describe, attributes(describe))]
 pub fn describe(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

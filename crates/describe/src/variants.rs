@@ -1,4 +1,5 @@
-//! Generated code for enums: each variant is a word of the file, and its fields apply to that word only.
+//! Generation of the code for enums: each variant is a word of the scenario file, and its fields apply to
+//! that word only.
 
 use crate::attributes::Said;
 use crate::fields::{Parts, parts};
@@ -6,7 +7,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, Fields, Ident, Result};
 
-/// Return the implementation of `Selector` for an enum.
+/// Generate the implementation of `Selector` for an enum.
 pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     let mut words = Vec::new();
     let mut rows = Vec::new();
@@ -72,7 +73,7 @@ mod tests {
     use super::kebab;
 
     #[test]
-    fn words_are_names_with_hyphens() {
+    fn words_are_names_of_variants_in_lower_case_with_hyphens() {
         let words = ["Ring", "CounterRotating", "Mser5"].map(kebab);
         assert_eq!(words, ["ring", "counter-rotating", "mser5"]);
     }

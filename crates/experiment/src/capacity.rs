@@ -1,4 +1,4 @@
-//! Demand and supply of each kind of machine part, computed before any simulation.
+//! Demand on each kind of machine part and its maximum throughput, computed before any simulation.
 
 use crate::result::AxisValue;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
@@ -6,11 +6,12 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// Demand on each kind of machine part and its maximum throughput, for one variant of the sweep.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
 pub struct Capacity {
-    /// Value of each axis except the load axis.
+    /// Axis values of the variant: those of all axes except the load axis.
     pub variant: Vec<AxisValue>,
-    /// Load at which the demands are computed, in the unit of the result's loads; `None` in closed loops.
+    /// Load at which the demands are computed, in the unit of the result's loads; `None` if the workload is a
+    /// closed loop.
     pub load: Option<f64>,
-    /// Part kinds, in the order in which data pass them.
+    /// Kinds of machine part, such as links or disks, in the order in which data pass them.
     pub parts: Vec<PartKind>,
     /// Sentences for the user about the limit of a node and about effects that the figures leave out.
     pub remarks: Vec<String>,
@@ -20,22 +21,23 @@ pub struct Capacity {
 /// The JSON form has the additional field `share`: demand divided by supply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartKind {
-    /// Name, for example `interface of a node`.
+    /// Name of the kind of part, for example `interface of a node`.
     pub name: String,
     /// Demand on the busiest part of the kind, or on each part if all are alike; `None` if it is unknown.
     pub demand: Option<f64>,
-    /// Whether `demand` is an upper bound, as in closed loops, instead of the expected demand.
+    /// Whether `demand` is an upper bound, as for a closed-loop workload, instead of the expected demand.
     pub at_most: bool,
-    /// Maximum throughput; `None` if there is no limit.
+    /// Maximum throughput of one part; `None` if there is no limit.
     pub supply: Option<f64>,
-    /// Unit of demand and supply.
+    /// Unit of `demand` and `supply`, for example `MB/s`.
     pub unit: &'static str,
-    /// Explanation of how the supply is computed from the scenario.
+    /// Explanation for the user of how `supply` is computed from the scenario.
     pub basis: String,
 }
 
 impl PartKind {
-    /// Return demand divided by supply, if both are known and the supply is not zero.
+    /// Return the utilisation of the parts: demand divided by supply, if both are known and the supply is not
+    /// zero.
     pub fn share(&self) -> Option<f64> {
         let supply = self.supply.filter(|&supply| supply > 0.0)?;
         Some(self.demand? / supply)
@@ -77,6 +79,7 @@ pub fn bandwidth(mb_per_s: f64) -> String {
 mod tests {
     use super::PartKind;
 
+    /// Return a kind of part with this demand and this maximum throughput.
     fn part(demand: Option<f64>, supply: Option<f64>) -> PartKind {
         PartKind {
             name: "link".to_owned(),
@@ -88,6 +91,8 @@ mod tests {
         }
     }
 
+    /// Checks the field `share` of the JSON form: demand divided by supply, or null if one of them is
+    /// unknown.
     #[test]
     fn as_json_a_part_has_its_share_or_null() {
         let json = |demand, supply| serde_json::to_value(part(demand, supply)).expect("plain data");

@@ -1,7 +1,7 @@
-//! Histogram bins and channel use of many points as columns, from which tables are made.
+//! Histogram bins and channel utilisations of many points, converted from JSON to the columns of tables.
 //!
-//! A result of ten thousand points has millions of bins and channels. A reader of the result keeps them as
-//! JSON text and calls this module to parse list after list.
+//! A result of ten thousand points has millions of bins and channels. A reader of the result keeps these
+//! lists as JSON text, and calls this module to parse them in parallel.
 
 use crate::result::Bins;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Misfit {
-    /// Position of the list among those that were passed together.
+    /// Position of the invalid list among the lists of the call.
     pub at: usize,
     /// Description of the error.
     pub problem: String,
@@ -34,24 +34,26 @@ impl Misfit {
     }
 }
 
-/// Bins of distributions, one distribution after another.
+/// Columns of a table of histogram bins: the bins of the first histogram, then those of the second, and so
+/// on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BinColumns {
-    /// Number of bins of each distribution.
+    /// Number of bins of each histogram; all other columns have one entry for each bin.
     pub lengths: Vec<i64>,
-    /// Lower bounds in steps.
+    /// Lower bound of each bin, as a multiple of the step of its histogram.
     pub lower: Vec<i64>,
-    /// Upper bounds in steps.
+    /// Upper bound of each bin, as a multiple of the step of its histogram.
     pub upper: Vec<i64>,
-    /// Number of observations.
+    /// Number of observations in each bin.
     pub count: Vec<i64>,
 }
 
 impl BinColumns {
-    /// Remove and return all lower and upper bounds, each multiplied by the step of its distribution.
+    /// Remove and return all lower and upper bounds, each multiplied by the step of its histogram (the length
+    /// of one cycle).
     ///
     /// # Panics
-    /// Panics if the number of `steps` differs from the number of distributions.
+    /// Panics if the number of `steps` differs from the number of histograms.
     pub fn take_bounds(&mut self, steps: &[f64]) -> (Vec<f64>, Vec<f64>) {
         assert_eq!(steps.len(), self.lengths.len(), "a step for each");
         let each = || {
@@ -85,7 +87,7 @@ impl BinColumns {
     }
 }
 
-/// Reject invalid distributions: bins must be in rising order and must not be empty.
+/// Return an error if a histogram is invalid: its bins must be in rising order and must not be empty.
 fn check(bins: &Bins) -> Result<(), String> {
     let (lower, upper, count) = (bins.lower.len(), bins.upper.len(), bins.count.len());
     if lower == 0 || lower != upper || upper != count {
@@ -144,14 +146,15 @@ struct Use<'a> {
     analytic: Option<f64>,
 }
 
-/// Utilisation of channels, point after point. Missing numbers are NaN, missing endpoints are negative.
+/// Columns of a table of channel utilisations: the channels of the first point, then those of the second, and
+/// so on. Missing numbers are NaN, missing node numbers are negative.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelColumns {
-    /// Number of channels of each point.
+    /// Number of channels of each point; the other columns of numbers have one entry for each channel.
     pub lengths: Vec<i64>,
-    /// Distinct names of the kinds of channels.
+    /// Names of the kinds of channel, without repetition; the column `kind` refers to them.
     pub kinds: Vec<String>,
-    /// Position in `kinds` of each name.
+    /// Position in `kinds` of each name of a kind of channel.
     places: HashMap<String, u32>,
     /// Position of each channel's kind in `kinds`.
     pub kind: Vec<u32>,
@@ -159,7 +162,7 @@ pub struct ChannelColumns {
     pub from: Vec<i64>,
     /// Number of the PE, node or I/O node at which the channel ends.
     pub to: Vec<i64>,
-    /// Utilisation of each channel. This field and those below have the same meaning as in
+    /// Utilisation of each channel. The fields have the same meaning as in
     /// [`ChannelUse`](crate::result::ChannelUse).
     pub utilisation: Vec<f64>,
     /// For a row that is the mean of a kind: utilisation of the busiest channel.
@@ -220,7 +223,7 @@ impl ChannelColumns {
     }
 }
 
-/// Return the items of JSON lists one after another, each list parsed in its own thread.
+/// Parse JSON lists, each in its own thread, and return the items of all lists in order.
 fn parse_lists<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
     let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
     thread::scope(|scope| {
@@ -248,7 +251,7 @@ fn parse_lists<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<
     })
 }
 
-/// Return the items of a JSON list; on an error, report which item is invalid.
+/// Parse a JSON list and return its items. An error names the first invalid item.
 fn parse_items<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
     serde_json::from_slice(json).map_err(|error| {
         let items: Vec<&RawValue> = serde_json::from_slice(json).unwrap_or_default();
@@ -273,8 +276,9 @@ mod tests {
         (misfit.at, misfit.problem)
     }
 
+    /// Checks that the columns contain the bins of all lists in the order of the lists.
     #[test]
-    fn bins_of_several_lists_stand_one_after_another() {
+    fn bins_of_several_lists_are_concatenated_in_order() {
         let mut columns = BinColumns::default();
         let first = r#"[{"lower":[0,4],"upper":[4,6],"count":[1,2]},{"lower":[7],"upper":[8],"count":[3]}]"#;
         columns.add(&[first.as_bytes()]).unwrap();
@@ -291,8 +295,10 @@ mod tests {
         assert_eq!(upper, [2.0, 3.0, 24.0, 0.2]);
     }
 
+    /// Checks that parallel parsing keeps the order of the lists, and that the error is that of the first
+    /// invalid list.
     #[test]
-    fn lists_that_are_read_together_stand_in_their_order() {
+    fn lists_parsed_in_parallel_keep_their_order() {
         let bins =
             |from: u64| format!(r#"{{"lower":[{from}],"upper":[{}],"count":[1]}}"#, from + 1);
         let list = |all: &[u64]| {
@@ -324,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_distributions_are_refused() {
+    fn invalid_histograms_are_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
         let second = |bins: &str| refused(&format!("[{good},{bins}]"));
         for (bins, expected) in [
@@ -371,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_round_trip() {
+    fn channel_columns_have_the_values_of_the_parsed_channels() {
         let mean = ChannelUse {
             kind: "link \"a\"".to_owned(),
             from: None,
@@ -413,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_without_a_field_is_refused() {
+    fn a_channel_with_a_missing_field_is_refused() {
         let whole = serde_json::json!({
             "kind": "link", "from": null, "to": null, "utilisation": 0.5, "highest": null, "busy": 0.5,
             "busiest": null, "held_us": null, "analytic": null

@@ -1,4 +1,4 @@
-//! Comparison of measured quantities: ratios, differences and means, with confidence intervals.
+//! Comparison of measured quantities by their ratio, difference or mean, with confidence intervals.
 
 use isthmus_statistics::{Error, Operation, Quantity, compare};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub struct Question {
     pub operation: Operation,
     /// Operands of the operation, in order.
     pub operands: Vec<Quantity>,
-    /// Confidence level of the interval of the result and of all intervals in between.
+    /// Confidence level of the interval of the result and of the intervals of intermediate results.
     pub confidence: f64,
 }
 
@@ -25,17 +25,17 @@ impl Question {
     }
 }
 
-/// Pairs of quantities that are compared and judged together.
+/// Pairs of measured quantities that are tested for differences at one joint confidence level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pairs {
-    /// The pairs. Each comparison is the second quantity minus the first.
+    /// The pairs of quantities. The difference of a pair is the second quantity minus the first.
     pub pairs: Vec<[Quantity; 2]>,
-    /// Confidence level of each interval, and of the judgements on all pairs together.
+    /// Confidence level of each interval, and joint confidence level of the tests of all pairs.
     pub confidence: f64,
 }
 
-/// How the second quantity of a pair differs from the first.
+/// Comparison of the two quantities of a pair: their difference, their ratio, and whether they differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
     /// The second quantity minus the first.
@@ -71,7 +71,8 @@ impl Pairs {
     }
 }
 
-/// Return whether an interval is entirely on one side of zero. An exact number is its own interval.
+/// Return whether an interval is entirely on one side of zero. An exact number counts as an interval of width
+/// zero.
 fn excludes_zero(difference: &Quantity) -> bool {
     match (difference.low, difference.high) {
         (None, None) => difference.each.is_empty() && difference.value != 0.0,
@@ -83,7 +84,8 @@ fn excludes_zero(difference: &Quantity) -> bool {
 mod tests {
     use super::*;
 
-    /// Return a quantity with these values of four replications and an interval around them.
+    /// Return a quantity with this value in each of four replications, and the confidence interval of the
+    /// mean.
     fn of(each: [f64; 4]) -> Quantity {
         Quantity {
             value: each.iter().sum::<f64>() / 4.0,
@@ -93,11 +95,12 @@ mod tests {
         }
     }
 
-    /// With differences of 0, 2, 1 and 1 the mean is 1 and its standard error 0.408: t = 2.45 is less than
-    /// the 3.18 that one comparison needs at 95%. With differences of 4, 6, 5 and 5, t is 12.2: above the
-    /// 3.18 of one comparison and the 6.2 of six, below the 35 of a thousand.
+    /// Checks the Bonferroni correction. With differences of 0, 2, 1 and 1 the mean is 1 and its standard
+    /// error 0.408: t = 2.45 is less than the 3.18 that one comparison needs at 95%. With differences of 4,
+    /// 6, 5 and 5, t is 12.2: above the 3.18 of one comparison and the 6.2 of six, below the 35 of a
+    /// thousand.
     #[test]
-    fn many_pairs_are_judged_more_strictly_than_one() {
+    fn a_test_of_many_pairs_is_stricter_than_a_test_of_one_pair() {
         let base = of([10.0, 20.0, 30.0, 40.0]);
         let little = of([10.0, 22.0, 31.0, 41.0]);
         let much = of([14.0, 26.0, 35.0, 45.0]);
@@ -119,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_numbers_differ_where_they_are_not_equal() {
+    fn exact_numbers_differ_if_they_are_not_equal() {
         let exact = |value| Quantity {
             value,
             low: None,

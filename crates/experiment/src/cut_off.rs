@@ -1,7 +1,7 @@
-//! Observations that the end of a run cuts off: unfinished phases, and incomplete messages of closed loops.
+//! Censored observations: phases and messages that are incomplete when a run ends.
 //!
-//! A mean without them is too low: if a machine falls behind, the longest phases are the unfinished ones.
-//! They are censored observations: each lasts longer than its age at the end of the run.
+//! A mean without them is too low: if a machine falls behind, the longest phases are the unfinished ones. Of
+//! each censored observation only a lower bound is known: its age at the end of the run.
 
 use crate::measurement::Measurement;
 use crate::replication::Finished;
@@ -11,10 +11,10 @@ use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estimates};
 
-/// A duration longer than any observation.
+/// A number of cycles that is larger than any observed duration.
 const ENDLESS: u64 = 1 << 62;
 
-/// Observations of one measure that the end of the run cut off.
+/// The censored observations of one measure: durations that were incomplete when the run ended.
 pub(crate) struct CutOff<'a> {
     replications: &'a [Finished],
     /// Position of the measure in [`Subject::measures`](crate::subject::Subject::measures).
@@ -22,7 +22,7 @@ pub(crate) struct CutOff<'a> {
 }
 
 impl<'a> CutOff<'a> {
-    /// Return the cut-off observations of the measure at position `measure`.
+    /// Return the censored observations of the measure at position `measure`.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
             replications: &measurement.replications,
@@ -30,7 +30,7 @@ impl<'a> CutOff<'a> {
         }
     }
 
-    /// Return the ages of the cut-off observations of one replication.
+    /// Return the ages, in cycles, of the censored observations of one replication.
     fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
         let measure = self.measure;
         let of = replication.unended.iter();
@@ -38,30 +38,30 @@ impl<'a> CutOff<'a> {
             .map(|cut| cut.age)
     }
 
-    /// Return the ages of the cut-off observations of all replications.
+    /// Return the ages, in cycles, of the censored observations of all replications.
     fn all_ages(&self) -> impl Iterator<Item = Cycles> {
         self.replications.iter().flat_map(|one| self.ages(one))
     }
 
-    /// Return the number of cut-off observations, in all replications together.
+    /// Return the number of censored observations, in all replications together.
     pub fn count(&self) -> u64 {
         self.all_ages().count() as u64
     }
 
-    /// Return the sum of the ages of the cut-off observations at the end of the run, in cycles.
+    /// Return the sum of the ages of the censored observations at the end of the run, in cycles.
     pub fn total_age(&self) -> f64 {
         self.all_ages().map(|age| age as f64).sum()
     }
 
-    /// Return whether many cut-off observations are older than `mean`, the mean in cycles of the `used`
-    /// completed observations. Such a mean is too low by an unknown amount.
+    /// Return whether a large share of the censored observations is older than `mean`, the mean in cycles of
+    /// the `used` completed observations. Such a mean is too low by an unknown amount.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
         unended::are_late(self.all_ages(), mean, used)
     }
 
     /// Return the percentiles of the measure with this `summary`, in cycles. The value and the lower end of
-    /// an interval treat cut-off observations as completed at the end of the run. The upper end treats them
-    /// as longer than all others.
+    /// an interval treat censored observations as completed at the end of the run. The upper end treats them
+    /// as longer than all completed observations.
     pub fn percentiles(
         &self,
         summary: &Summary,
@@ -105,8 +105,8 @@ impl<'a> CutOff<'a> {
         .collect()
     }
 
-    /// Return a measure that has no completed observation in some replication: it has a lower bound and no
-    /// mean. Return `None` if no observation was cut off either.
+    /// Return the result of a measure without completed observations in some replication: a lower bound and
+    /// no mean. Return `None` if the measure has no censored observations either.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

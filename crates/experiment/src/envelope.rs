@@ -1,9 +1,9 @@
-//! The first line of each journal file, which identifies the file, and its check.
+//! Format of the first line of each journal file, which identifies the file and contains its checksum.
 //!
-//! A file is one line, then the content. The line names the run (scenario, seed, form, versions), the entry,
-//! the subject of the entry, and last the seal: the SHA-256 of the rest of the line and of the content's
-//! bytes. The seal therefore protects the line as well as the content. [`of_run`] detects a change of any
-//! byte of a file if it knows only the run; [`opened`] also checks the subject of the entry.
+//! A file is one line, then the content. The line names the run (scenario, seed, `--quick`, versions), the
+//! entry, the machine and workload of the entry, and last the seal: the SHA-256 of the rest of the line and
+//! of the content's bytes. The seal therefore protects the line as well as the content. [`of_run`] detects a
+//! change of any byte of a file and checks the run; [`opened`] also checks the machine and the workload.
 
 use crate::result::{AxisValue, SCHEMA};
 use isthmus_scenario::Described;
@@ -13,9 +13,9 @@ use std::fmt::{self, Debug, Write};
 
 /// Version of the file format of journals.
 const FORMAT: u32 = 2;
-/// Name of the entry that identifies the journal's run.
+/// Name of the journal entry whose file identifies the run.
 pub(crate) const HEADER: &str = "journal";
-/// Suffix of the names of entries that contain the finished parts of an unfinished point or search.
+/// Suffix of the names of journal entries that contain the partial results of an unfinished point or search.
 pub(crate) const KEPT: &str = ".kept";
 /// Maximum length in bytes of a first line that is parsed to explain why it is invalid.
 const LINE_MAX: usize = 4096;
@@ -23,24 +23,25 @@ const LINE_MAX: usize = 4096;
 /// The run to which a journal belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Digest of the scenario.
+    /// SHA-256 of the scenario in hexadecimal.
     pub digest: String,
     /// Master seed of the run.
     pub seed: u64,
-    /// Whether the run is the shortened form (`--quick`).
+    /// Whether the run is shortened by the option `--quick`.
     pub quick: bool,
     /// Version of isthmus.
     pub version: String,
 }
 
-/// Identity of one file of the journal.
+/// Identity of one journal file: its name, and the inputs that determine its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Name of the entry, and of its file without the extension.
     pub name: String,
-    /// Digest of the machine's description.
+    /// SHA-256 of the machine's description in hexadecimal.
     pub machine: String,
-    /// Digest of the other inputs: the workload's description, the values of the axes, the search.
+    /// SHA-256 of the other inputs in hexadecimal: the workload's description, the values of the axes, the
+    /// search.
     pub work: String,
 }
 
@@ -61,7 +62,7 @@ impl Entry {
         }
     }
 
-    /// Return the entry that contains the finished parts of this entry until this entry is complete.
+    /// Return the entry that contains the partial results of this point or search until it is finished.
     pub fn kept(&self) -> Self {
         Self {
             name: format!("{}{KEPT}", self.name),
@@ -84,7 +85,7 @@ impl Entry {
     }
 }
 
-/// First line of a file without its seal.
+/// First line of a journal file without its seal (the checksum).
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Head {
@@ -117,8 +118,7 @@ impl Head {
         }
     }
 
-    /// Return a mismatch if another version of isthmus wrote the file with the head `found`. Its other fields
-    /// may then have another form.
+    /// Return a mismatch if another version of isthmus wrote the file whose first line is `found`.
     fn other_isthmus(&self, found: &Self) -> Option<Mismatch> {
         let what = if self.version != found.version {
             let (here, there) = (&self.version, &found.version);
@@ -131,7 +131,8 @@ impl Head {
         Some(Mismatch::Run(what))
     }
 
-    /// Return a mismatch that names the field of the run or the entry in which the two heads differ.
+    /// Return a mismatch that names the field of the run or the entry in which the two first lines differ;
+    /// `None` if they are equal.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
             (self.digest != found.digest, "the scenario"),
@@ -151,7 +152,7 @@ impl Head {
     }
 }
 
-/// Reason why the content of a journal file is not used.
+/// Reason why the content of a journal file must not be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// The file belongs to another run; the text names the property that differs.
@@ -162,16 +163,16 @@ pub(crate) enum Mismatch {
     Changed(&'static str),
 }
 
-/// The first line of a file is its head, the first text, the digits of the seal, and the second text.
+/// Texts before and after the hexadecimal digits of the seal (the checksum) in the first line of a file.
 const SEAL: (&[u8], &[u8]) = (b",\"sha256\":\"", b"\"}");
-/// Number of hexadecimal digits of a seal.
+/// Number of hexadecimal digits of a seal, which is a SHA-256.
 const DIGITS: usize = 64;
 
-/// Return the bytes of a journal file for this entry of the run, with this content.
+/// Return the bytes of a journal file: the first line with its seal, then `content`.
 pub(crate) fn sealed(run: &Run, entry: &Entry, content: &[u8]) -> Vec<u8> {
     let mut bytes =
         serde_json::to_vec(&Head::of(run, entry)).expect("strings and numbers are JSON");
-    // Remove the closing brace: the seal follows the head.
+    // Remove the closing brace of the JSON object: the seal becomes its last field.
     bytes.pop();
     let seal = seal(&bytes, content);
     for part in [SEAL.0, seal.as_bytes(), SEAL.1, b"\n", content] {
@@ -200,8 +201,8 @@ pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch
     expected.differs(&found).map_or(Ok(()), Err)
 }
 
-/// Return head and content of a file whose seal is valid and which was written by the isthmus version of
-/// `expected`.
+/// Return the first line and the content of a journal file. Return an error if the seal is invalid or another
+/// version of isthmus than that of `expected` wrote the file.
 fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mismatch> {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (line, content) = match end {
@@ -230,7 +231,7 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
     Ok((found, content))
 }
 
-/// Split a first line into its head, without the last brace, and its seal.
+/// Split the first line of a file into the identity of the file, without the last brace, and the seal.
 fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?
@@ -239,7 +240,8 @@ fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((head.strip_suffix(SEAL.0)?, found_seal))
 }
 
-/// Return the SHA-256 of head and content.
+/// Return the seal of a file in hexadecimal: the SHA-256 of its first line without the seal and of its
+/// content.
 fn seal(head: &[u8], content: &[u8]) -> String {
     let mut hashed = Sha256::new();
     hashed.update(head);
@@ -248,7 +250,7 @@ fn seal(head: &[u8], content: &[u8]) -> String {
     hex(hashed.finalize().as_slice())
 }
 
-/// Return the SHA-256 of a description's `Debug` form.
+/// Return the SHA-256, in hexadecimal, of the `Debug` form of a machine or a workload.
 pub(crate) fn described(description: &dyn Debug) -> String {
     /// Adapter that writes formatted text into a hash.
     struct Hashed(Sha256);
@@ -263,7 +265,7 @@ pub(crate) fn described(description: &dyn Debug) -> String {
     hex(hashed.0.finalize().as_slice())
 }
 
-/// Return the bytes in hexadecimal.
+/// Return bytes as text in hexadecimal.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -275,6 +277,7 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    /// Return a run for the tests.
     fn run() -> Run {
         Run {
             digest: "d".repeat(64),
@@ -284,6 +287,7 @@ mod tests {
         }
     }
 
+    /// Return a journal entry with this name for the tests.
     fn entry(name: &str) -> Entry {
         Entry {
             name: name.to_owned(),
@@ -293,16 +297,16 @@ mod tests {
     }
 
     #[test]
-    fn any_content_round_trips() {
+    fn opened_returns_any_sealed_content() {
         for content in [&b""[..], b"{}", b"\n\n", &[0, 255, 10, 13]] {
             let bytes = sealed(&run(), &entry("point-00001"), content);
             assert_eq!(opened(&run(), &entry("point-00001"), &bytes), Ok(content));
         }
     }
 
-    /// Test each flipped bit of a small file, and each position at which it can be truncated.
+    /// Tests each flipped bit of a small journal file, and each position at which it can be truncated.
     #[test]
-    fn no_change_goes_unseen() {
+    fn opened_detects_every_changed_bit_and_every_truncation() {
         let (run, entry) = (run(), entry("point-00001"));
         let bytes = sealed(&run, &entry, b"{\"mean\":1.25}");
         for bit in 0..8 * bytes.len() {
@@ -324,7 +328,7 @@ mod tests {
         assert_eq!(of_run(&run, &entry.name, &bytes), Ok(()));
     }
 
-    /// [`of_run`] reports files of another run or another entry, for any machine and workload.
+    /// Checks that [`of_run`] reports files of another run or another entry, for any machine and workload.
     #[test]
     fn of_run_reports_files_of_other_runs_and_entries() {
         let own = entry("point-00001");
@@ -359,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn opened_reports_what_differs() {
+    fn opened_reports_the_property_that_differs() {
         let own = entry("point-00001");
         let refused = |run_of: Run, of: Entry| {
             let bytes = sealed(&run_of, &of, b"{}");
@@ -401,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn journals_of_0_1_are_of_another_form() {
+    fn journals_of_version_0_1_are_rejected() {
         let old =
             b"{\"schema\":2,\"version\":\"0.1.0\",\"digest\":\"\",\"seed\":1,\"quick\":false}";
         let what = Mismatch::Run("the form of the journal".to_owned());

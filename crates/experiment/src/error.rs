@@ -5,7 +5,7 @@ use crate::journal::JournalError;
 use isthmus_scenario::ScenarioError;
 use thiserror::Error;
 
-/// Error that prevents the setup of an experiment.
+/// Error that prevents an experiment from being set up.
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// The scenario is invalid.
@@ -14,7 +14,7 @@ pub enum SetupError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The caller requested a stop while machines were built.
+    /// The caller cancelled the experiment while machines were built.
     #[error("stopped")]
     Cancelled,
 }
@@ -22,16 +22,16 @@ pub enum SetupError {
 /// Error that ended a run early.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The caller requested a stop.
+    /// The caller cancelled the run.
     #[error("stopped; finished points are kept")]
     Cancelled,
-    /// Messages block one another forever.
+    /// The machine has stopped delivering messages, because messages block one another forever.
     #[error(
         "{place}: the machine has come to a standstill with {under_way} messages under way; this \
          is an error of isthmus, please report it with the scenario"
     )]
     Standstill {
-        /// The position of the point in the sweep, in words.
+        /// Text with the axis values of the point.
         place: String,
         /// Number of messages that wait for one another.
         under_way: u64,
@@ -46,9 +46,9 @@ pub enum RunError {
          give fewer, or a longer stop.time"
     )]
     AllWarmUp {
-        /// The position of the point in the sweep, in words.
+        /// Text with the axis values of the point.
         place: String,
-        /// Number of warm-up messages to discard.
+        /// Number of messages that the warm-up should contain.
         messages: u64,
     },
     /// The run would exceed the longest time that the simulation can represent.
@@ -57,20 +57,20 @@ pub enum RunError {
          the load, or ask for fewer messages"
     )]
     TooLong {
-        /// The position of the point in the sweep, in words.
+        /// Text with the axis values of the point.
         place: String,
-        /// The longest time that can be simulated, as text.
+        /// The longest time that can be simulated, as text with its unit.
         limit: String,
     },
-    /// A point needs more memory than the run may use, even if no other point runs.
+    /// A point needs more memory than the run may use, even when no other point is simulated.
     #[error(
         "the simulation takes more than {bound}, the memory that this run may use{place}; give \
          more by --memory (memory= in Python), or take fewer replications or a smaller machine"
     )]
     Memory {
-        /// The position of the point in the sweep, in words.
+        /// Text with the axis values of the point.
         place: String,
-        /// The memory limit of the run, as text.
+        /// The memory limit of the run, as text with its unit.
         bound: String,
     },
     /// The code that simulates a point panicked.
@@ -90,7 +90,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Return whether the error also prevents all other points.
+    /// Return whether the error ends the whole run, not only the point at which it occurred.
     pub(crate) fn ends_all(&self) -> bool {
         match self {
             Self::Cancelled | Self::Threads { .. } => true,

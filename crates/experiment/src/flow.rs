@@ -1,11 +1,11 @@
-//! Flows of demands, and events in the life of a demand.
+//! Flows of demands (requests to transfer data), and the events that recorders count for a demand.
 
 use std::borrow::Cow;
 
-/// A flow: demands for data transfer that are counted and judged together.
+/// A flow: a group of demands (requests to transfer data) whose backlog is tested for saturation as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowInfo {
-    /// Name of the flow in verdicts.
+    /// Name of the flow in the result, for example `messages`.
     pub name: Cow<'static, str>,
     /// Number of demands between two samples of the flow's backlog.
     pub sample_every: u64,
@@ -14,7 +14,8 @@ pub struct FlowInfo {
     pub periodic: bool,
 }
 
-/// An event in the life of a demand. Counts are in demands, except for `Carried`, which counts bytes.
+/// An event that is counted for a demand (a request to transfer data). `Carried` counts bytes, all others
+/// count demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// A demand was offered to the machine.
@@ -23,8 +24,8 @@ pub enum Fate {
     Done,
     /// A demand was abandoned before it began.
     Dropped,
-    /// A demand was sent again.
+    /// A demand was retransmitted.
     Retried,
-    /// Bytes that arrived for demands.
+    /// Bytes of a demand arrived.
     Carried,
 }

@@ -1,4 +1,4 @@
-//! Catching of panics, so that they become errors instead of a thread that ends silently.
+//! Conversion of panics to errors, so that a panic does not end a thread silently.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -8,9 +8,9 @@ use std::sync::{Mutex, Once, PoisonError};
 /// Message and source location of a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panicked {
-    /// Message, in one line.
+    /// Message of the panic, in one line.
     pub message: String,
-    /// Source file and line; empty if unknown.
+    /// Source file and line of the panic; empty if unknown.
     pub place: String,
 }
 
@@ -26,12 +26,12 @@ impl std::fmt::Display for Panicked {
 }
 
 thread_local! {
-    /// Number of active calls of [`catch`] on this thread, plus those that wait for this thread.
+    /// Number of calls of [`catch`] that cover this thread: those on this thread, and those that wait for it.
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Panics that the hook has recorded and [`catch`] has not returned yet. Only the hook knows their locations,
-/// and the payload of a panic on a pool's thread is rethrown on another thread.
+/// Recorded panics that [`catch`] has not returned yet. They are shared by all threads, because a panic of a
+/// pool's thread is rethrown on another thread.
 static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
 /// Run `work` and catch a panic on this thread or on a pool's thread for which `work` waits. The panic is not
@@ -47,8 +47,8 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     result.map_err(|payload| panicked(payload.as_ref()))
 }
 
-/// Mark this thread as covered by a [`catch`] that waits for it. Each thread of a pool must call this if
-/// a call of [`catch`] waits for the pool.
+/// Mark this thread as covered by a call of [`catch`] on another thread, so that its panics are recorded and
+/// not printed. Each thread of a pool must call this if a call of [`catch`] waits for the pool.
 pub fn cover_thread() {
     GUARDED.set(GUARDED.get() + 1);
 }
@@ -68,7 +68,7 @@ fn install_hook() {
     });
 }
 
-/// Store message and location of a panic for [`catch`].
+/// Store message and location of a panic until [`catch`] returns them.
 fn record_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |location| {
         format!("{}:{}", location.file(), location.line())
@@ -94,7 +94,7 @@ fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     )
 }
 
-/// Return the message of a panic, in one line.
+/// Return the message of the panic with this payload, in one line.
 fn payload_message(payload: &(dyn Any + Send)) -> String {
     let text = (payload.downcast_ref::<&str>().copied())
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_has_its_message_and_place() {
+    fn a_caught_panic_has_its_message_and_source_location() {
         let line = line!() + 1;
         let caught = catch(|| panic!("the queue\n  of node {} is gone", 7)).unwrap_err();
         assert_eq!(caught.message, "the queue of node 7 is gone");

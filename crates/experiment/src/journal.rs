@@ -1,5 +1,5 @@
-//! Finished points on disk, so that an interrupted run can resume; or in memory, until they are sent to the
-//! process that assembles the run.
+//! The journal: storage of finished points and searches. On disk, it allows an interrupted run to resume. In
+//! memory, it contains results until they are sent to the process that assembles the run.
 //!
 //! A journal is a folder with `journal.json`, which identifies the run, and one file per finished point or
 //! search. A file appears as a whole or not at all: it is written under a temporary name and renamed. Each
@@ -39,7 +39,7 @@ pub enum JournalError {
     Damaged {
         /// Path of the file.
         path: PathBuf,
-        /// Line of the first error.
+        /// Number of the line with the first error, from 1.
         line: usize,
         /// Description of the error.
         problem: String,
@@ -61,12 +61,13 @@ pub enum JournalError {
          isthmus and the same scenario"
     )]
     Elsewhere {
-        /// Name of the entry.
+        /// Name of the journal entry.
         name: String,
         /// Description of the mismatch.
         what: String,
     },
-    /// Claims cannot be made in the folder, so that processes cannot share the work.
+    /// Several processes cannot share the work through the folder, because the files that assign it cannot be
+    /// written.
     #[error(transparent)]
     Claims(#[from] ClaimError),
     /// A path that should be a file or folder of the journal is of another type.
@@ -80,7 +81,7 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// Return whether the error affects only one file, so that all other files can be used.
+    /// Return whether the error affects only one file of the journal, so that all other files can be used.
     pub(crate) fn of_one_file(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. } => true,
@@ -89,7 +90,7 @@ impl JournalError {
         }
     }
 
-    /// Return the error without the file name and the advice.
+    /// Return the description of the error, without the file name and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -101,7 +102,7 @@ impl JournalError {
     }
 }
 
-/// Return a phrase that names the kind of the file, and the reason to delete the file.
+/// Return two phrases for an error message: the kind of the journal file, and the purpose of deleting it.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -114,7 +115,7 @@ fn describe_file(path: &Path) -> (&'static str, &'static str) {
     }
 }
 
-/// Return advice for a file that cannot be read or written.
+/// Return advice for the user on a file that cannot be read or written.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -127,17 +128,17 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
 /// An error in an entry of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Name of the entry.
+    /// Name of the journal entry.
     pub name: String,
     /// Description of the error.
     pub reason: String,
-    /// Whether the error is a failure to read the file. The entry itself may be valid.
+    /// Whether the file could not be read, so that the entry may be valid.
     pub unread: bool,
 }
 
 /// Check the entries `names` of a folder's journal and return those that are invalid. The caller identifies
-/// the run by its scenario's `digest`, its seed, its form and the version of isthmus. The journal is not
-/// changed. Missing entries are not errors.
+/// the run by its scenario's `digest`, its seed, whether it is quick, and the version of isthmus. The journal
+/// is not changed. Missing entries are not errors.
 pub fn flaws(
     folder: &Path,
     (digest, seed, quick, version): (String, u64, bool, String),
@@ -213,7 +214,7 @@ impl Journal {
         }
     }
 
-    /// Return the journal's folder; `None` if the journal has no folder.
+    /// Return the folder of the journal; `None` if the journal has no folder.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -257,7 +258,7 @@ impl Journal {
         Ok(Some(read))
     }
 
-    /// Return the content of an entry as the bytes that were written; `None` if it does not exist.
+    /// Return the content of an entry as JSON bytes; `None` if the entry does not exist.
     pub fn written(&self, entry: &Entry) -> Result<Option<Vec<u8>>, JournalError> {
         if let Some(bytes) = self.memory().get(&entry.name) {
             return self
@@ -272,7 +273,7 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Return whether the folder has the entry, after checking that its bytes are unchanged.
+    /// Return whether the journal's folder has the entry. Return an error if its bytes were changed.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);
@@ -290,13 +291,13 @@ impl Journal {
         }
         match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
-            // The finished parts of a point are removed once the point is complete.
+            // Another process removes the partial results of a point when the point is finished.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
 
-    /// Check the file of an entry and return its content.
+    /// Check that a file was written for this entry in this run and is unchanged, and return its content.
     fn content<'b>(
         &self,
         entry: &Entry,
@@ -316,7 +317,8 @@ impl Journal {
             .map_err(|mismatch| mismatch_error(&path, mismatch))
     }
 
-    /// Write an entry, as a whole or not at all. Only `lasting` entries are written to the folder.
+    /// Write an entry, as a whole or not at all. Only `lasting` entries are written to the folder; others
+    /// stay in memory or are dropped, see `keeps_in_memory`.
     pub fn write<T: Serialize>(
         &self,
         entry: &Entry,
@@ -330,7 +332,7 @@ impl Journal {
         self.store(entry, envelope::sealed(&self.run, entry, &content), lasting)
     }
 
-    /// Remove the file of an entry, which may have been removed already.
+    /// Remove the file of an entry. It is not an error if the file does not exist.
     pub fn remove(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(());
@@ -343,7 +345,7 @@ impl Journal {
         }
     }
 
-    /// Check and store the bytes of an entry that another process has computed.
+    /// Check the bytes of an entry that another process has computed, and store the entry.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -359,7 +361,7 @@ impl Journal {
         self.memory().remove(&entry.name)
     }
 
-    /// Lock and return the contents of the files in memory.
+    /// Lock and return the entries in memory: the bytes of each file, by entry name.
     fn memory(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
         self.in_memory
             .lock()
@@ -399,7 +401,8 @@ impl Journal {
             return Ok(());
         };
         let write = || -> io::Result<()> {
-            // Do not follow links, and do not write to a file of another process.
+            // With `create_new`, the call does not follow links and does not write to a file of another
+            // process.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -409,7 +412,7 @@ impl Journal {
             fs::rename(&temporary, &path)
         };
         write().map_err(|error| {
-            // Remove the incomplete file. If the removal fails, the file stays.
+            // Remove the incomplete temporary file. An error of the removal is ignored.
             let _ = fs::remove_file(&temporary);
             JournalError::Io { path, error }
         })
@@ -421,7 +424,8 @@ impl Journal {
         Some(folder.join(format!("{}.json", entry.name)))
     }
 
-    /// Return a unique temporary path: `.point-00001.json.PID.RANDOM.part`.
+    /// Return a unique path for the temporary file of an entry, for example
+    /// `.point-00001.json.PID.RANDOM.part`.
     fn temporary_path(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();

@@ -1,8 +1,8 @@
-//! Finished parts of an unfinished point or search: its replications, up to their last look, and its trials.
+//! Partial results of an unfinished point or search: the replications of a point, or the trials of a search.
 //!
-//! These parts are in one file beside the entry, sealed like entries. The file is replaced as a whole after
-//! enough new work, and removed when the entry is complete. A part is read back bit for bit as it was
-//! computed, so the result is the same.
+//! A run that is interrupted within a long point resumes from them. They are in one file of the journal. The
+//! file is replaced as a whole after enough new work, and removed when the point or search is finished. A
+//! partial result is read back bit for bit, so a resumed run gives the same result.
 
 use crate::envelope::Entry;
 use crate::journal::{Journal, JournalError};
@@ -14,47 +14,50 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Computing time of new parts after which the file of finished parts is written.
+/// Computing time of new partial results after which they are written to the file, by default.
 const AFTER: Duration = Duration::from_secs(5);
-/// Parts whose computation took less than `AFTER / SHARE` are not stored, as there may be many such parts.
+/// Partial results whose computation took less than `AFTER / SHARE` are not stored, because there may be
+/// many.
 const SHARE: u32 = 64;
-/// Maximum total size of all stored parts in bytes; later parts are not stored.
+/// Maximum total size in bytes of the partial results of a point or search; further ones are not stored.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Return the current time, from which to measure the duration of a part. The duration decides only whether
-/// the part is stored. It never affects a result.
+/// Return the current time, from which to measure the computing time of a partial result. This time decides
+/// only whether the partial result is stored. It never affects a result.
 pub(crate) fn stopwatch() -> Instant {
     Instant::now()
 }
 
-/// The finished parts of one point or search, stored in the journal.
+/// The partial results of one unfinished point or search, stored in the journal. A partial result is a
+/// replication of the point or a trial of the search.
 #[derive(Debug)]
 pub(crate) struct Kept<'a> {
     journal: &'a Journal,
-    /// Entry that contains the finished parts.
+    /// Journal entry that contains the partial results.
     entry: Entry,
-    /// Computing time of new parts after which the file is written.
+    /// Computing time of new partial results after which they are written to the file.
     after: Duration,
     state: Mutex<State>,
 }
 
-/// The stored parts, and the state of their file.
+/// The partial results of a point or search, and the state of their file.
 #[derive(Debug, Default)]
 struct State {
-    /// JSON of each part, by part number.
+    /// JSON of each partial result, by the number of the replication or trial.
     parts: BTreeMap<u64, Box<RawValue>>,
     /// Total size of `parts` in bytes.
     bytes: usize,
-    /// Computing time of the parts that are not in the file yet.
+    /// Computing time of the partial results that are not in the file yet.
     unkept: Duration,
-    /// Whether the file of the parts exists.
+    /// Whether the file of the partial results exists.
     filed: bool,
     /// First error that occurred when the file was written.
     error: Option<JournalError>,
 }
 
 impl<'a> Kept<'a> {
-    /// Read the stored parts of an entry. There are none if the journal has no folder.
+    /// Read the partial results of a point or search from the journal. There are none if the journal has no
+    /// folder.
     pub fn open(
         journal: &'a Journal,
         of: &Entry,
@@ -81,15 +84,15 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// Return the stored part with this number. Return `None` if it cannot be deserialised, for example
-    /// because of an invalid number; the caller then computes it again.
+    /// Return the partial result with this number, if it is stored. Return `None` if it cannot be
+    /// deserialised, for example because of an invalid number; the caller then computes it again.
     pub fn part<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
         let state = self.state();
         serde_json::from_str(state.parts.get(&number)?.get()).ok()
     }
 
-    /// Store a part whose computation took `took`, in place of an earlier part with this number. The file is
-    /// written now or together with later parts.
+    /// Store the partial result `number`, whose computation took `took`. It replaces an earlier one with this
+    /// number. The file is written now or together with later partial results.
     pub fn keep<T: Serialize>(
         &self,
         number: u64,
@@ -121,7 +124,7 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// Write the parts that are not in the file yet, because the run stops.
+    /// Write the partial results that are not in the file yet. Call this when the run stops.
     pub fn flush(&self) -> Result<(), JournalError> {
         let mut state = self.state();
         if state.unkept.is_zero() {
@@ -130,7 +133,7 @@ impl<'a> Kept<'a> {
         self.write_file(&mut state)
     }
 
-    /// Write all parts to the file.
+    /// Write all partial results to the file.
     fn write_file(&self, state: &mut State) -> Result<(), JournalError> {
         self.journal.write(&self.entry, &state.parts, true)?;
         state.unkept = Duration::ZERO;
@@ -138,12 +141,12 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// Remove and return the error that prevented the storage of a part, if any.
+    /// Remove and return the error that prevented the storage of a partial result, if any.
     pub fn error(&self) -> Option<JournalError> {
         self.state().error.take()
     }
 
-    /// Remove all stored parts and their file.
+    /// Remove all partial results and their file.
     pub fn clear(&self) -> Result<(), JournalError> {
         if self.state().filed {
             self.journal.remove(&self.entry)?;
@@ -151,7 +154,7 @@ impl<'a> Kept<'a> {
         Ok(())
     }
 
-    /// Lock and return the state.
+    /// Lock and return the partial results and the state of their file.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! The interface between a kind of machine and an experiment.
+//! The interface that each kind of machine (hypercube, rings, fat tree and others) implements for
+//! experiments.
 //!
 //! [`Kind`] is one kind with its own types. [`Row`] hides these types, so that all kinds fit into one table,
 //! [`Kinds`].
@@ -16,32 +17,33 @@ use std::sync::{Arc, OnceLock};
 pub trait Kind: Format {
     /// Type of a machine that is ready to be simulated.
     type Built: Any + Debug + Send + Sync;
-    /// Type of the figures about a machine, for tables and the picture.
+    /// Type of the data about a machine that reports show, such as its number of links.
     type Summary: Serialize;
 
-    /// Build a machine, and check the conditions that only building can check.
+    /// Build a machine from its description, and check it for errors that the description alone does not
+    /// show.
     ///
     /// # Errors
     /// The machine cannot be built, for example because faults disconnect its network.
     fn build(machine: &Self::Machine) -> Result<Self::Built, Flaw>;
 
-    /// Return the machine with the traffic of `work`: a point that can be measured.
+    /// Combine the machine with the workload `work` into a point that can be simulated and measured.
     ///
     /// # Errors
-    /// The machine cannot do that work.
+    /// The workload is impossible on this machine.
     fn subject(built: &Self::Built, work: &Self::Work) -> Result<Shared, Flaw>;
 
-    /// Return the figures about the machine, for tables and the picture.
+    /// Return the data about the machine that reports show in tables and in the picture of the network.
     fn summary(built: &Self::Built) -> Self::Summary;
 
-    /// Return the names of all latencies that are measured under `work`.
+    /// Return the names of all latencies that are measured under the workload `work`.
     fn measures(work: &Self::Work) -> Vec<String>;
 }
 
-/// A point that can be measured, shared by the threads that measure it.
+/// A machine with its workload, ready to be measured, and shared by several threads.
 type Shared = Arc<dyn Subject>;
 
-/// An error in a machine or its work that only building it reveals.
+/// An error in a machine or its workload that only the construction of the machine detects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Name of the field that causes the error.
@@ -54,7 +56,7 @@ pub struct Flaw {
     pub line: Option<u32>,
 }
 
-/// The functions of one kind of machine, with its types erased.
+/// Type-erased form of a [`Kind`]: its functions, for a table of several kinds of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// File format of the kind.
@@ -70,7 +72,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Return the functions of the kind `K` with its types erased.
+    /// Return the type-erased form of the kind `K`.
     pub const fn of<K: Kind>() -> Self {
         Self {
             format: format::Row::of::<K>(),
@@ -89,19 +91,19 @@ impl Row {
         })
     }
 
-    /// Return the names of all latencies that are measured under `work`.
+    /// Return the names of all latencies that are measured under the workload `work`.
     pub(crate) fn measures(&self, work: &Described) -> Vec<String> {
         (self.measures)(work)
     }
 }
 
-/// Return the built machine with its own type, which must be that of kind `K`.
+/// Downcast a built machine to the type of kind `K`, which must be its type.
 fn of_kind<K: Kind>(built: &dyn Any) -> &K::Built {
     let built = built.downcast_ref();
     built.unwrap_or_else(|| unreachable!("a row builds machines of its kind"))
 }
 
-/// A built machine of any kind.
+/// A machine that is built and ready to be simulated, of any kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
     /// The kind of the machine.
@@ -111,23 +113,23 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Return the machine with the traffic of `work`: a point that can be measured.
+    /// Combine the machine with the workload `work` into a point that can be simulated and measured.
     pub fn subject(&self, work: &Described) -> Result<Shared, Flaw> {
         (self.row.subject)(&*self.built, work)
     }
 
-    /// Return the figures about the machine, for tables and the picture.
+    /// Return the data about the machine that reports show in tables and in the picture of the network.
     pub fn summary(&self) -> MachineSummary {
         (self.row.summary)(&*self.built)
     }
 
-    /// Return the built machine with its own type; `None` if it is not of kind `K`.
+    /// Downcast the built machine to the type of kind `K`; return `None` if it is of another kind.
     pub fn as_<K: Kind>(&self) -> Option<&K::Built> {
         self.built.downcast_ref()
     }
 }
 
-/// The kinds of machine that experiments support.
+/// Table of the kinds of machine that experiments support.
 #[derive(Debug)]
 pub struct Kinds {
     rows: &'static [Row],
@@ -135,7 +137,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// Return the table of these kinds, which must be in the order of the reference.
+    /// Return the table of these kinds, which must be in the order in which the reference lists them.
     pub const fn new(rows: &'static [Row]) -> Self {
         Self {
             rows,
@@ -152,7 +154,7 @@ impl Kinds {
     /// Parse a scenario with a machine of one of these kinds; see [`Scenario::parse`].
     ///
     /// # Errors
-    /// The first error found; `file_name` appears only in its message.
+    /// The first error in the scenario. Its message contains `file_name`.
     pub fn parse(
         &'static self,
         text: &str,
@@ -162,7 +164,7 @@ impl Kinds {
         Scenario::parse(self.formats(), text, file_name, overrides)
     }
 
-    /// Return the kind of a scenario's machines.
+    /// Return the kind of machine that a scenario describes.
     pub(crate) fn of(&self, scenario: &Scenario) -> &'static Row {
         let mut rows = self.rows.iter();
         let row = rows.find(|row| row.format.form() == scenario.form());

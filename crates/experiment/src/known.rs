@@ -1,4 +1,4 @@
-//! Estimates of a measure while replications run.
+//! Interim estimates of a measure, such as a latency, while replications run.
 
 use crate::recorders::Recorders;
 use crate::rules::Rules;
@@ -7,16 +7,16 @@ use isthmus_scenario::Intervals;
 use isthmus_statistics::{Error, Estimate, ReplicationMeans, batch_means};
 
 /// Number of observations that a measure must have in each replication before a run may stop because the
-/// measure is known.
+/// measure has the required precision.
 const SAMPLES_MIN: u64 = 50;
 
-/// Current knowledge about a measure during a run.
+/// Interim estimate of a measure during a run, or the reason why none exists.
 pub(crate) enum Known {
-    /// An estimate of the mean, with its interval.
+    /// An estimate of the mean, with its confidence interval.
     Estimate(Estimate),
-    /// The measure occurs, but the run has too few samples so far.
+    /// The run has too few observations of the measure so far.
     TooFew,
-    /// This traffic cannot produce the measure.
+    /// The workload cannot produce observations of the measure.
     Absent,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn estimate(
         return Known::TooFew;
     }
     match ReplicationMeans::new(series(), rules.warm_up()) {
-        // Half of the run is discarded as warm-up, and that may not be enough.
+        // No end of the warm-up was found: half of the run is discarded, and that may not be enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
         Ok(means) => match interval(&means, replications, at, rules) {
             Ok((estimate, true)) => Known::Estimate(estimate),
@@ -52,8 +52,9 @@ pub(crate) fn estimate(
     }
 }
 
-/// Return whether the relative half-width of each mean is at most `relative`. Only measures that occur under
-/// this traffic count. Means over few observations qualify only if these scatter little.
+/// Return whether the half-width of the confidence interval of each measure, relative to its mean, is at most
+/// `relative`. Measures that the workload cannot produce are ignored. A mean of few observations qualifies
+/// only if they scatter little.
 pub(crate) fn all_within(
     replications: &[&Recorders],
     rules: &Rules,
@@ -75,8 +76,8 @@ pub(crate) fn all_within(
         .all(|within: Result<bool, Error>| within.unwrap_or(false))
 }
 
-/// Return the interval of the measure at position `at`, and whether its samples are independent enough for
-/// the run to stop.
+/// Return the confidence interval of the measure at position `at`, and whether its samples are independent
+/// enough for the run to stop.
 pub(crate) fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],

@@ -1,8 +1,8 @@
-//! Points, replications, stopping rules, provenance.
+//! Experiments: the machine and the workload of a scenario, simulated at every point of its sweep.
 //!
 //! An [`Experiment`] is a scenario with its machines built. It runs points and searches on threads, decides
-//! when each has enough samples, stores finished ones in a journal, and returns a [`result::RunResult`]. It
-//! contains no physics, printing or plots.
+//! when the samples of each suffice, stores each finished point and search in a journal, and returns a
+//! [`result::RunResult`]. It contains no physics, printing or plots.
 
 pub mod capacity;
 pub mod claims;

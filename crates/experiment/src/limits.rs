@@ -10,32 +10,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// within a cycle. The time between two events is at most four times this, so that no sum overflows.
 pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 
-/// Number of demands of one flow that may wait in one replication, on a machine of any size.
+/// Number of demands of one flow that may wait in one replication, on a machine of any size: the minimum of
+/// the backlog limit.
 const BACKLOG_MIN: u64 = 500_000;
-/// Additional number of demands of one flow that may wait, for each sender.
+/// Number of demands of one flow that may wait in one replication, for each sending node.
 const BACKLOG_PER_SENDER: u64 = 1_000;
-/// Number of periods of a periodic process whose demands may wait.
+/// Number of periods of a periodic process, such as a checkpoint, whose demands may wait at the same time.
 const PERIODS: u64 = 2;
-/// Factor on the number of demands that fit into the delays of software and devices. Above the product, most
-/// demands wait for one another.
+/// Factor that gives the backlog limit from the number of demands within the delays of software and devices.
+/// Above this limit, most demands wait for other demands.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// A run is checked once the offered demands are this multiple of the messages that it should have delivered
-/// by then. The machine then serves less than 1/`HOPELESS` of the offered load.
+/// Ratio of offered demands to the messages that a replication should deliver, at which it stops for an
+/// interim look. At this ratio the machine serves less than 1/`HOPELESS` of the offered load.
 pub(crate) const HOPELESS: u64 = 4;
 
-/// Memory in bytes for one demand under way, measured as resident memory and rounded up.
+/// Memory in bytes for one demand in flight, measured as resident memory and rounded up.
 const DEMAND_BYTES: u64 = 256;
-/// Memory in bytes for one sender: its streams, its queues and its share of the channels. Measured as
+/// Memory in bytes for one sending node: its streams, its queues and its share of the channels. Measured as
 /// resident memory and rounded up.
 const SENDER_BYTES: u64 = 8 << 10;
 
 /// Backlog of one flow at which a replication ends, because more waiting demands give no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
-    /// Number of demands that may wait.
+    /// Number of demands of one flow that may wait before the replication ends.
     pub demands: u64,
-    /// Whether the memory limit of the run determines `demands`.
+    /// Whether the limit follows from the memory that the run may use.
     pub by_memory: bool,
 }
 
@@ -46,13 +47,13 @@ impl BacklogLimit {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        // All demands of a period wait at its beginning.
+        // All demands of a period arrive at its beginning.
         let of_periods = subject.period_messages().saturating_mul(PERIODS);
         let enough = BACKLOG_MIN
             .max(per_sender)
             .max(in_delays.unwrap_or(0))
             .max(of_periods);
-        // Half of the memory is reserved for data that grow.
+        // The other half of the memory is reserved for data that grow with the run.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);
         Self {
@@ -61,7 +62,8 @@ impl BacklogLimit {
         }
     }
 
-    /// Return whether a backlog of `demands` consists mostly of demands that wait for one another.
+    /// Return whether a backlog of `demands` of this flow consists mostly of demands that wait for one
+    /// another.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }
@@ -74,7 +76,7 @@ fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
     held.saturating_mul(BACKLOG_PER_DELAYS)
 }
 
-/// The memory that a run may use, and the memory that its replications use.
+/// Memory budget of a run: the bytes that it may use, and the bytes that its replications use now.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// Number of bytes that the run may use.
@@ -92,15 +94,15 @@ impl Memory {
         }
     }
 
-    /// Return the estimated memory, in bytes, of a simulation with these numbers of senders and of demands
-    /// under way.
+    /// Return the estimated memory, in bytes, of a simulation with `senders` sending nodes and `under_way`
+    /// demands in flight.
     pub fn estimate(senders: u64, under_way: u64) -> u64 {
         let senders = senders.saturating_mul(SENDER_BYTES);
         senders.saturating_add(under_way.saturating_mul(DEMAND_BYTES))
     }
 
-    /// Replace the memory of one replication, `before` bytes, by `now` bytes. Return whether all replications
-    /// together stay within the limit.
+    /// Record that one replication now uses `now` bytes instead of `before` bytes. Return whether all
+    /// replications together stay within the memory limit of the run.
     pub fn change(&self, before: u64, now: u64) -> bool {
         let held = if now >= before {
             let more = now - before;
@@ -113,7 +115,7 @@ impl Memory {
     }
 }
 
-/// Return the longest time that can be simulated with cycles of this length, as text.
+/// Return the longest time that can be simulated with cycles of `cycle_us` microseconds, as text.
 pub(crate) fn longest(cycle_us: f64) -> String {
     let hours = CYCLES_MAX as f64 * cycle_us / 3.6e9;
     let years = hours / (24.0 * 365.25);

@@ -1,4 +1,4 @@
-//! The distinct machines of a sweep, each built once.
+//! List of the different machines of a sweep. Points that have equal machines share one, which is built once.
 
 use crate::envelope;
 use crate::kind::{Built, Flaw, Row};
@@ -7,11 +7,11 @@ use isthmus_scenario::Described;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The distinct machines of a sweep, in order of first use.
+/// List of the different machines of a sweep, in the order in which its points use them first.
 #[derive(Debug)]
 pub(crate) struct Machines {
     kind: &'static Row,
-    /// Position of each machine, by the digest of its description.
+    /// Position in the list of each machine, by the SHA-256 of its description.
     positions: HashMap<String, usize>,
     machines: Vec<Machine>,
 }
@@ -35,7 +35,8 @@ impl Machines {
         }
     }
 
-    /// Return the position of `machine` and the digest of its description. Add the machine if it is new.
+    /// Return the position of `machine` in the list and the SHA-256 of its description. Add the machine if
+    /// the list does not contain it.
     pub fn position(&mut self, machine: &Described) -> (usize, String) {
         let digest = envelope::described(machine);
         let next = self.machines.len();
@@ -49,7 +50,7 @@ impl Machines {
         (position, digest)
     }
 
-    /// Return the machine at this position; build it on first use.
+    /// Return the machine at this position in the list; build it on first use.
     pub fn build(&self, position: usize) -> Result<&Built, Flaw> {
         let machine = &self.machines[position];
         if let Some(built) = machine.built.get() {
@@ -60,18 +61,18 @@ impl Machines {
         Ok(machine.built.get_or_init(|| built))
     }
 
-    /// Return the machine at this position, which must have been built before.
+    /// Return the machine at this position in the list, which must have been built before.
     pub fn get(&self, position: usize) -> &Built {
         let built = self.machines[position].built.get();
         built.expect("machines are built before they are asked for")
     }
 
-    /// Return all machines.
+    /// Return all machines of the list, which must have been built before.
     pub fn all(&self) -> impl Iterator<Item = &Built> {
         (0..self.machines.len()).map(|position| self.get(position))
     }
 
-    /// Return the figures about each machine, for tables and the picture.
+    /// Return the data about each machine that reports show in tables and in the picture of the network.
     pub fn summaries(&self) -> Vec<MachineSummary> {
         self.all().map(Built::summary).collect()
     }

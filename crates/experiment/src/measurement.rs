@@ -1,4 +1,4 @@
-//! Measurement of one point: replications run until the stopping rules are met.
+//! Measurement of one point of a sweep: replications of its simulation run until the stopping rules are met.
 
 mod course;
 
@@ -18,26 +18,27 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// Minimum growth factor of the run length between two looks, the times at which the results are judged.
+/// Minimum factor by which a run grows from one interim look (judgement of the results so far) to the next.
 const LENGTHEN_MIN: f64 = 1.5;
-/// Maximum growth factor of the run length that is used only to make the last look coincide with the longest
-/// run.
+/// Maximum factor by which a run grows from one interim look to the next, if it grows faster than necessary
+/// so that the last look is at the maximum run length.
 const LENGTHEN_MAX: f64 = 5.0;
 /// Growth of the backlog per offered demand above which the machine serves less than half of the offered
 /// load.
 const HOPELESS_GROWTH: f64 = 0.5;
-/// Relative half-width of the means at which a shortened run of fixed length may end.
+/// Half-width of the confidence intervals, relative to the means, at which a `--quick` run of fixed length
+/// may end.
 const QUICK_WIDTH: f64 = 0.3;
-/// Number of demands that a flow must have offered before its backlog is judged.
+/// Number of demands that must be offered in a flow before its backlog is tested for saturation.
 const DEMANDS_MIN: u64 = 200;
 
-/// The finished replications of one point, and the verdict on the point.
+/// Result of the simulation of one point: its finished replications, and the verdict on saturation.
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
     /// Verdict on saturation, with its evidence.
     pub judged: Judged,
-    /// Whether the stopping rules were met.
+    /// Whether the stopping rules of the scenario were met.
     pub converged: bool,
     /// Reason why the measurement ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
@@ -64,8 +65,8 @@ impl Measurement {
     }
 }
 
-/// Measure the point `subject` with `seed`. `test` decides the verdict. The means must reach the precision of
-/// the stopping rules only if `precise`.
+/// Simulate and measure the point `subject` with the master seed `seed`. `test` decides the verdict on
+/// saturation. The means must reach the precision of the stopping rules only if `precise`.
 pub(crate) fn run(
     subject: &dyn Subject,
     seed: u64,
@@ -114,7 +115,7 @@ pub(crate) fn run(
     }
 }
 
-/// Parameters for running one point.
+/// Parameters of the measurement of one point.
 struct Plan<'a> {
     subject: &'a dyn Subject,
     seed: u64,
@@ -123,7 +124,7 @@ struct Plan<'a> {
     test: &'a SaturationTest,
     /// Whether the means must reach the required precision.
     precise: bool,
-    /// Number of cycles that a run must last before it is judged.
+    /// Number of cycles that a run must last before its verdict counts.
     cycles_min: Cycles,
     /// Backlog at which a replication ends.
     backlog: BacklogLimit,
@@ -131,12 +132,12 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Start the replication with this number.
+    /// Start the simulation of replication `number`.
     fn replication(&self, number: u64) -> Result<Replication, Halt> {
         Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
     }
 
-    /// Return the numbers of all replications.
+    /// Return the numbers of all replications of the point, as a parallel iterator.
     fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
         (0..self.rules.stop.replications)
             .into_par_iter()
@@ -149,8 +150,8 @@ impl Plan<'_> {
         (cycles.round() as Cycles).max(1)
     }
 
-    /// Return the number of cycles in `time`. In a shortened run, round it to whole periods of the periodic
-    /// process if it is more than [`PERIODS_MIN`] periods.
+    /// Return the number of cycles in `time`. In a run that `--quick` has shortened, round it to whole
+    /// periods of the periodic process if it is more than [`PERIODS_MIN`] periods.
     fn whole_periods(&self, time: Time) -> Cycles {
         let (cycles, period) = (self.cycles(time), self.subject.period());
         match cycles.checked_div(period) {
@@ -161,7 +162,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run the single replication of a point without random numbers.
+    /// Measure a point without random numbers, by a single replication of `messages` messages.
     fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
@@ -185,8 +186,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Run replications of fixed length. If there are several lengths, stop at the first at which the results
-    /// suffice.
+    /// Run replications of fixed length. If several lengths are possible, stop at the first one at which the
+    /// results suffice.
     fn run_fixed(
         &self,
         lengths: impl ExactSizeIterator<Item = Length>,
@@ -201,7 +202,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications through these increasing lengths while the verdict or a mean is unknown.
+    /// Run replications to the first of these lengths, then to longer ones, until the verdict and all means
+    /// are known.
     fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
@@ -222,8 +224,8 @@ impl Plan<'_> {
         Ok(self.judged(replications.collect()))
     }
 
-    /// Return whether a longer run would add nothing: the verdict and all means are known, or the point ends
-    /// because of a collapse or the backlog.
+    /// Return whether a longer run of these replications would add nothing: the verdict and all means are
+    /// known, or the point ends because of a collapse or the backlog.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())
@@ -247,7 +249,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications of this length. The machine states of finished replications do not stay in memory.
+    /// Run all replications of a point to this length, and discard the simulation state of each finished one.
     fn run_fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
@@ -276,7 +278,7 @@ impl Plan<'_> {
         Ok(self.judged(replications))
     }
 
-    /// Return the measurement for finished replications of fixed length.
+    /// Return the result of these finished replications of fixed length.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -297,12 +299,13 @@ impl Plan<'_> {
         }
     }
 
-    /// Return the number of cycles that a run should last before it is judged.
+    /// Return the number of cycles that a run should last before its verdict counts.
     fn cycles_wanted(&self) -> Cycles {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
 
-    /// Return the reason why the point ends, if too many demands wait in one of its replications.
+    /// Return the reason why the measurement of the point ends early, if too many demands wait in a
+    /// replication. `overfull` has an entry for each replication.
     fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
         let by = if self.backlog.by_memory {
             EndedBy::Memory
@@ -312,9 +315,10 @@ impl Plan<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// Return the verdict on a point with too many waiting demands. Before the minimum time of a run has
-    /// passed, a backlog may only be filling delays. It means saturation if it is larger than the demands
-    /// that fit into the delays, and grows by more than half of the offered load.
+    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether
+    /// the minimum time of a run has passed. Before that time, a backlog may only be filling delays. It means
+    /// saturation if it is larger than the demands that fit into the delays, and grows by more than half of
+    /// the offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement
@@ -327,8 +331,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Run replications of `first` messages, then longer ones up to `max`, until the verdict and all means
-    /// are known.
+    /// Run replications of `first` messages, then extend them up to `max` messages, until the verdict and all
+    /// means are known.
     fn run_until_known(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
         let (mut looks, mut replications) = self.begin_looks(first.min(max))?;
         let mut looks_left = self.rules.looks() - (looks.len() as u32 - 1);
@@ -370,9 +374,9 @@ impl Plan<'_> {
         }
     }
 
-    /// Run a replication up to the earliest time at which measuring may begin, in a run of `length`. MSER-5
-    /// finds the end of the warm-up for each measure afterwards; channels leave out the first quarter of the
-    /// first look.
+    /// Run a replication of length `length` to the earliest time at which measuring may begin. MSER-5 finds
+    /// the end of the warm-up for each measure afterwards; the use of channels is counted after the first
+    /// quarter of the run up to the first interim look.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -385,7 +389,7 @@ impl Plan<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
-                // A fabric that has collapsed delivers nothing more, however long it runs.
+                // A network that has collapsed delivers nothing more, however long it runs.
                 if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
@@ -416,9 +420,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Return the number of messages at the next look; `None` if a longer run would add nothing. Measures may
-    /// use `max` messages, and the verdict on a point may use [`Rules::messages_of_verdict`]. A search tries
-    /// other loads instead of a longer run.
+    /// Return the number of messages at the next interim look; `None` if a longer run would add nothing. A
+    /// run may have `max` messages for its means, and [`Rules::messages_of_verdict`] for the verdict on a
+    /// point. A search has no such extension for the verdict: it tries other loads instead.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -433,8 +437,8 @@ impl Plan<'_> {
         next(wanted.measures, max).max(next(wanted.verdict, of_verdict))
     }
 
-    /// Return whether every requested measure is known, and the factors by which to lengthen the run for the
-    /// missing ones.
+    /// Return whether every requested measure has the required precision, and the factors by which to
+    /// lengthen the run if one does not.
     fn progress_of(&self, replications: &[&Recorders], judged: &Judged) -> (bool, Wanted) {
         let mut wanted = Wanted::default();
         if judged.verdict == Verdict::Undecided {
@@ -464,39 +468,40 @@ impl Plan<'_> {
     }
 }
 
-/// Factors by which to lengthen a run for a missing verdict or mean; `None` if nothing is missing.
+/// Factors by which to lengthen a run whose results do not suffice; a factor is `None` if that result
+/// suffices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
-    /// Factor by which to lengthen the run for the means.
+    /// Factor by which to lengthen the run until the means have the required precision.
     measures: Option<f64>,
-    /// Factor by which to lengthen the run for the verdict.
+    /// Factor by which to lengthen the run until the verdict on saturation is decided.
     verdict: Option<f64>,
 }
 
-/// Return the minimum growth factor of the run length up to the next look. It is large enough that the next
-/// look adds knowledge, and that the last look coincides with the longest run if all later steps are the
-/// largest.
+/// Return the minimum factor by which a run of `reached` messages grows up to the next interim look. With it,
+/// the remaining looks can still reach `max` messages, as no step may exceed [`LENGTHEN_MAX`].
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
     LENGTHEN_MIN.max(left / LENGTHEN_MAX.powi(steps_after))
 }
 
-/// A verdict on saturation and its evidence.
+/// The verdict on saturation of a point, and its evidence.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Position of the flow that decides the verdict.
+    /// Position of the flow of demands that decides the verdict.
     pub flow: usize,
-    /// Judgement of that flow; `None` if there were too few demands to judge.
+    /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
+    /// demands.
     pub judgement: Option<Judgement>,
-    /// For flows with one period in the run, which have no steady state: whether all demands were served.
-    /// `None` if no such flow exists or another flow is saturated.
+    /// Whether all demands were served in the flows that have only one period in the run and thus no steady
+    /// state. `None` if no such flow exists or another flow is saturated.
     pub served: Option<bool>,
 }
 
 impl Judged {
-    /// Return the rank of the verdict by severity: first the verdict, then the growth.
+    /// Return the severity of the verdict for sorting: first the verdict, then the growth of the backlog.
     fn rank(&self) -> (u8, f64) {
         let severity = match self.verdict {
             Verdict::Stable => 0,
@@ -506,15 +511,15 @@ impl Judged {
         (severity, self.growth())
     }
 
-    /// Return the growth of the backlog per offered demand; 0 if there were too few demands to judge.
+    /// Return the growth of the backlog per offered demand; 0 if there were too few demands for the test.
     pub fn growth(&self) -> f64 {
         self.judgement.map_or(0.0, |j| j.growth.mean)
     }
 }
 
-/// Return the verdict over all flows: saturated if one flow is, stable if all are. Several flows share the
-/// error rate, because each can be wrong about saturation. Flows with a single period in the run are not
-/// tested; they count by whether that period was served.
+/// Return the verdict on saturation of a point: saturated if one flow of demands is, stable if all flows are.
+/// Several flows share the error rate, because each can be wrong about saturation. Flows with a single period
+/// in the run are not tested; they count by whether that period was served.
 fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTest) -> Judged {
     let offered = |flow: usize| -> u64 {
         let counts = replications.iter().map(|recorders| &recorders.flows[flow]);

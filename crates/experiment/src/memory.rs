@@ -1,5 +1,5 @@
-//! Memory that this process may use: the machine's memory, or the lower limit of its control groups or its
-//! Slurm job.
+//! Amount of memory that this process may use: that of the host, or less if a control group or a Slurm job
+//! limits it.
 
 use std::env;
 use std::fs;
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 /// Memory in bytes that is assumed if the system does not report its memory.
 const UNKNOWN: u64 = 8_000_000_000;
 
-/// Return half of the memory that this process may use.
+/// Return the default memory limit of a run in bytes: half of the memory that this process may use.
 pub fn default_bound() -> u64 {
     available(Path::new("/"), |name| env::var(name).ok()).unwrap_or(UNKNOWN) / 2
 }
 
 /// Return the memory of the machine in bytes, or the limit of the control groups (version 1 or 2) of this
-/// process or of its Slurm job if that is less. Return `None` if no source states a number. `root` is the
-/// folder with `proc` and `sys`; `variable` looks up a variable of the environment.
+/// process or of its Slurm job if that is less. Return `None` if the system does not report a number. `root`
+/// is the folder with `proc` and `sys`; `variable` looks up a variable of the environment.
 fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let machine = fs::read_to_string(root.join("proc/meminfo"));
     let machine = machine.ok().and_then(|text| total(&text));
@@ -25,15 +25,16 @@ fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u
     limits.chain(machine).chain(job).min()
 }
 
-/// Return the memory of this machine that the current Slurm job may use; Slurm may not enforce it. It is the
-/// requested memory, or else the job's share of the machine by processors, because other jobs use the rest.
+/// Return the memory in bytes that the current Slurm job may use on this host, even if Slurm does not enforce
+/// it. It is the requested memory, or else the job's share of the machine by processors, because other jobs
+/// use the rest.
 fn of_job(
     root: &Path,
     machine: Option<u64>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Option<u64> {
     variable("SLURM_JOB_ID")?;
-    // A request for no memory means all of it.
+    // A requested memory of 0 means all memory of the host.
     let number = |name| variable(name)?.trim().parse().ok().filter(|&n: &u64| n > 0);
     let mib = |count: u64| count.checked_mul(1 << 20);
     if variable("SLURM_MEM_PER_NODE").is_some() {
@@ -51,15 +52,15 @@ fn of_job(
     (machine? / u64::try_from(all).ok().filter(|&n| n > 0)?).checked_mul(processors)
 }
 
-/// Return `MemTotal` of `/proc/meminfo`, in bytes.
+/// Return the memory of the host in bytes: `MemTotal` in the text `meminfo` of `/proc/meminfo`.
 fn total(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find(|line| line.starts_with("MemTotal:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// Return the memory limits of the control group in a line of `/proc/self/cgroup`, and of its ancestors. The
-/// line is `0::/path` for version 2 and `7:memory:/path` for version 1.
+/// Return the memory limits, in bytes, of the control group in a line of `/proc/self/cgroup`, and of its
+/// ancestors. The line is `0::/path` for version 2 and `7:memory:/path` for version 1.
 fn limits_of(root: &Path, line: &str) -> Vec<u64> {
     let mut parts = line.splitn(3, ':');
     let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next())
@@ -90,7 +91,7 @@ fn limits_of(root: &Path, line: &str) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    /// Create a folder with these files for the test of this name.
+    /// Create a folder with these files, each a path and its content, for the test `name`. Return its path.
     fn system(name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = std::env::temp_dir().join(format!("isthmus-{name}-{}", std::process::id()));
         for (file, text) in files {
@@ -101,14 +102,14 @@ mod tests {
         root
     }
 
-    /// A meminfo file: its path and its content.
+    /// File of a host with 16384000 kB of memory: its path and its content.
     const MEMINFO: (&str, &str) = (
         "proc/meminfo",
         "MemTotal:       16384000 kB\nMemFree: 1 kB\n",
     );
 
     #[test]
-    fn without_groups_the_machine_s_memory_counts() {
+    fn without_control_groups_the_limit_is_the_memory_of_the_host() {
         let root = system("plain", &[MEMINFO]);
         assert_eq!(available(&root, |_| None), Some(16_384_000 * 1024));
         assert_eq!(available(&system("nothing", &[]), |_| None), None);
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_nested_groups_counts() {
+    fn the_lowest_limit_of_nested_control_groups_counts() {
         let root = system(
             "second",
             &[
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_version_of_groups_is_understood() {
+    fn limits_of_control_groups_version_1_are_read() {
         let root = system(
             "first",
             &[
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_of_slurm_has_what_it_asked_for_or_its_share() {
+    fn a_slurm_job_has_its_requested_memory_or_its_share_by_processors() {
         let four = "processor\t: 0\n\nprocessor\t: 1\nprocessor\t: 2\nprocessor\t: 3\n";
         let root = system("slurm", &[MEMINFO, ("proc/cpuinfo", four)]);
         let machine = 16_384_000 * 1024;

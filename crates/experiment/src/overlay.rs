@@ -1,28 +1,29 @@
-//! The analytic model's values for a point.
+//! Predictions of the analytic model for one point of a sweep.
 
 use crate::result::Outside;
 use std::collections::BTreeMap;
 
-/// The analytic model's values for a point.
+/// Predictions of the analytic model for one point of a sweep.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlay {
-    /// Means of the measures, by name of the measure: latencies in us, rates in their units.
+    /// Predicted means of the measures, by name of the measure: latencies in us, rates in their units.
     pub measures: BTreeMap<String, f64>,
     /// Reason why a value of `measures` is outside the model's domain, by name of the measure. The reason is
     /// one phrase that names the limit. Results do not show such a value as `analytic`.
     pub outside: BTreeMap<String, String>,
-    /// Utilisation of the channels of each kind, by name of the kind.
+    /// Predicted utilisation of the channels of each kind, by name of the kind.
     pub utilisation: BTreeMap<String, f64>,
-    /// The load at which the first channel is full, in the unit of [`Subject::load`](crate::subject::Subject::load).
+    /// Predicted saturation load, at which the first channel is fully used, in the unit of
+    /// [`Subject::load`](crate::subject::Subject::load).
     pub saturation: Option<f64>,
-    /// Name of the first full channel, or of its kind.
+    /// Name of the channel, or of the kind of channel, that saturates first.
     pub bottleneck: Option<String>,
     /// Reason, in one phrase, why the model has no values at all, if known.
     pub absent: Option<String>,
 }
 
 impl Overlay {
-    /// Return an overlay without values. `reason` says why there is no model.
+    /// Return predictions without any values, with the reason why the model has none.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
             absent: Some(reason.into()),
@@ -30,15 +31,15 @@ impl Overlay {
         }
     }
 
-    /// Mark the values of all measures that `is_of` accepts as outside the model's domain.
+    /// Mark the predictions for all measures whose name `is_of` accepts as outside the model's domain.
     pub fn bound(&mut self, reason: &str, is_of: impl Fn(&str) -> bool) {
         let of = self.measures.keys().filter(|name| is_of(name));
         self.outside
             .extend(of.map(|name| (name.clone(), reason.to_owned())));
     }
 
-    /// Return two parts: the value of a measure if the model is valid there, or else the value with the
-    /// reason why not.
+    /// Return the prediction for the measure `name`: as the first item if it is inside the model's domain, or
+    /// else as the second item, with the reason.
     pub(crate) fn split(&self, name: &str) -> (Option<f64>, Option<Outside>) {
         let value = self.measures.get(name).copied();
         match (value, self.outside.get(name)) {

@@ -10,8 +10,8 @@ pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Return the number of threads of a run for which `wanted` were requested. 0 means one per processor. There
-/// are never more threads than processors, because more would only use memory.
+/// Return the number of threads of a run for which `wanted` were requested. 0 means one per processor. The
+/// number is at most that of the processors, because more threads would only use memory.
 pub(crate) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => processors(),
@@ -24,7 +24,7 @@ mod tests {
     use super::{processors, threads};
 
     #[test]
-    fn a_run_has_a_thread_and_no_more_than_processors() {
+    fn a_run_has_at_least_one_thread_and_at_most_one_per_processor() {
         assert!(processors() >= 1);
         assert_eq!(threads(0), processors());
         assert_eq!(threads(1), 1);

@@ -1,4 +1,4 @@
-//! The progress of a run, and requests to it to stop, for other threads.
+//! Progress counters and stop flags of a run, shared between threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Progress of a run, shared with the threads that display it or stop the run.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Number of messages delivered so far.
+    /// Number of messages delivered so far in all simulations of the run.
     messages: AtomicU64,
     /// Whether the first point or search has started.
     started: AtomicBool,
@@ -16,7 +16,7 @@ pub struct Progress {
     total: AtomicU64,
     /// Number of points and searches that other processes compute now.
     elsewhere: AtomicU64,
-    /// Whether a caller has requested a stop.
+    /// Whether a caller has cancelled the run.
     cancelled: AtomicBool,
     /// Whether all running work should end, because the run is cancelled or has failed. This flag is separate
     /// from the counts because every event reads it.
@@ -24,12 +24,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Return the number of messages delivered so far, all points together.
+    /// Return the number of messages delivered so far in all simulations of the run.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Return whether the first point or search has started. Its machine is built by then.
+    /// Return whether the first point or search has started. Its machine is built by that time.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
@@ -47,13 +47,13 @@ impl Progress {
         self.elsewhere.load(Ordering::Relaxed)
     }
 
-    /// Request the run to stop soon. Finished points stay in the journal.
+    /// Cancel the run: it stops soon, and finished points stay in the journal.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.stop();
     }
 
-    /// Return whether a caller has requested a stop.
+    /// Return whether a caller has cancelled the run.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -73,17 +73,17 @@ impl Progress {
         Arc::clone(&self.stop)
     }
 
-    /// Add to the number of delivered messages.
+    /// Add `count` to the number of delivered messages.
     pub(crate) fn add_messages(&self, count: u64) {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Report that the first point or search has started.
+    /// Record that the first point or search has started.
     pub(crate) fn set_started(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Set the number of all points and searches.
+    /// Set the total number of points and searches of the run.
     pub(crate) fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Report that all points and searches are finished.
+    /// Record that all points and searches are finished.
     pub(crate) fn set_all_done(&self) {
         let total = self.total.load(Ordering::Relaxed);
         self.done.store(total, Ordering::Relaxed);

@@ -9,9 +9,10 @@ use crate::subject::{Fate, Overlay, RateInfo, Subject};
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, Events, Verdict};
 
-/// Return the offered, accepted and other rates. Rates of a machine that has collapsed are meaningless,
-/// because the number of arrived messages depends on the time of the collapse. Rates of a run without a whole
-/// period are meaningless too, because they depend on the phase of the period in which the run ends.
+/// Return the rates of a point, such as those of offered and of delivered data, with confidence intervals.
+/// Rates of a machine that has collapsed are meaningless, because the number of arrived messages depends on
+/// the time of the collapse. Rates of a run without a whole period are meaningless too, because they depend
+/// on the phase of the period in which the run ends.
 pub(crate) fn rates(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -53,8 +54,8 @@ pub(crate) fn rates(
     subject.rates().iter().filter_map(measure).collect()
 }
 
-/// Return, for each replication, the number of demands of `flows` with this `fate` and the cycles over which
-/// they were counted.
+/// Return, for each replication, the number of demands of `flows` with the event `fate` and the number of
+/// cycles over which they were counted.
 fn counts(
     recorders: &[&Recorders],
     fate: Fate,
@@ -66,7 +67,8 @@ fn counts(
         .collect()
 }
 
-/// Return the number of events in all replications, and the rate of one event in all their cycles.
+/// Return the total number of events of these replications, and the rate that a single event would give, per
+/// cycle.
 fn events(counts: &[(u64, Cycles)]) -> Events {
     let one: f64 = counts.iter().map(|&(_, cycles)| cycles as f64).sum();
     Events {
@@ -75,8 +77,8 @@ fn events(counts: &[(u64, Cycles)]) -> Events {
     }
 }
 
-/// Return the share by which the long-run accepted rate may exceed the measured one. If the existence of a
-/// steady state is undecided, all of the backlog may still be served.
+/// Return the share by which the accepted rate of a very long run may exceed the measured rate. If the
+/// existence of a steady state is undecided, all of the backlog may still be served.
 fn unserved_share(
     measurement: &Measurement,
     recorders: &[&Recorders],
@@ -106,9 +108,9 @@ fn unserved_share(
 mod tests {
     use super::*;
 
-    /// One event in replications of 400 and 600 cycles is a rate of 1 in 1000 cycles.
+    /// Checks that one event in replications of 400 and 600 cycles is a rate of 1 in 1000 cycles.
     #[test]
-    fn one_event_is_one_in_all_cycles() {
+    fn the_rate_of_one_event_is_over_the_cycles_of_all_replications() {
         let events = events(&[(1, 400), (2, 600)]);
         assert_eq!(events.number, 3);
         assert!((events.one - 1e-3).abs() < 1e-18);

@@ -1,4 +1,4 @@
-//! Data that one replication records.
+//! Recorders of one replication: they collect latencies, count demands and stop the simulation at limits.
 
 use crate::flow::{Fate, FlowInfo};
 use isthmus_kernel::Cycles;
@@ -7,25 +7,26 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of offered demands of a flow between two pauses, in which the memory use is checked; a power of
+/// Number of offered demands of a flow after which the replication pauses to check its memory use; a power of
 /// two.
 const PAUSE_EVERY: u64 = 1 << 12;
 
-/// Number of initial stretches (chunks of simulation) of a run that contain extra checkpoints.
+/// Number of chunks of messages at the start of a run in which the totals are recorded several times.
 const FIRST: usize = 4;
 
-/// Counts and backlog of the demands of one flow.
+/// Counts of the demands of one flow, and samples of the number that wait.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowCount {
-    /// Number of demands between two samples of the backlog.
+    /// Number of offered demands between two samples of the backlog.
     sample_every: u64,
-    /// Demands of the flow by outcome.
+    /// Numbers of offered, completed, abandoned and retransmitted demands so far.
     totals: Totals,
-    /// Samples of the number of demands that are offered and not completed.
+    /// Samples of the backlog, the number of demands that are offered and not completed.
     pub backlog: Backlog,
 }
 
-/// Number of demands by outcome, and of bytes carried for demands.
+/// Numbers of demands of one flow since the start: offered, completed, abandoned and retransmitted; and of
+/// bytes that arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
     /// Number of offered demands.
@@ -41,7 +42,7 @@ struct Totals {
 }
 
 impl Totals {
-    /// Return the number of demands with this `fate`, or of bytes for [`Fate::Carried`].
+    /// Return the number of demands with the event `fate` so far, or of bytes for [`Fate::Carried`].
     fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::Offered => self.offered,
@@ -70,7 +71,7 @@ impl FlowCount {
         offered.saturating_sub(done + dropped)
     }
 
-    /// Count an offered demand.
+    /// Count a demand that is offered to the machine.
     #[inline]
     fn offer(&mut self) {
         let Totals { offered, done, .. } = self.totals;
@@ -80,13 +81,13 @@ impl FlowCount {
         self.totals.offered += 1;
     }
 
-    /// Count a completed demand.
+    /// Count a demand that is completed.
     #[inline]
     pub fn complete(&mut self) {
         self.totals.done += 1;
     }
 
-    /// Count an abandoned demand.
+    /// Count a demand that is abandoned before it begins.
     #[inline]
     pub fn drop_one(&mut self) {
         self.totals.dropped += 1;
@@ -105,10 +106,10 @@ impl FlowCount {
     }
 }
 
-/// Totals of all flows at one time.
+/// Record of the totals of all flows at one simulated time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
-    /// Cycle at which the totals were recorded.
+    /// Simulated time of the record, in cycles.
     time: Cycles,
     /// Totals of each flow.
     flows: Vec<Totals>,
@@ -119,37 +120,37 @@ struct Checkpoint {
 pub struct Recorders {
     /// Latencies in cycles, one recorder for each measure of the subject.
     pub latencies: Vec<Recorder>,
-    /// Counts of each flow.
+    /// Counts of demands, for each flow of the subject.
     pub flows: Vec<FlowCount>,
-    /// Number of delivered messages.
+    /// Number of messages delivered so far.
     pub delivered: u64,
     /// Number of deliveries after which the replication stops.
     pub limit: u64,
-    /// Number of arrived parts of messages, for messages with many parts.
+    /// Number of packets of long messages that have arrived so far.
     parts: u64,
-    /// Number of parts after which the replication stops.
+    /// Number of arrived packets of long messages after which the replication stops.
     parts_limit: u64,
     /// Number of waiting demands of one flow at which the replication stops.
     pub backlog_max: u64,
-    /// Whether `backlog_max` demands of some flow wait.
+    /// Whether the number of waiting demands of some flow has reached `backlog_max`.
     overfull: bool,
-    /// Whether a check of the memory use is due.
+    /// Whether the replication must pause for a check of its memory use.
     paused: bool,
-    /// Flag that another thread sets to end the whole run.
+    /// Flag that another thread sets to stop all replications of the run.
     #[serde(skip)]
     stop: Arc<AtomicBool>,
-    /// Totals of all flows at several times, in order.
+    /// Totals of all flows at increasing times; a rate is computed from two of them.
     checkpoints: Vec<Checkpoint>,
-    /// Additional checkpoints within the first stretches of a run or after its warm-up, for runs with few
-    /// other checkpoints.
+    /// Additional records of the totals, from the first chunks of a run or those after its warm-up, for runs
+    /// that have few `checkpoints`.
     early: Vec<Checkpoint>,
-    /// Whether the caller has marked the end of the warm-up.
+    /// Whether [`mark`](Self::mark) has set the end of the warm-up.
     marked: bool,
 }
 
 impl Recorders {
-    /// Create recorders for `measures` measures and these flows. The replication stops once `stop` is set,
-    /// and once `backlog_max` demands of a flow wait.
+    /// Create recorders for `measures` latencies and these flows. The replication stops when `stop` is set,
+    /// and when `backlog_max` demands of a flow wait.
     pub fn new(
         measures: usize,
         flows: &[FlowInfo],
@@ -193,7 +194,8 @@ impl Recorders {
             || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Let the replication run until `messages` more messages or `parts` more parts of messages have arrived.
+    /// Set the limits so that the replication stops when `messages` more messages, or `parts` more packets of
+    /// long messages, have arrived.
     pub fn go_on(&mut self, messages: u64, parts: u64) {
         self.limit = self.delivered + messages;
         self.parts_limit = self.parts + parts;
@@ -211,13 +213,13 @@ impl Recorders {
         self.limit = limit;
     }
 
-    /// Count an arrived part of a message, for messages with many parts.
+    /// Count a packet of a long message that has arrived.
     #[inline]
     pub fn part(&mut self) {
         self.parts += 1;
     }
 
-    /// Return whether too many demands of some flow wait, so that the replication cannot continue.
+    /// Return whether so many demands of some flow wait that the replication cannot continue.
     pub fn is_overfull(&self) -> bool {
         self.overfull
     }
@@ -227,7 +229,7 @@ impl Recorders {
         std::mem::take(&mut self.paused)
     }
 
-    /// Count an offered demand of the flow at this position.
+    /// Count a demand that is offered to the machine in the flow at position `flow`.
     #[inline]
     pub fn offer(&mut self, flow: usize) {
         let flow = &mut self.flows[flow];
@@ -236,32 +238,33 @@ impl Recorders {
         self.overfull |= flow.waiting() >= self.backlog_max;
     }
 
-    /// Return the number of offered demands, all flows together.
+    /// Return the number of offered demands so far, all flows together.
     pub fn offered(&self) -> u64 {
         self.flows.iter().map(FlowCount::offered).sum()
     }
 
-    /// Return the number of waiting demands, all flows together.
+    /// Return the number of demands that are offered and neither completed nor abandoned, all flows together.
     pub fn waiting(&self) -> u64 {
         self.flows.iter().map(FlowCount::waiting).sum()
     }
 
-    /// Record the totals of all flows at this time.
+    /// Record the totals of all flows at the simulated time `time`.
     pub fn checkpoint(&mut self, time: Cycles) {
         self.checkpoints.push(self.totals(time));
     }
 
-    /// Record the totals of all flows at this time, which is within one of the first stretches.
+    /// Record the totals of all flows at the simulated time `time`, within one of the first chunks of the
+    /// run.
     pub fn early_checkpoint(&mut self, time: Cycles) {
         self.early.push(self.totals(time));
     }
 
-    /// Return whether the run has only a few checkpoints so far.
+    /// Return whether the replication is still in its first chunks, with few records of the totals.
     pub fn are_first(&self) -> bool {
         self.checkpoints.len() <= FIRST
     }
 
-    /// Return the current totals of all flows, with this time.
+    /// Return a record of the current totals of all flows at the simulated time `time`.
     fn totals(&self, time: Cycles) -> Checkpoint {
         Checkpoint {
             time,
@@ -269,7 +272,7 @@ impl Recorders {
         }
     }
 
-    /// Mark this time as the end of the warm-up.
+    /// Set the end of the warm-up to the simulated time `time`: earlier counts are left out.
     pub fn mark(&mut self, time: Cycles) {
         for recorder in &mut self.latencies {
             recorder.mark();
@@ -280,20 +283,21 @@ impl Recorders {
         self.marked = true;
     }
 
-    /// Return the number of demands of `flows` with this `fate`, and the cycles over which they were counted:
-    /// the part of the run after the mark, or else after its first quarter. If there is a period (not 0),
-    /// count over whole periods: those of that part, or of the whole run if that part has none.
+    /// Return the number of demands of `flows` with the event `fate`, and the number of cycles over which
+    /// they were counted. The count covers the run after its warm-up, or without a [`mark`](Self::mark) after
+    /// its first quarter. If `period` is not 0, it covers whole periods of that part, or of the whole run if
+    /// that part has none.
     pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
         let found = self.counted_between(&self.checkpoints, fate, flows, period);
         found.or_else(|| {
-            // With few checkpoints the last interval may be longer than all others together.
+            // With few records, the last interval may be longer than all others together.
             let mut all = [&self.early[..], &self.checkpoints[..]].concat();
             all.sort_by_key(|checkpoint| checkpoint.time);
             self.counted_between(&all, fate, flows, period)
         })
     }
 
-    /// Return the counts of [`Self::counted`] between two checkpoints of this list.
+    /// Return the counts of [`Self::counted`], as the difference between two of the recorded `checkpoints`.
     fn counted_between(
         &self,
         checkpoints: &[Checkpoint],
@@ -306,7 +310,7 @@ impl Recorders {
         let begin = if self.marked { 0 } else { last.time / 4 };
         let mut first = since(begin)?;
         if let Some(periods) = last.time.checked_div(period) {
-            // Each end of a period has a checkpoint.
+            // The totals are recorded at the end of each period.
             let end = periods * period;
             last = since(end)?;
             first = since(first.time.next_multiple_of(period))?;

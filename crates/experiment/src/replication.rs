@@ -1,4 +1,4 @@
-//! One replication of one point.
+//! One replication: an independent simulation of one point of a sweep.
 
 use crate::kept::Kept;
 use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
@@ -11,12 +11,12 @@ use isthmus_kernel::Cycles;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Number of messages, or of packets of long messages, between two checks of the clock and of the cancel
-/// flag.
+/// Size of a chunk: number of messages, or of packets of long messages, between two checks of the cancel flag
+/// and of the conditions for the end of a replication.
 const CHUNK: u64 = 2_000;
 
-/// Number of parts of each of the first chunks. Each part ends with a checkpoint, because rates leave out the
-/// first quarter of a run.
+/// Number of parts into which each of the first chunks is divided. The totals are recorded after each part,
+/// because rates leave out the first quarter of a run, which may be less than a chunk.
 const PARTS: u64 = 4;
 
 /// Reason why a replication cannot continue.
@@ -24,26 +24,26 @@ const PARTS: u64 = 4;
 pub(crate) enum Halt {
     /// A caller has cancelled the run.
     Cancelled,
-    /// No event is left in the simulation, which should never happen on any machine.
+    /// No event is left in the simulation although messages are in flight. This should never happen.
     Stuck { under_way: u64 },
-    /// The run ended before the end of its warm-up.
+    /// The replication ended before the end of its warm-up of `messages` messages.
     AllWarmUp { messages: u64 },
-    /// The run would exceed the longest time that the simulation can represent.
+    /// The replication would exceed the longest time that the simulation can represent.
     TooLong { cycle_us: f64 },
     /// The replications that run at the same time would need more memory than the run may use.
     Memory,
-    /// A finished part could not be stored; [`Kept::error`] returns the reason.
+    /// A partial result could not be stored; [`Kept::error`] returns the reason.
     Unkept,
 }
 
-/// Data that all replications of a point share.
+/// References to the data that all replications of a point or search share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared<'a> {
     /// Progress of the whole run.
     pub progress: &'a Progress,
-    /// Memory of the whole run.
+    /// Memory budget of the whole run.
     pub memory: &'a Arc<Memory>,
-    /// Finished parts of the point or search; `None` if parts are not stored.
+    /// Partial results of the point or search in the journal; `None` if they are not stored.
     pub kept: Option<&'a Kept<'a>>,
 }
 
@@ -67,27 +67,28 @@ pub(crate) enum Length {
     Within { messages: u64, end: Cycles },
 }
 
-/// A running simulation and its recorders.
+/// A running replication: its simulation and the recorders of its results.
 pub(crate) struct Replication {
     simulation: Box<dyn Simulated>,
     recorders: Recorders,
     /// Cycle at which the counting of channel use began.
     counting_from: Option<Cycles>,
-    /// How the machine stopped delivering messages, if it did.
+    /// Description of the collapse, if the machine has stopped delivering messages.
     collapse: Option<Collapse>,
-    /// Memory that the replication uses.
+    /// Memory that the replication uses, as part of the memory budget of the run.
     held: Held,
-    /// Length of one cycle in us.
+    /// Length of one cycle in microseconds.
     cycle_us: f64,
-    /// Period of the periodic process in cycles; 0 if there is none.
+    /// Period in cycles of the periodic process of the workload, such as a checkpoint; 0 if nothing is
+    /// periodic.
     period: Cycles,
     /// Number of nodes that send.
     senders: u64,
 }
 
-/// Memory that one replication uses, as part of the memory of the run. It is released on drop.
+/// Share of one replication in the memory budget of the run. It is released on drop.
 struct Held {
-    /// Memory of the whole run.
+    /// Memory budget of the whole run.
     memory: Arc<Memory>,
     /// Number of bytes that the replication uses.
     bytes: u64,
@@ -95,7 +96,7 @@ struct Held {
 
 impl Held {
     /// Set the number of bytes that the replication uses. Return whether all replications together stay
-    /// within the limit.
+    /// within the memory limit of the run.
     fn set(&mut self, bytes: u64) -> bool {
         let before = std::mem::replace(&mut self.bytes, bytes);
         self.memory.change(before, bytes)
@@ -114,21 +115,22 @@ pub(crate) struct Finished {
     pub recorders: Recorders,
     /// Number of simulated cycles.
     pub cycles: Cycles,
-    /// Use of channels and other parts; `None` if it was not counted.
+    /// Use of the channels and of the other parts of the machine; `None` if it was not counted.
     pub counted: Option<Counted>,
     pub collapse: Option<Collapse>,
     /// Whether the replication ended because too many demands waited.
     pub overfull: bool,
-    /// Observations that the end of the replication cut off.
+    /// Observations, such as phases, that were incomplete at the end of the replication.
     pub unended: Vec<Unended>,
-    /// Values of an exact run.
+    /// Values of an exact run, which has no random numbers.
     #[serde(skip)]
     pub figures: Vec<Figure>,
 }
 
 impl Finished {
-    /// Return whether the results may be stored in the journal. An end by backlog may depend on the memory,
-    /// and an exact run has no other replication.
+    /// Return whether the results may be stored in the journal as a partial result. Not stored are
+    /// replications that ended by their backlog, which may depend on the memory limit, and the only
+    /// replication of an exact run.
     pub fn is_worth_keeping(&self) -> bool {
         !self.overfull && self.figures.is_empty()
     }
@@ -165,7 +167,8 @@ impl Replication {
         })
     }
 
-    /// Run until the condition `length`, until the machine has collapsed, or until too many demands wait.
+    /// Continue the replication until it has the length `length`, the machine has collapsed, or too many
+    /// demands wait.
     pub fn run_to(&mut self, length: Length, progress: &Progress) -> Result<(), Halt> {
         while let (false, Some((chunk, until))) = (self.has_ended(), self.next_chunk(length)) {
             if self.simulation.now() >= CYCLES_MAX {
@@ -187,8 +190,8 @@ impl Replication {
         Ok(())
     }
 
-    /// Run all but the last part of a chunk, with a checkpoint at the end of each part. A chunk may be most
-    /// of the run.
+    /// Run all but the last part of a chunk, and record the totals after each part, because a chunk may be
+    /// most of the run.
     fn run_in_parts(
         &mut self,
         chunk: u64,
@@ -205,7 +208,8 @@ impl Replication {
         Ok(())
     }
 
-    /// Run one chunk, with pauses to check the memory and the offered demands.
+    /// Run the simulation to the end of a chunk, with pauses to check its memory use and the number of
+    /// offered demands.
     fn run_chunk(
         &mut self,
         length: Length,
@@ -235,7 +239,8 @@ impl Replication {
         }
     }
 
-    /// Return the end of the current period in cycles; the largest time if there is no periodic process.
+    /// Return the cycle at which the current period of the periodic process ends; the largest time if there
+    /// is no periodic process.
     fn period_end(&self) -> Cycles {
         let periods = self.simulation.now().checked_div(self.period);
         periods.map_or(Cycles::MAX, |passed| {
@@ -243,13 +248,13 @@ impl Replication {
         })
     }
 
-    /// Return whether the replication cannot or should not continue.
+    /// Return whether the replication has ended, because the machine has collapsed or too many demands wait.
     fn has_ended(&self) -> bool {
         self.collapse.is_some() || self.recorders.is_overfull()
     }
 
-    /// Return the number of messages to deliver next and the cycle at which to stop in any case; `None` at
-    /// the end.
+    /// Return the number of messages to deliver next and the cycle at which to stop in any case; `None` if
+    /// the replication has the length `length`.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {
@@ -314,12 +319,13 @@ impl Replication {
         self.simulation.now()
     }
 
-    /// Return the observations that have not ended, if there are enough of them to affect a mean.
+    /// Return the observations, such as phases, that have not ended, if there are enough of them to affect a
+    /// mean.
     pub fn unended(&self) -> Vec<Unended> {
         unended::counted(self.simulation.unended(), &self.recorders)
     }
 
-    /// Return the results up to the current cycle.
+    /// Return a copy of the results up to the current cycle.
     pub fn so_far(&self) -> Finished {
         let cycles = self.simulation.now();
         let counted = self.counting_from.map(|from| cycles - from);

@@ -1,4 +1,5 @@
-//! The result schema, version 6: the results of a finished point, search and run.
+//! Schema of the results of a run and of its points and searches, version 6. The JSON of a result has these
+//! fields.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
@@ -8,15 +9,15 @@ use isthmus_statistics::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// Version of this schema; written into every result and journal.
+/// Version of the result schema, which every result and journal contains.
 pub const SCHEMA: u32 = 6;
 
-/// A whole run: its settings and its results.
+/// Result of a whole run, with the settings of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Version of the schema.
+    /// Version of the schema of this result.
     pub schema: u32,
-    /// Version of isthmus.
+    /// Version of isthmus that computed the result.
     pub version: String,
     /// The scenario's name.
     pub name: String,
@@ -24,58 +25,60 @@ pub struct RunResult {
     pub title: String,
     /// The scenario author's description.
     pub description: String,
-    /// Overrides that changed the scenario from its author's description.
+    /// Fields that overrides have changed, because of which `title` and `description` may be wrong.
     pub changes: Vec<Change>,
-    /// Digest of the effective scenario.
+    /// SHA-256 of the scenario with its overrides, in hexadecimal.
     pub digest: String,
-    /// Master seed.
+    /// Master seed of the random numbers.
     pub seed: u64,
-    /// Whether this is the shortened form.
+    /// Whether the run was shortened by the option `--quick`.
     pub quick: bool,
-    /// Confidence of every interval, for example 0.95.
+    /// Confidence level of every interval, for example 0.95.
     pub confidence: f64,
-    /// Meaning and unit of all loads in this result.
+    /// Meaning and unit of all offered loads in this result.
     pub load: Load,
     /// The swept fields, in file order.
     pub axes: Vec<Axis>,
     /// Position in `axes` of the load axis, if there is one.
     pub load_axis: Option<usize>,
-    /// One entry per distinct machine of the sweep.
+    /// Data about each different machine of the sweep.
     pub machines: Vec<MachineSummary>,
-    /// One entry per point, in order of the product of the axes.
+    /// Result of each point, in the order of the product of the axes.
     pub points: Vec<PointResult>,
-    /// One entry per combination of the other axes, if the scenario asks for a search.
+    /// Result of each search: one for each combination of the axes that do not set the load, if the scenario
+    /// has a search.
     pub searches: Vec<SearchResult>,
 }
 
-/// A swept field.
+/// An axis of the sweep: a field of the scenario that has several values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// Key of the field in the scenario, for example `machine.lanes.io_link`.
     pub key: String,
     /// A short name for plots, for example `I/O link lanes b`.
     pub label: String,
-    /// Unit of the numbers; `None` for counts, ratios and words.
+    /// Unit of the numbers on the axis; `None` for counts, ratios and words.
     pub unit: Option<String>,
 }
 
 /// The value of one axis at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AxisValue {
-    /// Text as written, for example `0.156 ms`.
+    /// The value as written in the scenario, for example `0.156 ms`.
     pub text: String,
-    /// Number in the axis' unit, if it is a number.
+    /// The value as a number in the unit of the axis; `None` if it is not a number.
     pub number: Option<f64>,
 }
 
-/// Meaning and unit of loads on this kind of machine.
+/// Meaning and unit of the offered load on one kind of machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Load {
-    /// Field that sets the load: `workload.rate`, even if the scenario sets the load by another field.
+    /// Key of the field that sets the offered load: `workload.rate`, even if the scenario sets the load by
+    /// another field.
     pub key: String,
-    /// Label of the load for axes: `offered load per PE`.
+    /// Label of the offered load on axes, for example `offered load per PE`.
     pub label: String,
-    /// Unit of the load: `/ms`.
+    /// Unit of the offered load, for example `/ms`.
     pub unit: String,
 }
 
@@ -89,7 +92,8 @@ impl From<Loads> for Load {
     }
 }
 
-/// Figures about a machine, for tables and the picture: its kind, and data that depend on the kind.
+/// Data about a machine as JSON, which reports show in tables and in the picture of the network: its kind,
+/// and fields that depend on the kind.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MachineSummary(Box<RawValue>);
@@ -97,7 +101,7 @@ pub struct MachineSummary(Box<RawValue>);
 impl MachineSummary {
     /// Build the summary of a machine of the kind `kind` as JSON, with floating-point numbers in full.
     pub(crate) fn new(kind: &str, summary: &impl Serialize) -> Self {
-        /// JSON form of a summary: its data and the kind of machine.
+        /// JSON form of the data about a machine: its kind and the fields of its summary.
         #[derive(Serialize)]
         struct Tagged<'s, S> {
             kind: &'s str,
@@ -108,7 +112,7 @@ impl MachineSummary {
         Self(json.expect("a summary is a struct of plain values"))
     }
 
-    /// Return the figures as a JSON object.
+    /// Return the data about the machine as a JSON object.
     pub fn json(&self) -> &str {
         self.0.get()
     }
@@ -129,11 +133,11 @@ pub struct JobSummary {
     pub active: bool,
     /// Whether the job moves data to or from the I/O servers.
     pub io: bool,
-    /// Numbers of the nodes of the job.
+    /// Numbers of the nodes on which the job runs.
     pub nodes: Vec<u32>,
 }
 
-/// One point of the sweep.
+/// Result of one point of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
     /// Position of the point in the product of the axes.
@@ -144,24 +148,24 @@ pub struct PointResult {
     pub machine: usize,
     /// Offered load, in the unit of [`RunResult::load`]; `None` in a closed loop.
     pub load: Option<f64>,
-    /// Verdict on stability, with its evidence.
+    /// Verdict on saturation, with its evidence.
     pub verdict: VerdictSummary,
-    /// Whether every requested measure is known to the requested half-width.
+    /// Whether the confidence interval of every requested measure has the requested width.
     pub converged: bool,
     /// Reason why the point ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
-    /// Number of replications behind each interval.
+    /// Number of replications from which each confidence interval is computed.
     pub replications: u32,
     /// Messages delivered in all replications together, warm-up included.
     pub messages: u64,
-    /// Simulated time of all replications together.
+    /// Simulated time of all replications together, in ms.
     pub simulated_ms: f64,
-    /// Measured quantities, in a fixed order.
+    /// Measured quantities, such as latencies and rates, in a fixed order.
     pub measures: Vec<Measure>,
     /// Distribution of each measure that has one.
     pub histograms: Vec<Histogram>,
-    /// Use of channels, devices, interfaces and servers: always one row for the mean of each kind, and one
-    /// row for each of them if requested.
+    /// Use of channels, devices, interfaces and servers: one row for the mean of each kind, and, if the
+    /// scenario requests it, one row for each channel and device.
     pub channels: Vec<ChannelUse>,
     /// Channel, device, interface or server that limits the machine at this point.
     pub bottleneck: Option<Bottleneck>,
@@ -171,30 +175,30 @@ pub struct PointResult {
     pub jobs: Vec<JobSummary>,
     /// Numbers of the I/O servers that the jobs use.
     pub servers: Vec<u32>,
-    /// How the machine stopped delivering messages, if it did.
+    /// Description of the collapse, if the machine stopped delivering messages.
     pub collapse: Option<Collapse>,
-    /// Reason why the model gives no values for a point that was not simulated, in one phrase.
+    /// Reason, in one phrase, why the analytic model gives no values for this point, if it was not simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unmodelled: Option<String>,
 }
 
-/// How a machine stopped delivering messages.
+/// Collapse of a machine: it stopped delivering messages at this time, and these messages wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
     /// Whether messages still move.
     pub kind: Standstill,
-    /// Time of the last arrival. If some messages still arrive, the time at which some queues were found to
-    /// be blocked forever.
+    /// Time of the last arrival of a message, in us. If some messages still arrive, the time at which some
+    /// queues were found to be blocked forever.
     pub since_us: f64,
-    /// Number of messages that wait.
+    /// Number of messages that wait in the network.
     pub waiting: u64,
     /// Numbers of the nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
-    /// Number of replications that have collapsed; the other fields describe the first of them.
+    /// Number of replications in which the machine collapsed; the other fields describe the first of them.
     pub replications: u32,
 }
 
-/// Load of one node.
+/// Offered and accepted load of one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeUse {
     /// Number of the node.
@@ -206,17 +210,18 @@ pub struct NodeUse {
     pub accepted: f64,
 }
 
-/// Source of a verdict.
+/// Source of a verdict on saturation: a simulation or the analytic model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// The growth of a simulated backlog.
+    /// The verdict follows from the growth of the backlog in simulations.
     Simulation,
-    /// The analytic model's saturation load; growth and error rate have no meaning then.
+    /// The verdict follows from the saturation load of the analytic model. Growth and error rate have no
+    /// meaning.
     Model,
 }
 
-/// Whether a machine has a steady state at a load.
+/// Verdict on a machine at a load: whether it has a steady state, or has served a limited number of demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -224,13 +229,13 @@ pub enum State {
     Stable,
     /// The offered load exceeds the capacity of the machine.
     Saturated,
-    /// The runs are too short to tell.
+    /// The runs are too short for a decision between stable and saturated.
     Undecided,
-    /// Messages no longer arrive.
+    /// The machine has collapsed: messages no longer arrive.
     Collapsed,
-    /// All demands come at once, and were served before the run ended.
+    /// All demands arrive at once, without a steady state, and were served before the run ended.
     Completed,
-    /// All demands come at once, and the run ended before they were served.
+    /// All demands arrive at once, without a steady state, and the run ended before they were served.
     Incomplete,
 }
 
@@ -244,23 +249,23 @@ impl From<Verdict> for State {
     }
 }
 
-/// Reason why a point ends before its stopping rules are met.
+/// Reason why the simulation of a point ended before its stopping rules were met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndedBy {
-    /// More demands wait than the verdict needs.
+    /// So many demands wait that a longer run cannot change the verdict.
     Backlog,
-    /// More demands wait than fit into the memory of the run.
+    /// More demands wait than fit into the memory that the run may use.
     Memory,
 }
 
-/// How messages wait after the last arrival.
+/// Type of collapse: whether messages still move after the last arrival of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standstill {
-    /// Messages still move.
+    /// Messages still move, but none arrives.
     Livelock,
-    /// No message moves.
+    /// No message moves any more.
     Deadlock,
 }
 
@@ -269,58 +274,62 @@ pub enum Standstill {
 pub struct VerdictSummary {
     /// Source of the verdict.
     pub origin: Origin,
-    /// State of the machine at this load.
+    /// State of the machine at the load of the point: stable, saturated or another.
     pub verdict: State,
-    /// Name of the flow that decides the verdict, for example `messages` or `io`.
+    /// Name of the flow of demands that decides the verdict, for example `messages` or `io`.
     pub flow: String,
-    /// Growth of the backlog per demand offered.
+    /// Growth of the backlog per offered demand.
     pub growth: f64,
     /// Lower end of the confidence interval of `growth`.
     pub growth_low: f64,
     /// Upper end of the confidence interval of `growth`.
     pub growth_high: f64,
-    /// Growth above which a network counts as saturated.
+    /// Growth of the backlog per offered demand above which the machine counts as saturated.
     pub threshold: f64,
-    /// Stated probability of a wrong verdict.
+    /// Accepted probability that the verdict is wrong.
     pub error_rate: f64,
 }
 
-/// One measured quantity.
+/// Result of one measured quantity, such as a latency or a rate.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measure {
-    /// Name, for example `pe_pe.header`, `read.network`, `accepted`.
+    /// Name of the quantity, for example `pe_pe.header`, `read.network`, `accepted`.
     pub name: String,
-    /// Unit, for example `us`, `1/ms` or `GB/s`.
+    /// Unit of the quantity, for example `us`, `1/ms` or `GB/s`.
     pub unit: String,
-    /// Mean over replications.
+    /// Mean of the quantity over all replications.
     pub mean: Option<f64>,
     /// Lower end of the confidence interval of the mean.
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the mean; `None` if the data give no bound.
     pub high: Option<f64>,
-    /// Mean of each replication, in order. Replication i of all points uses the same random numbers.
+    /// Mean of the quantity in each replication, in order. Replication i of all points uses the same random
+    /// numbers.
     pub each: Vec<f64>,
     /// Number of observations after warm-up, all replications together.
     pub samples: u64,
-    /// Number of observations that the end of the run cut off, such as unfinished phases. Percentiles count
-    /// them as longer than their age at that time; the mean leaves them out.
+    /// Number of observations that the end of the run cut off, such as unfinished phases. Percentiles include
+    /// them as observations longer than their age at that time; the mean leaves them out.
     pub unended: u64,
-    /// Requested percentiles, with intervals from replications.
+    /// Requested percentiles, with confidence intervals from the replications.
     pub percentiles: Vec<Percentile>,
-    /// The analytic model's value; `None` if it has none, is saturated or is outside its domain.
+    /// The mean that the analytic model predicts; `None` if the model has no value, is saturated or is not
+    /// valid here.
     pub analytic: Option<f64>,
-    /// Relative deviation of the mean from the model: mean / analytic - 1.
+    /// Relative deviation of the mean from the analytic model: mean / analytic - 1.
     pub residual: Option<f64>,
     /// The analytic model's value if the machine or its load is outside the model's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Requested half-width of the interval, relative to the mean, if this measure was requested.
+    /// Requested half-width of the confidence interval, relative to the mean, if the stopping rule names this
+    /// quantity.
     pub target: Option<f64>,
-    /// Mean share of each replication cut off as warm-up.
+    /// Share of a replication that is discarded as warm-up, 0 to 1, as a mean over the replications.
     pub warmup_share: f64,
 }
 
-/// A value of the analytic model that is not reliable.
+/// A prediction of the analytic model that is unreliable, because the machine or its load is outside the
+/// model's domain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
     /// The model's value, in the unit of the measure.
@@ -340,8 +349,7 @@ pub struct Percentile {
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the value; `None` if too few observations are above the value.
     pub high: Option<f64>,
-    /// Value in each replication, for comparisons of results. Their mean is `value`. Their spread gives the
-    /// interval of `value`, except for the width of its bins.
+    /// Percentile in each replication, for comparisons of results. The mean of these is `value`.
     pub each: Vec<f64>,
     /// Whether every replication has at least ten observations above the percentile. If not, the percentile
     /// depends on the few largest values and is too low.
@@ -355,18 +363,18 @@ pub struct Histogram {
     pub measure: String,
     /// Unit of `step`.
     pub unit: String,
-    /// Length of one cycle. The bounds of the bins are multiples of it.
+    /// Length of one cycle, in `unit`. The bounds of the bins are multiples of it.
     pub step: f64,
     /// Bins that contain observations.
     pub bins: Bins,
 }
 
-/// Non-empty bins of a distribution in rising order.
+/// Non-empty bins of a histogram in rising order. The three lists have one entry for each bin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bins {
-    /// Lower bounds of the bins in steps, inclusive.
+    /// Lower bounds of the bins as multiples of [`Histogram::step`], inclusive.
     pub lower: Vec<u64>,
-    /// Upper bounds of the bins in steps, exclusive.
+    /// Upper bounds of the bins as multiples of [`Histogram::step`], exclusive.
     pub upper: Vec<u64>,
     /// Number of observations in each bin.
     pub count: Vec<u64>,
@@ -376,10 +384,10 @@ pub struct Bins {
 /// one that carried most. The other parts were occupied by messages that waited for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bottleneck {
-    /// Kind, as in [`ChannelUse`].
+    /// Kind of the part, as in [`ChannelUse::kind`].
     pub kind: String,
-    /// Number of the PE, node or I/O node where the part is; for a link, of the one where the link begins. On
-    /// a fat tree, numbers above those of the nodes are switches.
+    /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
+    /// begins. On a fat tree, numbers above those of the nodes are switches.
     pub from: u32,
     /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
@@ -391,8 +399,8 @@ pub struct Bottleneck {
     pub holder: String,
     /// Number of the I/O server to which the part belongs, if any.
     pub server: Option<u32>,
-    /// Share of the part's bandwidth that the buffer behind it allows, if less than all: packets wait for
-    /// buffer space while the link is idle.
+    /// Share of the part's bandwidth that the buffer at its end permits, 0 to 1; `None` if it permits all.
+    /// Packets wait for space in this buffer while the link is idle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub let_through: Option<f64>,
 }
@@ -406,13 +414,13 @@ pub struct ChannelUse {
     /// (the DMA engine of a node) and `server` (the busiest part of an I/O server). On graphs the same kinds,
     /// and `switch_link` between switches; on dragonflies `local_link` and `global_link`.
     pub kind: String,
-    /// Number of the PE, node or I/O node where the part is; for a link, of the one where the link begins.
-    /// `None` for the mean of a kind.
+    /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
+    /// begins. `None` for the mean of a kind.
     pub from: Option<u32>,
     /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
-    /// Flits or symbols per cycle and lane, or the share of the time for which a transmitter, disk or DMA
-    /// engine works, 0 to 1; the mean over replications.
+    /// Utilisation: flits or symbols per cycle and lane, or the share of the time for which a transmitter,
+    /// disk or DMA engine works, 0 to 1; the mean over replications.
     pub utilisation: f64,
     /// For the mean of a kind: utilisation of the busiest channel of that kind.
     pub highest: Option<f64>,
@@ -427,13 +435,14 @@ pub struct ChannelUse {
 }
 
 impl PointResult {
-    /// Return whether the result is complete: more memory would not change it.
+    /// Return whether the result is complete: a run with more memory would not change it.
     pub fn is_whole(&self) -> bool {
         self.ended_by != Some(EndedBy::Memory)
     }
 }
 
-/// The fields of a [`PointResult`] in JSON that say whether more memory would change the result.
+/// Excerpt of a [`PointResult`] that is parsed from its JSON: the field that says whether a lack of memory
+/// ended the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
     #[serde(deserialize_with = "Option::deserialize")]
@@ -441,7 +450,7 @@ pub(crate) struct PointEnd {
 }
 
 impl PointEnd {
-    /// Return whether the result is complete, as [`PointResult::is_whole`].
+    /// Return whether the result is complete, by the same rule as [`PointResult::is_whole`].
     pub fn is_whole(&self) -> bool {
         self.ended_by != Some(EndedBy::Memory)
     }
@@ -454,55 +463,56 @@ pub struct SearchResult {
     pub values: Vec<Option<AxisValue>>,
     /// Position of the machine in [`RunResult::machines`].
     pub machine: usize,
-    /// The highest load that was found stable.
+    /// The highest load at which the machine was found stable; `None` if no such load was found.
     pub highest_stable: Option<f64>,
-    /// The lowest load that was found saturated.
+    /// The lowest load at which the machine was found saturated; `None` if no such load was found.
     pub lowest_saturated: Option<f64>,
-    /// The lowest and the highest undecided load between those two.
+    /// The lowest and the highest load between `highest_stable` and `lowest_saturated` at which the verdict
+    /// is undecided.
     pub undecided: Option<(f64, f64)>,
     /// Requested width of the bracket between stable and saturated loads, relative to its middle.
     pub resolution: f64,
-    /// Whether both ends are known and the bracket has the requested width.
+    /// Whether a stable and a saturated load were found and their distance is at most the requested width.
     pub reached: bool,
-    /// All loads that the search tried.
+    /// Results at all loads that the search tried.
     pub trials: Vec<Trial>,
     /// The analytic model's saturation load.
     pub analytic: Option<f64>,
-    /// The kind of channel that saturates first in the model.
+    /// The kind of channel that saturates first in the analytic model.
     pub analytic_bottleneck: Option<String>,
-    /// Stated probability that the bracket is wrong.
+    /// Accepted probability that the saturation load is not between `highest_stable` and `lowest_saturated`.
     pub error_rate: f64,
 }
 
 impl SearchResult {
-    /// Return whether the result is complete: more memory would not change it.
+    /// Return whether the result is complete: a run with more memory would not change it.
     pub fn is_whole(&self) -> bool {
         let mut trials = self.trials.iter();
         trials.all(|trial| trial.ended_by != Some(EndedBy::Memory))
     }
 }
 
-/// The ends of the trials of a search, as a [`PointEnd`] each.
+/// Excerpt of a [`SearchResult`] that is parsed from its JSON: the reason for the end of each trial.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct SearchEnd {
     trials: Vec<PointEnd>,
 }
 
 impl SearchEnd {
-    /// Return whether the result is complete, as [`SearchResult::is_whole`].
+    /// Return whether the result is complete, by the same rule as [`SearchResult::is_whole`].
     pub fn is_whole(&self) -> bool {
         self.trials.iter().all(PointEnd::is_whole)
     }
 }
 
-/// Result at one load that a search tried.
+/// Trial of a search: the result at one load that the search tried.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// The load, in the unit of [`RunResult::load`].
     pub load: f64,
     /// Verdict on saturation at this load.
     pub verdict: State,
-    /// Growth of the backlog per demand offered.
+    /// Growth of the backlog per offered demand.
     pub growth: f64,
     /// Number of messages simulated at this load.
     pub messages: u64,
@@ -514,9 +524,9 @@ pub struct Trial {
 mod tests {
     use super::*;
 
-    /// Only the fields that decide whether an entry is complete are read from an entry of another process.
+    /// Checks that the excerpt of a result is parsed from JSON with other fields, and that it is required.
     #[test]
-    fn only_the_end_is_parsed() {
+    fn the_reason_for_the_end_of_a_result_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];
         for (end, whole) in ends {
             let trial = format!("{{\"load\":1.5,\"verdict\":\"stable\",\"ended_by\":{end}}}");

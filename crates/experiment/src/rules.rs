@@ -4,11 +4,11 @@ use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Maximum number of looks (judgements of the results so far) at ever longer runs. The looks share the error
-/// rate of a verdict.
+/// Maximum number of interim looks (judgements of the results so far) at one point, each after a longer run.
+/// Together they have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
-/// Rules that decide how a point is measured.
+/// Rules of the scenario, or of its `--quick` form, that decide how a point is measured.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
@@ -17,32 +17,36 @@ pub(crate) struct Rules {
     pub measure: Measure,
     /// Parameters of the test for saturation.
     pub verdict: Verdict,
-    /// Minimum number of periods of a periodic process in a run with a fixed number of messages.
+    /// Minimum number of periods of a periodic process, such as a checkpoint, in a run with a fixed number of
+    /// messages.
     pub periods_min: u64,
-    /// Factor on the message limit of a point for the loads of a search, if the bracket is too wide with the
-    /// limit alone.
+    /// Factor by which a search multiplies the message limit of a run, if it cannot narrow the saturation
+    /// load enough with the normal limit.
     pub patience: u64,
-    /// Factor on the message limit for the verdict on a point, relative to the limit for its measures.
+    /// Factor by which the message limit of a run is multiplied for the verdict on a point, if the verdict is
+    /// undecided at the limit for the measures.
     pub decisive: u64,
-    /// Full length of a run of fixed length that was shortened, as a number of messages or as a time in ps.
+    /// Original length, in messages or in ps, of a run of fixed length that `--quick` has shortened.
     pub in_full: Option<u64>,
 }
 
-/// Maximum number of looks at a shortened run of fixed length. The last look is at the full length.
+/// Maximum number of interim looks at a run of fixed length that `--quick` has shortened. The last look is at
+/// the original length.
 const QUICK_LOOKS: u32 = 4;
 
-/// Value of [`Rules::patience`], except in quick runs.
+/// Value of [`Rules::patience`] without `--quick`.
 pub(crate) const PATIENCE: u64 = 16;
 
-/// Minimum number of periods of a periodic process in shortened runs and in runs without a fixed length.
+/// Minimum number of periods of a periodic process in runs that `--quick` has shortened and in runs without a
+/// fixed length.
 pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
-    /// Return the shortened form for `--quick`. A fixed number of messages or a fixed time shrinks to a
-    /// tenth, and grows up to its full length while the verdict or a measure is unknown. Intervals are three
-    /// times as wide, and the longest run is an eighth. A point whose verdict is still missing may run half
-    /// as long as in the full form. Periodic processes keep [`PERIODS_MIN`] periods, or all if there are
-    /// fewer.
+    /// Return the rules of the shortened form of a run, for `--quick`. A fixed number of messages or a fixed
+    /// time shrinks to a tenth, and grows up to its full length while the verdict or a measure is unknown.
+    /// Intervals are three times as wide, and the maximum length of a run is an eighth. A point whose verdict
+    /// is still missing may run half as long as in the full form. Periodic processes keep [`PERIODS_MIN`]
+    /// periods, or all if there are fewer.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
         self.patience = 1;
@@ -73,7 +77,7 @@ impl Rules {
         self
     }
 
-    /// Return the rules for loads on which a search has no verdict yet: runs are longer by the factor
+    /// Return the rules for the loads at which a search has no verdict yet: runs may be longer by the factor
     /// `patience`. Return `None` if runs have a fixed length.
     pub fn patient(&self) -> Option<Self> {
         let mut longer = self.clone();
@@ -91,8 +95,8 @@ impl Rules {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the lengths of the run at each look, if its fixed length is `first`: only that length, or
-    /// several in equal ratios if the run was shortened.
+    /// Return the length of the run at each interim look, if its fixed length is `first`. It is only that
+    /// length, or a geometric series up to the original length if `--quick` has shortened the run.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -105,7 +109,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Return the number of looks at a point.
+    /// Return the maximum number of interim looks at a point.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,
@@ -114,8 +118,8 @@ impl Rules {
         }
     }
 
-    /// Return the names of the requested measures and their relative half-width; no names for runs of fixed
-    /// length.
+    /// Return the names of the measures in the stopping rule, and the half-width that their confidence
+    /// intervals must have, relative to the mean. There are no names for runs of fixed length.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
             StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),
@@ -141,7 +145,8 @@ impl Rules {
     }
 }
 
-/// Return a tenth of `time` in whole periods, at least [`PERIODS_MIN`] of them and at most `time`.
+/// Return the length of a run for `--quick` instead of `time`: a tenth, rounded to whole periods, of at least
+/// [`PERIODS_MIN`] periods and at most `time`.
 fn shortened(time: Time, period: Time) -> Time {
     let tenth = (time.ps() / 10).max(1);
     if period == Time::ZERO {
@@ -156,10 +161,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_periods_are_kept_or_all_there_are() {
+    fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of the time is only one period.
+        // A tenth of 100 ms is only one period of 10 ms.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

@@ -1,4 +1,4 @@
-//! A whole scenario: its points and searches, run on several threads.
+//! The experiment of a scenario: it runs all points and searches of the scenario on several threads.
 
 mod build;
 mod collected;
@@ -39,27 +39,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use turn::in_turn;
 
-/// Options of a run.
+/// Options of a run, which the command line or the caller sets.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Master seed in place of the seed of the scenario.
+    /// Master seed of the random numbers, instead of the seed of the scenario.
     pub seed: Option<u64>,
     /// Number of threads, at most [`processors`](crate::processors); 0 means one per processor.
     pub jobs: usize,
-    /// Whether to run the shortened form: shorter runs, wider intervals.
+    /// Whether to run the shortened form of the scenario (`--quick`): shorter runs, wider confidence
+    /// intervals.
     pub quick: bool,
     /// Folder in which finished points are stored, so that the run can resume.
     pub journal: Option<PathBuf>,
-    /// Computing time of new parts of a point or search after which these parts are written to the journal's
-    /// folder; by default some seconds.
+    /// Computing time of new partial results of a point or search after which they are written to the
+    /// journal's folder; by default some seconds.
     pub keep_after: Option<Duration>,
-    /// Memory that simulations may use; by default half of the memory that this process may use.
+    /// Memory that all simulations together may use; by default half of the memory that this process may use.
     pub memory: Option<Bytes>,
-    /// Whether this process does the whole run or parts of it.
+    /// Whether this process does the whole run or shares it with other processes.
     pub extent: Extent,
 }
 
-/// The part of a run that a process does.
+/// Extent of the work of a process: a whole run, or parts of a run that several processes share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
     /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any
@@ -67,18 +68,18 @@ pub enum Extent {
     #[default]
     Whole,
     /// Parts of the run, by [`Experiment::run_part`]. Machines are built on first use, and checks of the
-    /// whole run are left out. Processes share finished points through the journal's folder. There, a claim
-    /// of another process is lost after this time without a heartbeat. Without a folder, finished points stay
-    /// in memory until [`Experiment::give_away`].
+    /// whole run are left out. Processes share finished points through the journal's folder. A process claims
+    /// a point by a file there. Other processes may take over the point after this time without a heartbeat
+    /// of its process. Without a folder, finished points stay in memory until [`Experiment::give_away`].
     Parts(Duration),
 }
 
-/// A scenario with its machines and points, ready to run.
+/// An experiment, ready to run: a scenario with its points, its searches and its machines.
 #[derive(Debug)]
 pub struct Experiment {
     scenario: Scenario,
     options: Options,
-    /// Master seed of the run.
+    /// Master seed of the random numbers of the run.
     seed: u64,
     rules: Rules,
     machines: Machines,
@@ -89,19 +90,19 @@ pub struct Experiment {
     memory: Arc<Memory>,
     /// The first error that ended the run.
     failure: Mutex<Option<RunError>>,
-    /// The result as JSON, if all entries were in the journal before the run.
+    /// The result of the run as JSON, if all points and searches were in the journal before the run.
     finished: Mutex<Option<Vec<u8>>>,
 }
 
 impl Experiment {
-    /// Return the progress of the run, which can also stop it.
+    /// Return the progress of the run, by which the caller can also cancel the run.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
 
     /// Run the points and searches that are missing from the journal. The result depends only on the
-    /// scenario, the seed and `quick`, and on the memory if that ends a point. It never depends on the number
-    /// of threads.
+    /// scenario, the seed and `quick`, and on the memory if that ends a point. The result does not depend on
+    /// the number of threads.
     ///
     /// # Errors
     /// The run ended early; finished points are in the journal.
@@ -122,7 +123,7 @@ impl Experiment {
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
             let searches = all.into_iter().map(|(_, search)| search);
-            // Jobs that did not fit into memory together with others may fit alone.
+            // Points that did not fit into memory together with others may fit alone.
             let points = self.one_by_one(&self.points, points, Self::point);
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)
@@ -134,7 +135,7 @@ impl Experiment {
         }
     }
 
-    /// Return the thread pool of the run.
+    /// Create the thread pool of the run.
     fn pool(&self) -> Result<rayon::ThreadPool, RunError> {
         let jobs = threads(self.options.jobs);
         rayon::ThreadPoolBuilder::new()
@@ -154,7 +155,8 @@ impl Experiment {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Run a job while other jobs run. Return `None` if it failed or needed more memory than is free.
+    /// Run a job (a point or a search) while other jobs run. Return `None` if it failed or needed more memory
+    /// than is free.
     fn run_beside_others<J, R>(
         &self,
         job: &J,
@@ -167,7 +169,8 @@ impl Experiment {
         }
     }
 
-    /// Run the jobs without a result one after another, and return all results. Return `None` if a job fails.
+    /// Run the jobs (points or searches) that have no result yet one after another, and return all results.
+    /// Return `None` if a job fails.
     fn one_by_one<J, R>(
         &self,
         jobs: &[J],
@@ -181,7 +184,8 @@ impl Experiment {
         all.collect()
     }
 
-    /// Call `run` and turn a panic into an error. If the run has ended, return an error without the call.
+    /// Call `run`, and convert a panic in it to an error. If the experiment has been stopped, return an error
+    /// without the call.
     fn attempt<R>(&self, run: impl FnOnce() -> Result<R, RunError>) -> Result<R, RunError> {
         if self.progress.is_stopped() {
             return Err(RunError::Cancelled);
@@ -189,7 +193,8 @@ impl Experiment {
         guard::catch(run).unwrap_or_else(|panic| Err(panic.into()))
     }
 
-    /// End the run with this error, unless an earlier error ended it. Return `None`.
+    /// Stop the experiment with this error, unless an earlier error has stopped it. Return `None`, as the
+    /// missing result of the caller.
     fn fail<R>(&self, error: RunError) -> Option<R> {
         if !matches!(error, RunError::Cancelled) {
             let failure = self.failure.lock();
@@ -201,7 +206,7 @@ impl Experiment {
         None
     }
 
-    /// Return the data that the replications of a point or search with these finished parts share.
+    /// Return the data that all replications of a point or search share. `kept` contains its partial results.
     fn shared<'a>(&'a self, kept: &'a Kept<'a>) -> Shared<'a> {
         Shared {
             progress: &self.progress,
@@ -210,7 +215,7 @@ impl Experiment {
         }
     }
 
-    /// Return the analytic model's values for every point and search, without simulation.
+    /// Return the predictions of the analytic model for every point and search, without simulation.
     pub fn analyze(&self) -> RunResult {
         let points = self.points.iter().map(|job| self.analyzed(job)).collect();
         let nothing = search::Found::default();
@@ -219,7 +224,7 @@ impl Experiment {
         self.result(points, searches.collect())
     }
 
-    /// Return the result of the run with these points and searches.
+    /// Assemble the result of the run from the results of its points and searches.
     fn result(&self, points: Vec<PointResult>, searches: Vec<SearchResult>) -> RunResult {
         let scenario = &self.scenario;
         let axes: Vec<Axis> = scenario
@@ -289,7 +294,7 @@ impl Experiment {
         })
     }
 
-    /// Return the machine with its traffic at a point.
+    /// Return the machine with its workload at a point, built if necessary.
     fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
         if let Some(subject) = &job.subject {
             return Ok(Arc::clone(subject));
@@ -303,8 +308,8 @@ impl Experiment {
         )
     }
 
-    /// Return the analytic model's values for a point, or an overlay without values if a model is not
-    /// requested.
+    /// Return the predictions of the analytic model for a point. They have no values if the scenario does not
+    /// request the model.
     fn overlay(&self, subject: &dyn Subject) -> Overlay {
         if !self.rules.measure.analysis {
             return Overlay::default();
@@ -312,7 +317,8 @@ impl Experiment {
         subject.overlay()
     }
 
-    /// Return the result of a point with the analytic model's values only.
+    /// Return the result of a point that has only the predictions of the analytic model and no measured
+    /// values.
     fn analyzed(&self, job: &Job) -> PointResult {
         let subject = job.built().as_ref();
         let overlay = self.overlay(subject);
@@ -382,13 +388,13 @@ impl Experiment {
         })
     }
 
-    /// Return the requested width of the bracket, relative to its middle. In quick runs it is twice the width
-    /// in the scenario.
+    /// Return the requested width of the interval around the saturation load, relative to its middle. With
+    /// `--quick` it is twice the width in the scenario.
     fn resolution(&self, job: &SearchJob) -> f64 {
         job.search.resolution * if self.options.quick { 2.0 } else { 1.0 }
     }
 
-    /// Return the result of a search: the loads found, and the analytic model's values.
+    /// Return the result of a search: the loads that it found, and the predictions of the analytic model.
     fn search_result(&self, job: &SearchJob, found: search::Found) -> SearchResult {
         let built = self.machines.get(job.machine);
         let overlay = self.overlay(job.subject(built, job.search.low).as_ref());
@@ -410,7 +416,7 @@ impl Experiment {
     /// Return the error for a replication that could not continue at the point with these values.
     fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
-            // If parts could not be stored, `kept` returns that error instead.
+            // If partial results could not be stored, `kept` returns that error instead.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: position_text(&self.scenario, values),
@@ -432,7 +438,7 @@ impl Experiment {
     }
 }
 
-/// Return the measures for which the analytic model has a value, with these values only.
+/// Return the measures that the analytic model predicts, without measured values.
 fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
     let rates = subject.rates().into_iter();
     let rates = rates.map(|rate| (rate.name.into_owned(), rate.unit));

@@ -1,4 +1,4 @@
-//! Finds the load at which one combination of the other fields saturates.
+//! Search for the saturation load of a machine by bisection, for fixed values of all other fields.
 
 use crate::kept::stopwatch;
 use crate::measurement;
@@ -9,29 +9,29 @@ use crate::subject::Subject;
 use isthmus_statistics::{Bracket, KneeSearch, SaturationTest, Verdict};
 use std::sync::Arc;
 
-/// The interval of loads to search, in the unit of [`crate::result::Load`].
+/// The interval of offered loads in which to search, in the unit of [`crate::result::Load`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Range {
-    /// Lowest load.
+    /// Lowest load of the interval.
     pub from: f64,
-    /// Highest load.
+    /// Highest load of the interval.
     pub to: f64,
-    /// Requested width of the bracket between stable and saturated loads, relative to its middle.
+    /// Distance between a stable and a saturated load at which the search ends, relative to their middle.
     pub resolution: f64,
 }
 
-/// The result of a search.
+/// The result of a search for the saturation load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
-    /// The loads found stable, saturated and undecided.
+    /// The highest stable, the lowest saturated, and the undecided loads.
     pub bracket: Bracket,
-    /// Whether the bracket has the requested width.
+    /// Whether the distance between the stable and the saturated load is at most the requested width.
     pub reached: bool,
     /// Result at each load that the search tried.
     pub trials: Vec<Trial>,
 }
 
-/// Run the search. `subject_at` returns the machine with its traffic at a load.
+/// Run the search for the saturation load. `subject_at` returns the machine with its workload at a load.
 ///
 /// The requested resolution is relative to the saturation load, which a first pass estimates with half of the
 /// error rate. A second pass, inside the bracket of the first, uses a quarter of the error rate. If loads
@@ -79,7 +79,7 @@ pub(crate) fn run(
 }
 
 impl Range {
-    /// Return whether an end of the bracket is unknown or the bracket is wider than requested.
+    /// Return whether no stable or no saturated load is known, or their distance is larger than requested.
     fn is_too_wide(&self, bracket: Bracket) -> bool {
         match (bracket.stable, bracket.saturated) {
             // Bisection may end a rounding error above the resolution.
@@ -91,7 +91,8 @@ impl Range {
         }
     }
 
-    /// Return the interval that may contain the saturation load, and the requested width there.
+    /// Return the interval of loads that may contain the saturation load, and the requested width in the unit
+    /// of loads.
     fn interval_to_search(&self, bracket: Bracket) -> ((f64, f64), f64) {
         let low = bracket.stable.unwrap_or(self.from);
         let high = bracket.saturated.unwrap_or(self.to);
@@ -99,8 +100,8 @@ impl Range {
     }
 }
 
-/// Narrow a bracket to the result of a search inside it. The search tests both ends again. An end becomes
-/// unknown if the search contradicts it.
+/// Replace the ends of a bracket (a stable and a saturated load) by those that a search inside it has found.
+/// The search tests both ends again, and an end becomes unknown if the search contradicts it.
 fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
     let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
@@ -111,7 +112,7 @@ fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     }
 }
 
-/// One bisection with a fixed final width.
+/// One pass of the search: a bisection of an interval of loads to a given width.
 struct Pass<'a> {
     seed: u64,
     /// Rules for the runs at each load.
@@ -119,12 +120,13 @@ struct Pass<'a> {
     shared: Shared<'a>,
     /// Probability of a wrong verdict, for all loads of the pass together.
     error_rate: f64,
-    /// Results of this pass and of the passes before.
+    /// Result at each load of this pass and of the earlier passes.
     trials: &'a mut Vec<Trial>,
 }
 
 impl Pass<'_> {
-    /// Bisect until the bracket has the width `resolution`, and return it.
+    /// Bisect until the stable and the saturated load have at most the distance `resolution`, and return
+    /// both.
     fn run(
         self,
         (low, high): (f64, f64),
@@ -138,12 +140,13 @@ impl Pass<'_> {
         while let Some(load) = search.next() {
             let number = self.trials.len() as u64;
             let kept = self.shared.kept;
-            // Trials follow from earlier trials, so the trial with the same number has the same load.
+            // The load of a trial follows from the earlier trials, so a stored trial with this number has
+            // this load.
             let trial = match kept.and_then(|kept| kept.part::<Trial>(number)) {
                 Some(trial) if trial.load == load => trial,
                 _ => self.trial(load, number, &test, subject_at(load).as_ref())?,
             };
-            // A machine that delivers nothing any more was offered more than it can carry.
+            // A collapsed machine, which delivers no more messages, counts as saturated.
             let verdict = match trial.verdict {
                 State::Collapsed | State::Saturated => Verdict::Saturated,
                 State::Stable => Verdict::Stable,
@@ -157,7 +160,7 @@ impl Pass<'_> {
         Ok(search.bracket())
     }
 
-    /// Measure the point at `load`, and store the result under `number` in the journal.
+    /// Simulate the machine at `load`, and store the result in the journal as trial `number` of the search.
     fn trial(
         &self,
         load: f64,
@@ -166,7 +169,7 @@ impl Pass<'_> {
         subject: &dyn Subject,
     ) -> Result<Trial, Halt> {
         let began = stopwatch();
-        // The trial is stored as a whole, so its parts are not stored.
+        // The trial is stored as a whole, so its replications are not stored.
         let shared = Shared {
             kept: None,
             ..self.shared
@@ -196,6 +199,7 @@ impl Pass<'_> {
 mod tests {
     use super::*;
 
+    /// Return a bracket with these ends and without undecided loads.
     fn bracket(stable: Option<f64>, saturated: Option<f64>) -> Bracket {
         Bracket {
             stable,
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contradicted_end_becomes_unknown() {
+    fn an_end_of_a_bracket_that_a_search_contradicts_becomes_unknown() {
         let outer = bracket(Some(2.0), Some(4.0));
         let narrow = narrowed(outer, bracket(Some(2.5), Some(3.0)));
         assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));

@@ -1,4 +1,4 @@
-//! The interface through which a point of any kind of machine is measured.
+//! The interface through which an experiment simulates and measures a point of any kind of machine.
 
 use crate::capacity::Capacity;
 pub use crate::flow::{Fate, FlowInfo};
@@ -11,61 +11,65 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Debug;
 
-/// A machine with its traffic: one point of a sweep, or one load of a search.
+/// A machine with its workload that can be simulated: one point of a sweep, or one load of a search.
 pub trait Subject: Debug + Send + Sync {
-    /// Start a simulation at cycle zero, with the random streams of this seed and replication.
+    /// Start a simulation at cycle zero. The master seed and the number of the replication determine its
+    /// random numbers.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated>;
 
-    /// Return the length of one cycle in us.
+    /// Return the length of one simulated cycle in microseconds.
     fn cycle_us(&self) -> f64;
 
-    /// Return the number of cycles that a run must last before it is judged. In a shorter run, a backlog that
-    /// only fills the delays of software and devices would look like saturation.
+    /// Return the number of cycles that a run must last before it is tested for saturation. In a shorter run,
+    /// a backlog that only fills the delays of software and devices would look like saturation.
     fn cycles_min(&self) -> Cycles;
 
-    /// Return the total number of cycles that a run should last before it is judged, if more than
+    /// Return the number of cycles that a run should last before it is tested for saturation, if more than
     /// [`cycles_min`](Self::cycles_min). A large buffer, such as a burst buffer, seems to carry any load
-    /// until it is full. A run that reaches its message limit earlier is undecided. 0 by default.
+    /// until it is full. The verdict on a run that reaches its message limit earlier is undecided. The
+    /// default is 0.
     fn cycles_wanted(&self) -> Cycles {
         0
     }
 
-    /// Return the number of nodes that send.
+    /// Return the number of nodes that send messages.
     fn senders(&self) -> u64;
 
-    /// Return the number of demands of a flow that are within the delays of software and devices at once when
-    /// every link is fully used. 0 by default.
+    /// Return the number of demands of a flow that the delays of software and devices hold at the same time
+    /// when every link is fully used. The default is 0.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
 
     /// Return the longest period of any periodic process, such as a checkpoint, in cycles; 0 if nothing is
-    /// periodic. Rates of a run that is not longer than one period hold only for the time of that run.
+    /// periodic. Rates that are measured over less than one period depend on the phase of the period.
     fn period(&self) -> Cycles {
         0
     }
 
-    /// Return the minimum number of messages in one period of the periodic process.
+    /// Return the minimum number of messages that the periodic process sends in one period.
     fn period_messages(&self) -> u64 {
         0
     }
 
-    /// Return demand on and supply of each kind of part of the machine.
+    /// Return the demand on each kind of part of the machine, and the maximum throughput of that kind.
     fn capacity(&self) -> Capacity {
         Capacity::default()
     }
 
-    /// Return the names of all possible latencies, in the order of their recorders.
+    /// Return the names of all latencies that this kind of machine measures. The recorders have the same
+    /// order.
     fn measures(&self) -> &[String];
 
-    /// Return whether this traffic can produce the measure at position `measure`, however rarely.
+    /// Return whether the workload can produce observations of the latency at position `measure`, however
+    /// rarely.
     fn occurs(&self, measure: usize) -> bool;
 
-    /// Return the flows whose backlog shows saturation.
+    /// Return the flows of demands whose backlog is tested for saturation.
     fn flows(&self) -> &[FlowInfo];
 
-    /// Return whether the offered load follows the accepted load. In such a closed loop no backlog can grow
-    /// and flows have no offered demands.
+    /// Return whether the workload is a closed loop, in which a new demand waits for the end of an earlier
+    /// one. In a closed loop no backlog can grow, and offered demands are not counted.
     fn limits_itself(&self) -> bool {
         false
     }
@@ -74,7 +78,7 @@ pub trait Subject: Debug + Send + Sync {
     fn rates(&self) -> Vec<RateInfo>;
 
     /// Return the number of messages of an exact run; `None` by default. A point without random numbers has
-    /// an exact run: one replication with that many messages, for any stopping rules.
+    /// an exact run: one replication with this number of messages, whatever the stopping rules are.
     fn exact(&self) -> Option<u64> {
         None
     }
@@ -82,16 +86,17 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the offered load in the unit of [`crate::result::Load`]; `None` in a closed loop.
     fn load(&self) -> Option<f64>;
 
-    /// Return the analytic model's values for this point; empty if there are none.
+    /// Return the predictions of the analytic model for this point; empty if the model has none.
     fn overlay(&self) -> Overlay;
 
-    /// Return the use of the machine's parts, and the part that limits it.
+    /// Return the use of the machine's parts, such as links and disks, and the part that limits the machine.
+    /// `counted` has an entry for each replication.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses;
 
-    /// Return the load of each node; empty for kinds of machine that do not count it.
+    /// Return the offered and accepted load of each node; empty for kinds of machine that do not count it.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse>;
 
-    /// Return the jobs of the workload; empty if it has none.
+    /// Return a summary of each job of the workload; empty if the workload has no jobs.
     fn jobs(&self) -> Vec<JobSummary> {
         Vec::new()
     }
@@ -102,25 +107,25 @@ pub trait Subject: Debug + Send + Sync {
     }
 }
 
-/// A running simulation.
+/// A running simulation of one replication.
 pub trait Simulated: Send {
-    /// Continue until the recorders are finished or the cycle `until` has passed, whichever is first. Return
+    /// Continue the simulation until the recorders report a stop or the cycle `until` has passed. Return
     /// false if no event is left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool;
 
-    /// Return the current cycle.
+    /// Return the current simulated time in cycles.
     fn now(&self) -> Cycles;
 
-    /// Return the number of messages that have started and not arrived.
+    /// Return the number of messages in flight: those that have started and not arrived.
     fn under_way(&self) -> u64;
 
-    /// Start to count the use of channels and other parts.
+    /// Start to count the use of channels and other parts, which is not counted during the warm-up.
     fn count_channels(&mut self);
 
-    /// Return the totals since [`Simulated::count_channels`].
+    /// Return the counts of use since the call of [`Simulated::count_channels`].
     fn counts(&self) -> Counts;
 
-    /// Return how the machine collapsed; `None` while messages arrive.
+    /// Return the description of the collapse of the machine; `None` while it delivers messages.
     fn collapse(&self) -> Option<Collapse>;
 
     /// Return the observations that have started and not ended, such as phases. There are none by default.
@@ -134,73 +139,74 @@ pub trait Simulated: Send {
     }
 }
 
-/// An observation that the end of the run cut off.
+/// An observation, such as the duration of a phase, that was incomplete when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unended {
     /// Position of the measure in [`Subject::measures`].
     pub measure: usize,
-    /// Age of the observation in cycles.
+    /// Age of the observation at the end of the run, in cycles.
     pub age: Cycles,
 }
 
-/// A value of an exact run.
+/// A measured value of an exact run, which has no random numbers and thus no confidence interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Name of the value in results.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// Value.
+    /// The value in `unit`.
     pub value: f64,
 }
 
-/// Totals of one simulation: the use of its parts, and the demands of its nodes.
+/// Counts of one simulation: the use of the machine's parts, and the demands of its nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cycles in which each channel was busy, as a number of flits or symbols. Each kind of machine chooses
     /// the order of channels.
     pub channels: Vec<u64>,
-    /// Occupancy of the lanes of each channel; empty for kinds of machine that do not count it.
+    /// Occupancy of the lanes of each channel by messages; empty for kinds of machine that do not count it.
     pub held: Vec<Taken>,
-    /// Occupancy of each disk or network interface.
+    /// Occupancy of each disk or network interface by requests or messages.
     pub devices: Vec<Taken>,
-    /// Number of cycles over which `held` was counted, if it differs from that of the other totals.
+    /// Number of cycles over which `held` was counted, if it differs from that of the other counts.
     pub held_cycles: Option<Cycles>,
     /// Number of demands that each node offered, and number of demands completed for it; empty for kinds of
     /// machine that do not count them.
     pub nodes: Vec<(u64, u64)>,
 }
 
-/// Occupancy of a resource, such as a channel or a disk.
+/// Occupancy of one resource of the machine, such as a channel or a disk, by messages or requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// Cycles of occupancy within the counted cycles.
+    /// Number of cycles for which the resource was occupied, within the cycles of the count.
     pub cycles: u64,
     /// Number of messages or requests that occupied the resource.
     pub times: u64,
-    /// Total number of cycles for which these messages or requests need the resource, including cycles after
-    /// the end of the count.
+    /// Total number of cycles for which these messages or requests occupy the resource, including cycles
+    /// after the end of the count.
     pub asked: u64,
 }
 
-/// Totals of one simulation, and the cycles over which they were counted.
+/// Counts of one simulation, and the number of cycles over which they were counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Totals of the simulation.
+    /// Counts of the simulation.
     pub counts: Counts,
-    /// Number of cycles over which the totals were counted.
+    /// Number of cycles over which the simulation was counted.
     pub cycles: Cycles,
 }
 
 impl Counted {
-    /// Return the number of cycles over which occupancy was counted.
+    /// Return the number of cycles over which the occupancy of lanes was counted.
     pub fn held_cycles(&self) -> Cycles {
         self.counts.held_cycles.unwrap_or(self.cycles)
     }
 }
 
-/// Return the mean share of the time for which a resource with `lanes` lanes was occupied. Also return the
-/// time for which messages or requests need it, in us, and their number.
+/// Return the share of the time for which a resource with `lanes` lanes was occupied, as a mean over
+/// replications. Also return the total time for which messages or requests occupy it, in us, and their
+/// number.
 pub fn taken(
     counted: &[Counted],
     cycle_us: f64,
@@ -226,10 +232,10 @@ pub struct RateInfo {
     pub name: Cow<'static, str>,
     /// Unit of the rate.
     pub unit: &'static str,
-    /// Event that the rate counts.
+    /// Event whose occurrences the rate counts.
     pub fate: Fate,
     /// Positions of the flows whose events the rate counts.
     pub flows: Vec<usize>,
-    /// Factor from one demand, or byte carried, per cycle to `unit`.
+    /// Factor that converts one demand or one arrived byte per cycle to `unit`.
     pub scale: f64,
 }

@@ -1,4 +1,4 @@
-//! Conversion of replications into the rows of the result.
+//! Conversion of the replications of a point into the measures, histograms and the verdict of its result.
 
 use crate::cut_off::CutOff;
 use crate::known::{finite, interval};
@@ -11,10 +11,11 @@ use crate::subject::{Counted, Figure, Overlay, Subject};
 use crate::uses::Uses;
 use isthmus_statistics::{SaturationTest, Summary, Verdict};
 
-/// Minimum factor by which the upper parts of intervals are widened at an undecided point.
+/// Minimum factor by which the upper half of each confidence interval is widened at a point with an undecided
+/// verdict.
 const STRETCH_UNDECIDED: f64 = 2.0;
 
-/// All results of a point's replications.
+/// Results of a point, computed from all of its replications.
 pub(crate) struct Report {
     pub measures: Vec<Measure>,
     pub histograms: Vec<Histogram>,
@@ -24,7 +25,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Summarize the replications of a point.
+    /// Compute the results of a point from its replications.
     pub fn new(
         measurement: &Measurement,
         subject: &dyn Subject,
@@ -55,7 +56,7 @@ impl Report {
         report
     }
 
-    /// Add the results of the measure at position `at`.
+    /// Add the results of the latency at position `at` of the measures.
     fn add(
         &mut self,
         (at, name): (usize, &String),
@@ -67,7 +68,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
         let cut = CutOff::new(measurement, at);
-        // If the existence of a steady state is undecided, the run may not have reached it.
+        // If the verdict is undecided, the run may not have reached a steady state.
         let least = match (measurement.judged.verdict, measurement.judged.served) {
             (Verdict::Undecided, None) => STRETCH_UNDECIDED,
             _ => 1.0,
@@ -90,13 +91,13 @@ impl Report {
             summary.replications.discarded.iter().sum(),
             summary.replications.used.iter().sum(),
         );
-        // Replications that are alike because nothing is random do not show whether a mean still drifts.
+        // Replications that are equal, because nothing is random, do not show whether a mean still drifts.
         let judged = &measurement.judged;
         let unsteady = judged.verdict != Verdict::Stable && judged.served.is_none();
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
         let no_end = moves_on || cut.is_late(summary.mean.mean, used);
-        // The mean of the ended observations leaves out the time that the unended ones have lasted.
+        // The mean of the completed observations leaves out the age of the incomplete ones.
         let left_out = match varies {
             true => cut.total_age() * cycle_us / used as f64,
             false => 0.0,
@@ -152,7 +153,7 @@ impl Report {
     }
 }
 
-/// Return the measure for a value without scatter. Both ends of its interval are the value.
+/// Return the result of a value from an exact run. Both ends of its confidence interval are the value.
 fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     let (analytic, outside) = overlay.split(figure.name);
     Measure {
@@ -190,7 +191,7 @@ fn verdict(
         flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        // The unserved load cannot exceed the offered load.
+        // The growth of the backlog cannot exceed the offered load.
         growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,

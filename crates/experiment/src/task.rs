@@ -1,4 +1,4 @@
-//! Work in its own thread; other threads can wait for it.
+//! A task: work that runs in its own thread, and for whose end other threads can wait.
 
 use crate::error::RunError;
 use crate::guard;
@@ -7,16 +7,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// State of a task.
+/// State of a task: not started, running or ended.
 #[derive(Debug)]
 enum State<T> {
     /// The task has not started.
     Idle,
     /// The task has started and not ended.
     Running,
-    /// The task has ended with this result, which has not been returned yet.
+    /// The task has ended with this result, which [`Task::take`] has not returned yet.
     Ended(Result<T, RunError>),
-    /// The task has ended, and its result was returned.
+    /// The task has ended, and [`Task::take`] has returned its result.
     Taken,
 }
 
@@ -24,7 +24,7 @@ enum State<T> {
 #[derive(Debug)]
 struct Shared<T> {
     state: Mutex<State<T>>,
-    /// Notified when the task ends.
+    /// Condition variable that is notified when the task ends.
     ended: Condvar,
 }
 
@@ -46,14 +46,14 @@ impl<T> Default for Task<T> {
 }
 
 impl<T> Shared<T> {
-    /// Lock and return the state.
+    /// Lock and return the state of the task.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Start `work`. Return false if the task has started before.
+    /// Start `work` in a new thread. Return false if the task has started before.
     pub fn start(&self, work: impl FnOnce() -> Result<T, RunError> + Send + 'static) -> bool {
         let mut state = self.shared.lock();
         if !matches!(*state, State::Idle) {
@@ -109,7 +109,7 @@ impl<T> Task<T> {
 mod tests {
     use super::*;
 
-    /// Maximum time for which a test waits.
+    /// Maximum time for which a test waits for a task.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_done_once() {
+    fn a_task_runs_once_and_returns_its_result_once() {
         let task = Task::default();
         assert!(!task.is_running() && task.take().is_none());
         assert!(task.start(|| Ok(3)));

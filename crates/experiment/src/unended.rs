@@ -1,15 +1,15 @@
-//! Observations that have not ended when a replication ends: which of them are significant, and how they
-//! affect means.
+//! Incomplete observations at the end of a replication, such as unfinished phases: whether they are
+//! significant, and whether they make a mean too low.
 
 use crate::recorders::Recorders;
 use crate::subject::Unended;
 use isthmus_kernel::Cycles;
 
-/// Maximum share of observations that are cut off at an age above the mean. Above this share, the mean of the
-/// others has no upper end.
+/// Share of incomplete observations older than the mean, above which the confidence interval of the mean has
+/// no upper end.
 const LATE_MAX: f64 = 0.05;
-/// Share of the observations of a replication above which unended ones are significant. Fewer are normal: a
-/// closed loop has messages under way at the end of every run.
+/// Share of the observations of a replication above which incomplete ones are significant. Fewer are normal:
+/// a closed loop has messages in flight at the end of every run.
 const COUNTED_MIN: f64 = 0.01;
 
 /// Return whether so large a share of the `ages` exceeds `mean`, the mean of the `used` completed
@@ -19,7 +19,7 @@ pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64)
     late as f64 > LATE_MAX * used as f64
 }
 
-/// Return the unended observations of the measures that have a significant share of them.
+/// Return the incomplete observations of those measures of which a significant share is incomplete.
 pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
     let mut counts = vec![0_u64; recorders.latencies.len()];
     unended.iter().for_each(|cut| counts[cut.measure] += 1);
@@ -28,7 +28,8 @@ pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<U
     unended
 }
 
-/// Return whether the unended observations leave the mean of some measure without an upper end.
+/// Return whether the incomplete observations make the mean of some measure too low by an unknown amount, so
+/// that its confidence interval has no upper end.
 pub(crate) fn leaves_late(unended: &[Unended], recorders: &[&Recorders]) -> bool {
     let measures = recorders.first().map_or(0, |one| one.latencies.len());
     (0..measures).any(|at| {

@@ -1,22 +1,22 @@
-//! Use of the parts of a machine, and which part limits it.
+//! Use of the parts of a machine, such as links and disks, and the part that limits the machine.
 
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
 
-/// Share of the longest occupancy of any part; parts that are occupied for at least this share count as
-/// equally full.
+/// Share of the occupancy of the part that is occupied longest. Parts that are occupied for at least this
+/// share may be the bottleneck.
 const AS_FULL: f64 = 0.9;
 
-/// The use of the parts of a machine at a point.
+/// Use of the parts of a machine at a point, with the bottleneck.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Uses {
-    /// One row for the mean of each kind of part, then one row for each part.
+    /// One row for the mean of each kind of part, then, if requested, one row for each part.
     pub rows: Vec<ChannelUse>,
     /// The part that limits the machine.
     pub bottleneck: Option<Bottleneck>,
 }
 
-/// Use of one part of a machine over all replications.
+/// Use of one part of a machine, such as a link or a disk, over all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     /// Kind of the part, as in [`ChannelUse::kind`].
@@ -29,14 +29,14 @@ pub struct Part {
     pub utilisation: f64,
     /// Share of the time for which the part was occupied, 0 to 1.
     pub busy: f64,
-    /// Total time for which messages occupied the part, in us, and their number.
+    /// Total time for which messages occupied the part, in us, and the number of these messages.
     pub held: Option<(f64, f64)>,
-    /// Share of the part's capacity that the buffer behind it allows, if less than all.
+    /// Share of the part's capacity that the buffer at its end permits, 0 to 1; `None` if it permits all.
     pub let_through: Option<f64>,
 }
 
 impl Part {
-    /// Return the row of the result for this part.
+    /// Return the row of the result that describes the use of this part.
     fn row(&self) -> ChannelUse {
         ChannelUse {
             kind: self.kind.clone(),
@@ -56,7 +56,8 @@ impl Part {
         self.from == node || self.to == Some(node)
     }
 
-    /// Return the part as the bottleneck of the machine. `holder` is the unit of data that occupies it.
+    /// Return the description of this part as the bottleneck of the machine. `holder` is the unit of data
+    /// that occupies it, such as `packet`; `server` is the number of its I/O server, if any.
     pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
         Bottleneck {
             kind: self.kind.clone(),
@@ -137,6 +138,7 @@ pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> 
 mod tests {
     use super::*;
 
+    /// Return a part that 20 messages occupied for 100 us times `busy`.
     fn part(kind: &str, from: u32, utilisation: f64, busy: f64) -> Part {
         Part {
             kind: kind.to_owned(),
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_their_mean_their_highest_and_a_mean_holding_time() {
+    fn each_kind_of_part_has_a_row_with_its_mean_and_highest_use() {
         let parts = [
             part("a", 0, 0.2, 0.4),
             part("b", 0, 0.3, 0.3),
@@ -175,7 +177,7 @@ mod tests {
         let a = &rows[0];
         assert!((a.utilisation - 0.3).abs() < 1e-12 && (a.busy - 0.6).abs() < 1e-12);
         assert_eq!((a.highest, a.busiest), (Some(0.4), Some(0.8)));
-        // The two parts of kind `a` were occupied for 40 and 80 us, each by 20 messages.
+        // The two parts of kind `a` were occupied for 40 and 80 us, each by 20 messages: 3 us per message.
         assert_eq!(a.held_us, Some(3.0));
     }
 }

@@ -1,8 +1,8 @@
-//! The scenario file: a versioned description of an experiment.
+//! The format of scenario files, each of which describes an experiment: parser, checks and reference.
 //!
-//! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, measurements
-//! and stopping rules. It checks every point, and returns the scenario or one [`ScenarioError`] with
-//! place, problem and hint. [`Formats::fields`] lists all fields from the table that the parser uses.
+//! [`Scenario::parse`] reads a TOML file that describes a machine, its workload, a sweep, measurements and
+//! stopping rules. It checks every point, and returns the scenario or one [`ScenarioError`] with its
+//! location, the problem and a hint. [`Formats::fields`] returns the documentation of all fields.
 //!
 //! The fields of `[machine]` and `[workload]` depend on the kind of machine. Each kind implements
 //! [`Format`](format::Format) with its own types, and a program collects its kinds in one [`Formats`]. This

@@ -8,15 +8,15 @@ use crate::file::setting::Layer;
 use crate::file::settings::Settings;
 use std::collections::BTreeMap;
 
-/// Collector of the fields that a file sets and that may have no effect at one point.
+/// Check of one point of a sweep for fields that the file sets and that have no effect there.
 pub struct Watch<'s> {
-    /// The settings of the point.
+    /// The values of all fields at the point.
     settings: &'s Settings,
-    /// Findings at the point, one for each recorded field that is set.
+    /// Results of the check, one for each checked field that is set.
     found: Vec<Finding>,
 }
 
-/// A field that is set at a point.
+/// Result of the check of one field that is set at a point.
 #[derive(Debug, Clone)]
 struct Finding {
     /// Key of the field.
@@ -33,12 +33,12 @@ pub struct Reason<'r> {
     pub problem: String,
     /// Hint for a correct value.
     pub hint: String,
-    /// Keys of the fields whose values are the cause.
+    /// Keys of the fields because of whose values the field has no effect.
     pub causes: &'r [&'r str],
 }
 
 impl<'s> Watch<'s> {
-    /// Return a collector without findings for the point with these settings.
+    /// Start the check of the point at which the fields have the values `settings`.
     fn new(settings: &'s Settings) -> Self {
         Self {
             settings,
@@ -46,18 +46,18 @@ impl<'s> Watch<'s> {
         }
     }
 
-    /// Return the settings of the point.
+    /// Return the values of all fields at the point.
     pub fn settings(&self) -> &'s Settings {
         self.settings
     }
 
-    /// Record the field `key` if it is set. `reason` is the reason why the field has no effect, or `None` if
-    /// it has an effect.
+    /// Record whether the field `key` has an effect, if it is set. `reason` is the reason why the field has
+    /// no effect, or `None` if it has an effect.
     pub fn field(&mut self, key: &str, reason: Option<Reason<'_>>) {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // A value that equals the default is accepted if the field applies.
+        // A value that equals the default is never an error if the field applies.
         let default = self.settings.schema().default(key);
         let holds = default.is_some_and(|default| default.value == given.value)
             && self.settings.applies(&given.field);
@@ -80,13 +80,13 @@ impl<'s> Watch<'s> {
     }
 }
 
-/// Findings at all points so far, by key of the field.
+/// Results of the checks at all points so far, by key of the field. A field has an effect if it has one at
+/// some point.
 #[derive(Debug, Default)]
 pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Add the findings at one more point. `look` must record all fields that may have no effect at that
-    /// point.
+    /// Check one more point. `look` must record all fields that may have no effect at that point.
     pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);

@@ -1,4 +1,4 @@
-//! A whole experiment: a scenario file that is parsed, checked and expanded into points.
+//! The parsed scenario file: machine, workload, points of the sweep, and rules of the experiment.
 
 use crate::fields::common::{ControlTable, HeadTable};
 use crate::fields::control::{self, Measure, Stop, StopRule, Verdict};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub struct Scenario {
     /// Version of the file format.
     pub version: u32,
-    /// Name, valid as the name of a folder.
+    /// Name of the experiment, which is valid as the name of a folder.
     pub name: String,
     /// Title of the report.
     pub title: String,
@@ -46,11 +46,11 @@ pub struct Scenario {
     pub axes: Vec<Axis>,
     /// Quantities to measure.
     pub measure: Measure,
-    /// Stopping rules.
+    /// Stopping rules of the simulations.
     pub stop: Stop,
     /// Parameters of the test for saturation.
     pub verdict: Verdict,
-    /// The saturation search, if any.
+    /// The search for the saturation load, if the file has one.
     pub search: Option<Search>,
     pub(crate) kind: &'static Row,
     /// The values of all fields, except those that axes set.
@@ -58,17 +58,17 @@ pub struct Scenario {
     points: Vec<Point>,
     /// Changes that overrides make to machine, workload and sweep.
     changes: Vec<Change>,
-    /// Whether an axis is over failures of the machine.
+    /// Whether an axis of the sweep is over failures of the machine.
     sweeps_faults: bool,
     pub(crate) source: Arc<Source>,
 }
 
-/// One combination of the values of all axes, with its machine and workload.
+/// One point of the sweep: a combination of the values of all axes, with its machine and workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Position among the points; the first axis varies slowest.
+    /// Position of the point in the list of points; the first axis varies slowest.
     pub index: usize,
-    /// One value for each axis.
+    /// The value of each axis at the point.
     pub values: Vec<AxisValue>,
     /// The machine at this point.
     pub machine: Described,
@@ -116,7 +116,7 @@ impl Scenario {
     fn read(formats: &'static Formats, source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
         let draft = Draft::read(formats, &root, &source.overrides)?;
-        // If the file is valid only with its overrides, no changes are reported.
+        // If the file without its overrides is invalid, no changes are reported.
         let changes = match source.overrides.is_empty() {
             true => Vec::new(),
             false => Draft::read(formats, &root, &[])
@@ -185,13 +185,13 @@ impl Scenario {
         self.changes.clone()
     }
 
-    /// Return all points: the product of the axes, the first one slowest. Without axes there is one point;
-    /// there are none if only the search sets the load.
+    /// Return all points of the sweep: all combinations of the values of the axes. The first axis varies
+    /// slowest. Without axes there is one point; there are none if only the search sets the load.
     pub fn points(&self) -> Vec<Point> {
         self.points.clone()
     }
 
-    /// Return the axes that a search uses: all except those that set only the load.
+    /// Return the axes of the search lines: all axes except those that set only the load.
     pub fn search_axes(&self) -> Vec<Axis> {
         without_load(&self.base, &self.axes)
     }
@@ -206,7 +206,7 @@ impl Scenario {
         }
     }
 
-    /// Return the settings of the first point. Without points: the settings of the first combination of the
+    /// Return the values of all fields at the first point, or without points at the first combination of the
     /// axes.
     pub(crate) fn first_settings(&self) -> Settings {
         let values = self.axes.iter().filter_map(|axis| axis.values.first());
@@ -214,17 +214,17 @@ impl Scenario {
         first.unwrap_or_else(|_| self.base.clone())
     }
 
-    /// Return the name of the file, as passed by the caller.
+    /// Return the name of the scenario file, as passed by the caller.
     pub fn file(&self) -> &str {
         &self.source.file
     }
 
-    /// Return whether an axis is over failures of the machine.
+    /// Return whether an axis of the sweep is over failures of the machine.
     pub fn sweeps_faults(&self) -> bool {
         self.sweeps_faults
     }
 
-    /// Return the kind of machine, the word after `machine.kind =`.
+    /// Return the name of the kind of machine, the word after `machine.kind =`.
     pub fn kind(&self) -> &'static str {
         self.kind.kind()
     }
@@ -266,16 +266,16 @@ impl Scenario {
             .error(self.base.problem("stop.of", problem, hint)))
     }
 
-    /// Return whether the user has explicitly set `field`. If overrides exist, only a value from an override
-    /// counts, since an override may have made other values useless.
+    /// Return whether the user has set `field` on purpose. If overrides exist, only an override of the field
+    /// counts, because the value in the file may be obsolete.
     pub fn insists_on(&self, field: &str) -> bool {
         let by_override = |setting: &Setting| matches!(setting.origin, Origin::Override(_));
         let given = self.base.given(field);
         given.is_some_and(|setting| by_override(setting) || self.source.overrides.is_empty())
     }
 
-    /// Return an error about `field`, with the place of the field, or else of its table. Use it for problems
-    /// that only the construction of the machine detects, such as faults that disconnect a network.
+    /// Return an error about `field`, with the location of the field, or else of its table. Use it for
+    /// problems that only the construction of the machine detects, such as faults that disconnect a network.
     pub fn error_at(
         &self,
         field: &str,
@@ -315,14 +315,15 @@ impl Scenario {
     }
 }
 
-/// Check that each set field outside of machine and workload has an effect on this kind of machine.
+/// Check that each field outside of `[machine]` and `[workload]` that is set has an effect on this kind of
+/// machine.
 fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     let mut effects = Effects::default();
     effects.note(base, kind.watch_rules);
     effects.overruled().map(drop)
 }
 
-/// Check that no required field outside of machine and workload is missing, before points are built.
+/// Check that no required field outside of `[machine]` and `[workload]` is missing, before points are built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()
@@ -349,17 +350,19 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
-/// Return the axes without the fields that set the load. Axes that set only the load are left out.
+/// Return the axes for a search, without the fields that set the load. Axes that set only the load are left
+/// out.
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
     axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys.0));
     axes
 }
 
-/// All points; then machine and workload of the first point, or else of the first search line.
+/// Result of the construction of all points: the points; and the machine and the workload of the first point,
+/// or else of the first search line.
 type Expanded = (Vec<Point>, (Described, Described));
 
-/// Build all points and search lines once, and record which fields have an effect.
+/// Construct and check all points and search lines, and record which fields have an effect.
 fn build_all(
     kind: &'static Row,
     base: &Settings,
@@ -396,7 +399,7 @@ fn build_all(
     Ok((points, first))
 }
 
-/// Build all points, and record which fields have an effect.
+/// Construct all points, and record which fields have an effect.
 fn points(
     kind: &Row,
     base: &Settings,

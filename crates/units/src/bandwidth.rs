@@ -1,4 +1,4 @@
-//! Bandwidths: data per time.
+//! Bandwidths (data per time), such as `20 MB/s`.
 
 use crate::parse::{self, UnitError};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Amounts of data.
+//! Amounts of data in bytes, such as `32 B`.
 
 use crate::parse::{self, UnitError};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The only converter between physical time and an engine's cycles.
+//! Conversion between physical time and the cycles of a simulation engine.
 
 use crate::{Bandwidth, Bytes, Time};
 
@@ -7,7 +7,7 @@ use crate::{Bandwidth, Bytes, Time};
 pub struct Clock {
     /// Length of one cycle in picoseconds.
     cycle_ps: f64,
-    /// Size of one flit.
+    /// Size of one flit (the unit of flow control) in bytes.
     flit: Bytes,
 }
 

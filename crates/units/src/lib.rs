@@ -4,7 +4,7 @@
 //! `"20 MB/s"`, `"6.4 /ms"`. A bare number is an error. Decimal prefixes are powers of ten
 //! (`MB` = 10^6 bytes), binary ones powers of two (`MiB` = 2^20 bytes).
 //!
-//! This crate contains only quantities with a dimension and depends on nothing.
+//! This crate depends on no other crate.
 
 mod bandwidth;
 mod bytes;

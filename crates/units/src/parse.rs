@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Reason why a text is not a quantity. `Display` also gives advice.
+/// Error for a text that is not a quantity with a unit. `Display` prints the problem and advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     /// The text that is not a quantity.
@@ -81,7 +81,7 @@ impl Decimal {
     }
 }
 
-/// Reason why a number is not an integer of 64 bits.
+/// Reason why a decimal number does not convert to an integer of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inexact {
     /// The number has a fractional part.
@@ -186,8 +186,8 @@ pub(crate) fn scale(
         })
 }
 
-/// Return the unit that is often written as `unit`, if there is just one: `Gb/s` and `Gbps` are `Gbit/s`,
-/// `GBps` is `GB/s`, `KB` is `kB`.
+/// Return the valid unit that users often write as the invalid `unit`, if exactly one exists: `Gb/s` and
+/// `Gbps` are `Gbit/s`, `GBps` is `GB/s`, `KB` is `kB`.
 fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
     let unit = unit
         .trim()
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn units_that_are_often_written_otherwise_are_suggested() {
+    fn misspelled_units_have_a_suggestion() {
         for (text, unit) in [
             ("200 Gb/s", "Gbit/s"),
             ("200 Gbps", "Gbit/s"),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_suggested_for_another_dimension() {
+    fn units_of_another_dimension_have_no_suggestion() {
         for text in ["20 MB", "3 /ms", "3 furlongs", "3 xB/s"] {
             assert_eq!(meant::<Bandwidth>(text), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Rates: events per time.
+//! Rates (events per time), such as `6.4 /ms`.
 
 use crate::parse::{self, UnitError};
 use std::fmt;

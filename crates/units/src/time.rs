@@ -1,4 +1,4 @@
-//! Spans of time, exact to the picosecond.
+//! Spans of time, such as `0.156 ms`, exact to the picosecond.
 
 use crate::parse::{self, UnitError};
 use std::fmt;

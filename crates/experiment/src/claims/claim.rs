@@ -1,4 +1,5 @@
-//! A worker's claim on a unit of work.
+//! Claim of a worker on a unit of work: a file that names the worker, so that no other worker does the same
+//! unit.
 
 use super::look::{Found, claim_state, read_claim};
 use super::name::Name;
@@ -11,8 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval and number of checks for the return of a missing claim file, which another worker has moved
-/// aside.
+/// Interval and number of checks whether a missing claim file has been restored by the worker that moved it.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// The result of an attempt to claim a unit of work.
@@ -24,10 +24,10 @@ pub enum Taken {
     HeldBy(String),
 }
 
-/// A unit of work that this worker has claimed. Dropping it releases the unit.
+/// A unit of work that this worker has claimed. Dropping the claim releases the unit.
 #[derive(Debug)]
 pub struct Claim {
-    /// State of the worker that made the claim.
+    /// State of the worker to which the claim belongs.
     own: std::sync::Arc<Own>,
     /// Name of the unit.
     unit: String,
@@ -38,7 +38,7 @@ pub struct Claim {
 }
 
 impl Worker {
-    /// Claim the unit `unit`, unless a live worker has claimed it.
+    /// Claim the unit of work `unit` for this worker, unless another worker with a heartbeat has claimed it.
     ///
     /// # Errors
     /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or
@@ -61,7 +61,7 @@ impl Worker {
             };
             let seen =
                 claim_state(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
-            // Read the folder's time only if the decision depends on it.
+            // Determine the time of the file system only if the decision depends on it.
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
             }
@@ -71,8 +71,8 @@ impl Worker {
         Ok(Taken::HeldBy(holder))
     }
 
-    /// Remove a lost claim. If several workers do so at the same time, one of them removes it. Another worker
-    /// may instead move the new claim that replaced it, and then restores that claim.
+    /// Remove the claim of a lost worker: move its file, check that it is the lost claim, and delete it. If
+    /// another worker has replaced the claim meanwhile, restore the file.
     fn remove_lost(&self, path: &Path, lost: &Found) -> io::Result<()> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", self.name()));
@@ -82,7 +82,8 @@ impl Worker {
             done => done?,
         }
         if retry_stale(|| read_claim(&aside))?.as_ref() != Some(lost) {
-            // If a third worker has claimed the unit by now, two workers do the same work.
+            // If a third worker has claimed the unit meanwhile, the restoration fails and two workers do the
+            // same work.
             let _ = fs::hard_link(&aside, path);
         }
         match fs::remove_file(&aside) {
@@ -93,10 +94,10 @@ impl Worker {
 }
 
 impl Claim {
-    /// Record in the worker's file that the unit is done and its result stored.
+    /// Record in the worker's file that the unit of work is done and its result stored.
     ///
     /// # Errors
-    /// The file cannot be written. The unit is done nevertheless.
+    /// The worker's file cannot be written. The unit counts as done nevertheless.
     pub fn done(self) -> Result<(), ClaimError> {
         self.own.add(&Line::Done {
             done: &self.unit,
@@ -105,7 +106,7 @@ impl Claim {
         })
     }
 
-    /// Record in the worker's file the reason why the unit cannot be done.
+    /// Record in the worker's file the reason why the unit of work cannot be done.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -123,12 +124,13 @@ impl Drop for Claim {
         for _ in 0..BACK.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
-                    // If the claim cannot be removed, it is lost once this worker is lost.
+                    // If the claim file cannot be removed, the claim is valid as long as this worker has a
+                    // heartbeat.
                     let _ = fs::remove_file(&self.path);
                     return;
                 }
-                // Another worker considered the claim lost and moved it: that worker either restores the
-                // claim or removes it.
+                // Another worker considered the claim lost and moved its file. That worker either restores or
+                // removes the file.
                 Ok(None) => thread::sleep(BACK.0),
                 Ok(Some(_)) | Err(_) => return,
             }
@@ -145,7 +147,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Return the result of reading a claim; `None` if the claim's file no longer exists.
+/// Convert the error that a claim file no longer exists to `None`. Return all other results unchanged.
 fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     match found {
         Err(error) if is_gone(&error) => Ok(None),
@@ -153,7 +155,8 @@ fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
     }
 }
 
-/// Create a claim file that names a worker. Return false if the file exists already.
+/// Create the claim file `path` with the name of a worker as its content. Return false if the file exists
+/// already.
 fn create_claim(path: &Path, name: &Name) -> io::Result<bool> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let mut file = match file {

@@ -1,4 +1,4 @@
-//! Content of a claim, and the rule by which workers and observers decide that a claim is lost.
+//! State of a claim on a unit of work: which worker made it, and whether that worker is lost.
 
 use super::name::Name;
 use super::plain::{open_plain, read_head, retry_stale};
@@ -7,12 +7,13 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum number of bytes that are read from a claim: a worker's name and the end of the line.
+/// Maximum number of bytes that are read from a claim file, which contains the name of a worker and a line
+/// end.
 const CLAIM_MAX: u64 = 256;
-/// Maximum number of bytes that are read from a worker's file: its first line.
+/// Maximum number of bytes that are read from a worker's file to parse its first line.
 const BEGAN_MAX: u64 = 1024;
 
-/// Time without a heartbeat after which an observer considers a claim lost, if the worker has stated none.
+/// Time without a heartbeat after which a worker counts as lost, if its file does not state this time.
 const UNSTATED: Duration = Duration::from_secs(60);
 
 /// Content of a claim file, and its modification time.
@@ -24,28 +25,29 @@ pub(crate) struct Found {
     pub made: Duration,
 }
 
-/// State of a claim and its worker.
+/// State of a claim on a unit of work, and of the worker that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
-    /// Name of the worker that made the claim; `None` if the file is incomplete.
+    /// Name of the worker that made the claim; `None` if the claim file is incomplete.
     pub name: Option<Name>,
     /// Whether the worker that made the claim was a process of this host that has ended.
     pub dead: bool,
-    /// Time of the worker's last heartbeat by the folder's clock, since 1970.
+    /// Time of the worker's last heartbeat, by the clock of the folder's file system, since 1970.
     pub touched: Duration,
-    /// Time without a heartbeat after which the claim is lost.
+    /// Time without a heartbeat of the worker after which the claim is lost.
     pub expiry: Duration,
 }
 
 impl Seen {
-    /// Return whether the worker that made the claim counts as lost at `now`, a time by the folder's clock.
+    /// Return whether the worker that made the claim counts as lost at the time `now` of the folder's file
+    /// system.
     pub fn is_lost(&self, now: Duration) -> bool {
         self.dead || now.saturating_sub(self.touched) > self.expiry
     }
 }
 
-/// Return the state of the claim on `unit`; `None` if there is no claim. A claim is lost after the time that
-/// its worker states.
+/// Return the state of the claim on the unit of work `unit`; `None` if there is no claim. The claim is lost
+/// after the time without a heartbeat that its worker states.
 ///
 /// # Errors
 /// The claim or the file of its worker cannot be read or is not a plain file.
@@ -56,8 +58,8 @@ pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
         .transpose()
 }
 
-/// Return the state of a claim and of its worker. The claim is lost after the time that its worker states.
-/// For a worker that wants to take over the unit, it is lost after `own` if that is less.
+/// Return the state of a claim and of its worker. The claim is lost after the time without a heartbeat that
+/// its worker states, or after `own`, the time of a worker that wants to take over the unit, if that is less.
 pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),
@@ -84,7 +86,7 @@ pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -
     Ok(seen)
 }
 
-/// Read a claim; return `None` if it does not exist.
+/// Read the claim file `path`; return `None` if it does not exist.
 pub(crate) fn read_claim(path: &Path) -> io::Result<Option<Found>> {
     let Some(file) = open_plain(path)? else {
         return Ok(None);

@@ -1,12 +1,13 @@
 //! Claims on units of work in a folder that many processes and machines share.
 //!
-//! A [`Worker`] is a process that does units of work, each known by a name. The worker has a file of its own.
-//! It touches this file at a fixed interval while it lives, and adds a line for each unit that it has
-//! finished or abandoned. Before it starts a unit it [claims](Worker::take) the unit: it creates a file
-//! `UNIT.claim` that names the worker. Only one process can create that file. A claim is lost once its worker
-//! has not touched the worker's file for a stated time. This is the time stated by that worker, or the
-//! shorter one of another worker that wants the unit. A claim is also lost if its worker was a process of
-//! this host that has ended. Another worker may take over a unit whose claim is lost.
+//! A [`Worker`] is a process that does units of work, such as points of a sweep. Each unit has a name. The
+//! worker has a file of its own. It touches this file at a fixed interval while it lives, and adds a line for
+//! each unit that it has finished or abandoned. Before it starts a unit it [claims](Worker::take) the unit:
+//! it creates a file `UNIT.claim` that names the worker. Only one process can create that file. A claim is
+//! lost (invalid) once its worker has not touched the worker's file for a stated time. This is the time
+//! stated by that worker, or the shorter one of another worker that wants the unit. A claim is also lost if
+//! its worker was a process of this host that has ended. Another worker may take over a unit whose claim is
+//! lost.
 //!
 //! All times are file timestamps of the folder's file system, so that the clocks of machines may differ. A
 //! claim only avoids duplicate work; it does not protect the result. A worker that could not reach the folder
@@ -29,7 +30,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Error for a file of the folder that cannot be used.
+/// Error when a file of the shared folder is read or written.
 #[derive(Debug, Error)]
 #[error("{path}: {error}; {}", remedy(error))]
 pub struct ClaimError {
@@ -38,11 +39,11 @@ pub struct ClaimError {
     /// Error of the operating system.
     #[source]
     pub error: io::Error,
-    /// Whether the error affects only one claim, so that all other units can be done.
+    /// Whether the error affects only one unit of work, so that all other units can be done.
     pub of_one_unit: bool,
 }
 
-/// Return advice on how to fix the error.
+/// Return advice for the user on how to fix the error.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

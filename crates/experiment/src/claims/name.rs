@@ -8,16 +8,16 @@ use std::hash::{BuildHasher, Hasher};
 /// Maximum number of characters of the host name in a worker's name.
 const HOST_MAX: usize = 64;
 
-/// The name of a worker and its parts.
+/// Unique name of a worker process, split into its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The whole name, which is also the name of the worker's file without the extension.
     pub text: String,
-    /// Host name, cut to 64 characters.
+    /// Name of the worker's host, cut to 64 characters.
     pub host: String,
     /// Process ID of the worker on that host.
     pub process: u32,
-    /// Digits that identify the PID namespace of `process`.
+    /// Eight digits that identify the boot and the PID namespace of `process`.
     space: String,
 }
 
@@ -26,7 +26,7 @@ impl Name {
     pub(crate) fn new() -> Self {
         let host = host_name();
         let process = std::process::id();
-        // If the namespace is unknown, use a second random number, which matches no other process.
+        // If the PID namespace is unknown, use a second random number, which matches no other process.
         let random = || RandomState::new().build_hasher().finish() as u32;
         let space = format!("{:08x}", pid_namespace().unwrap_or_else(random));
         Self {
@@ -37,7 +37,7 @@ impl Name {
         }
     }
 
-    /// Parse the content of a claim. Return `None` if it is not a worker's name.
+    /// Parse the content of a claim file. Return `None` if it is not a worker's name.
     pub fn parsed(text: &str) -> Option<Self> {
         let (rest, random) = text.strip_prefix("worker-")?.rsplit_once('-')?;
         let (host, process) = rest.rsplit_once('-')?;
@@ -73,7 +73,7 @@ impl Name {
     }
 }
 
-/// Return a text that identifies this boot of the kernel and the PID namespace of this process; `None` if the
+/// Return a hash that identifies this boot of the kernel and the PID namespace of this process; `None` if the
 /// system has namespaces and does not report them.
 fn pid_namespace() -> Option<u32> {
     if !cfg!(target_os = "linux") {
@@ -104,7 +104,7 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn names_round_trip() {
+    fn a_new_name_is_parsed_and_its_process_is_alive() {
         let name = Name::new();
         assert_eq!(Name::parsed(&name.text), Some(name.clone()));
         assert!(!name.is_dead());

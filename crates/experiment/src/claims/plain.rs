@@ -9,11 +9,11 @@ use std::path::Path;
 /// Maximum number of attempts to read a file that other processes change.
 pub(crate) const TRIES: u32 = 8;
 
-/// Call `look` again while a network file system reports `ESTALE`: another machine has replaced or removed
-/// the file since `look` opened it.
+/// Call `look`, which reads a file, and repeat the call while a network file system reports `ESTALE`: another
+/// machine has replaced or removed the file since `look` opened it.
 ///
 /// # Errors
-/// Any other error, and `ESTALE` from the last of eight attempts.
+/// Any other error of `look`, and `ESTALE` from the last of eight attempts.
 pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..TRIES {
         match look() {
@@ -24,7 +24,7 @@ pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> 
     look()
 }
 
-/// Open a plain file without following links or blocking; return `None` if it does not exist.
+/// Open a regular file without following links or blocking; return `None` if it does not exist.
 pub(crate) fn open_plain(path: &Path) -> io::Result<Option<File>> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
     let mut options = OpenOptions::new();

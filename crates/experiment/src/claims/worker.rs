@@ -1,4 +1,5 @@
-//! A process that does units of work, and the file whose timestamp is its heartbeat.
+//! A worker (a process that computes points and searches) and its file, whose timestamp is the heartbeat of
+//! the worker.
 
 use super::name::Name;
 use super::{ClaimError, at};
@@ -11,26 +12,28 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// Number of heartbeats of a worker within the time after which its claims are lost.
+/// Number of heartbeats of a worker within the time after which it counts as lost.
 const BEATS: u32 = 8;
-/// Longest interval between two heartbeats.
+/// Maximum interval between two heartbeats of a worker.
 const BEAT_MAX: Duration = Duration::from_secs(5);
 
-/// Return the interval between two heartbeats, if claims are lost after `expiry` without one.
+/// Return the interval between two heartbeats of a worker that counts as lost after the time `expiry` without
+/// one.
 #[must_use]
 pub fn beat(expiry: Duration) -> Duration {
     (expiry / BEATS).min(BEAT_MAX)
 }
 
-/// A process that does units of work in a folder. Its file stays after the process ends and lists the units
-/// that it finished.
+/// A worker: a process that does units of work, such as points of a sweep, and shares them with other
+/// processes through a folder. Its file there lists the units that it has finished, and stays after the
+/// process ends.
 #[derive(Debug)]
 pub struct Worker {
     /// State that the worker shares with its heartbeat thread.
     pub(crate) own: Arc<Own>,
-    /// Whether the heartbeat thread must stop. The condition variable wakes this thread.
+    /// Flag that stops the heartbeat thread, with the condition variable that wakes this thread.
     stopped: Arc<(Mutex<bool>, Condvar)>,
-    /// The heartbeat thread.
+    /// Handle of the heartbeat thread.
     heart: Option<JoinHandle<()>>,
 }
 
@@ -44,47 +47,50 @@ pub(crate) struct Own {
     pub expiry: Duration,
     /// The file of this worker.
     file: Mutex<File>,
-    /// Time at which the worker started, by the folder's clock in seconds since 1970.
+    /// Time at which the worker started, by the clock of the folder's file system, in seconds since 1970.
     began_s: f64,
-    /// Time at which the worker started, by its own clock.
+    /// Time at which the worker started, by the clock of its host.
     began: Instant,
 }
 
-/// One line of a worker's file.
+/// One line of a worker's file, as JSON: the start of the worker, a finished unit of work or a failed one.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Line<'a> {
+    /// First line of the file: the worker has started.
     Began {
         /// Name of the worker.
         worker: &'a str,
         /// Version of the program.
         version: &'a str,
-        /// Time by the folder's clock in seconds since 1970.
+        /// Time of the event, by the clock of the folder's file system, in seconds since 1970.
         at_s: f64,
         /// Time without a heartbeat after which the worker's claims are lost, in seconds.
         expiry_s: f64,
         /// Number of threads that do units of work.
         threads: usize,
     },
+    /// A unit of work is done.
     Done {
         /// Name of the finished unit.
         done: &'a str,
-        /// Time by the folder's clock in seconds since 1970.
+        /// Time of the event, by the clock of the folder's file system, in seconds since 1970.
         at_s: f64,
         /// Time since the claim of the unit, in seconds.
         took_s: f64,
     },
+    /// A unit of work has failed.
     Failed {
         /// Name of the failed unit.
         failed: &'a str,
-        /// Time by the folder's clock in seconds since 1970.
+        /// Time of the event, by the clock of the folder's file system, in seconds since 1970.
         at_s: f64,
         /// Reason why the unit failed.
         reason: &'a str,
     },
 }
 
-/// The fields of the first line of a worker's file that other processes read.
+/// Fields of the first line of a worker's file, in JSON, that other processes read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Began {
     /// Time without a heartbeat after which the worker's claims are lost, in seconds.
@@ -92,7 +98,8 @@ pub(crate) struct Began {
 }
 
 impl Began {
-    /// Return the expiry of claims that the first line of a worker's `file` states.
+    /// Parse the text of a worker's file, and return the time without a heartbeat after which that worker
+    /// counts as lost.
     pub fn stated(file: &str) -> Option<Duration> {
         let began: Self = serde_json::from_str(file.lines().next()?).ok()?;
         Duration::try_from_secs_f64(began.expiry_s).ok()
@@ -100,9 +107,9 @@ impl Began {
 }
 
 impl Worker {
-    /// Start to work in `folder`. Claims of workers without a heartbeat for `expiry` are lost. The worker's
-    /// file records `version`, the version of the program, and `threads`, the number of threads that do units
-    /// of work.
+    /// Register this process as a worker in `folder`, and start its heartbeat. Claims of workers without a
+    /// heartbeat for `expiry` are lost. The worker's file records `version`, the version of the program, and
+    /// `threads`, the number of threads that do units of work.
     ///
     /// # Errors
     /// The folder cannot be written, or no thread can be started.
@@ -162,7 +169,7 @@ impl Drop for Worker {
 }
 
 impl Own {
-    /// Add a line to the worker's file.
+    /// Append a line to the worker's file.
     pub fn add(&self, line: &Line<'_>) -> Result<(), ClaimError> {
         let mut text = serde_json::to_string(line).expect("strings and numbers are JSON");
         text.push('\n');
@@ -170,24 +177,26 @@ impl Own {
         (file.write_all(text.as_bytes())).map_err(at(self.path(&self.name)))
     }
 
-    /// Touch the worker's file, and return the current time by the folder's clock, since 1970.
+    /// Renew the timestamp of the worker's file, and return it: the current time by the clock of the folder's
+    /// file system, since 1970.
     pub fn now(&self) -> Result<Duration, ClaimError> {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         renew_timestamp(&file).map_err(at(self.path(&self.name)))
     }
 
-    /// Return the estimated time by the folder's clock in seconds since 1970, without file access.
+    /// Return an estimate of the current time by the clock of the folder's file system, in seconds since
+    /// 1970, without file access.
     pub fn about_now_s(&self) -> f64 {
         self.began_s + self.began.elapsed().as_secs_f64()
     }
 
-    /// Return the path of a worker's file.
+    /// Return the path of the file of the worker `worker`.
     pub fn path(&self, worker: &Name) -> PathBuf {
         self.folder.join(format!("{}.jsonl", worker.text))
     }
 }
 
-/// Set the timestamps of a file to now, and return its modification time since the epoch.
+/// Set the timestamps of a file to the current time, and return its modification time since 1970.
 fn renew_timestamp(file: &File) -> io::Result<Duration> {
     let now = Timespec {
         tv_sec: 0,
@@ -209,7 +218,7 @@ pub(crate) fn modified(file: &File) -> io::Result<Duration> {
     Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// Start a thread that touches the worker's file repeatedly until `stopped` is set.
+/// Start a thread that renews the timestamp of the worker's file at a fixed interval until `stopped` is set.
 fn start_heartbeat(
     own: Arc<Own>,
     stopped: Arc<(Mutex<bool>, Condvar)>,

@@ -1,7 +1,7 @@
-//! One replication of a run that has several looks (judgements of the results so far).
+//! One replication of a run with several interim looks (judgements of the results so far).
 //!
-//! The state of a machine cannot be stored, but the recorders at a look can. If a further look is needed, a
-//! stored replication is run again from its beginning, from look to look as before.
+//! The journal stores the results of a replication at an interim look, but not the state of its simulation.
+//! If a run that was resumed needs a further look, the replication is simulated again from its beginning.
 
 use super::Plan;
 use crate::kept::stopwatch;
@@ -12,33 +12,34 @@ use isthmus_kernel::Cycles;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A replication and its position in the sequence of looks.
+/// A replication, running or stored, and the number of interim looks that it has reached.
 pub(super) struct Course {
     /// Number of the replication.
     number: u64,
-    /// Number of looks that the replication has reached.
+    /// Number of interim looks that the replication has reached.
     looks: usize,
     state: State,
 }
 
-/// Whether the replication is running, or only its results at a look are known.
+/// State of a replication: running, or stored with its results at an interim look.
 enum State {
     /// The replication is running and can continue.
     Running(Replication),
-    /// Only the results at a look are known; to continue, the replication must run again from its beginning.
+    /// Only the results at an interim look are known. To continue, the replication must run again from its
+    /// beginning.
     Kept(Finished),
 }
 
-/// Results of a replication that are stored at a look.
+/// Results of a replication at an interim look, as the journal stores them.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Message counts of all looks up to this one.
+    /// Number of messages of the replication at each interim look so far.
     looks: Vec<u64>,
     finished: Finished,
 }
 
 impl Course {
-    /// Return the recorders as of the last look.
+    /// Return the recorders of the replication at its last interim look.
     pub fn recorders(&self) -> &Recorders {
         match &self.state {
             State::Running(replication) => replication.recorders(),
@@ -46,7 +47,7 @@ impl Course {
         }
     }
 
-    /// Return the number of simulated cycles as of the last look.
+    /// Return the number of cycles that the replication had simulated at its last interim look.
     pub fn cycles(&self) -> Cycles {
         match &self.state {
             State::Running(replication) => replication.cycles(),
@@ -54,7 +55,7 @@ impl Course {
         }
     }
 
-    /// Return whether the machine has collapsed as of the last look.
+    /// Return whether the machine had collapsed at the last interim look.
     pub fn has_collapsed(&self) -> bool {
         match &self.state {
             State::Running(replication) => replication.has_collapsed(),
@@ -62,7 +63,7 @@ impl Course {
         }
     }
 
-    /// Return the results of the replication as of the last look.
+    /// Return the results of the replication at its last interim look.
     pub fn finish(self) -> Finished {
         match self.state {
             State::Running(replication) => replication.finish(),
@@ -72,8 +73,9 @@ impl Course {
 }
 
 impl Plan<'_> {
-    /// Return the looks up to the last one for which a replication was stored, or the first look if none was
-    /// stored. Also return the replications. A stored replication is at the length of that look.
+    /// Return the message counts of all interim looks up to the last one of which the journal has a
+    /// replication, or only `first` if it has none. Also return the replications: those that are stored at
+    /// that last look, and new ones.
     pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();
@@ -92,7 +94,7 @@ impl Plan<'_> {
         Ok((looks, courses?))
     }
 
-    /// Start the replication with this number, before its first look.
+    /// Start the simulation of replication `number`, which has not reached an interim look.
     fn begin(&self, number: u64) -> Result<Course, Halt> {
         Ok(Course {
             number,
@@ -101,7 +103,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Run a replication to the last of these looks.
+    /// Run a replication to the last of these interim looks, given by their message counts. `max` is the
+    /// message limit.
     pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
         if course.looks == looks.len() {
             return Ok(());

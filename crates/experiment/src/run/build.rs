@@ -1,4 +1,4 @@
-//! Construction of a scenario's points, searches and machines.
+//! Construction of an experiment from a scenario: its points, searches and machines.
 
 use super::jobs::{Job, SearchJob, built};
 use super::places::{search_values, values};
@@ -28,8 +28,8 @@ impl Experiment {
         Self::build(kinds, scenario, options, Arc::default())
     }
 
-    /// Build the experiment as [`Experiment::new`] does, with `progress`: once it is cancelled, no further
-    /// machine is built.
+    /// Build the experiment as [`Experiment::new`] does. Once `progress` is cancelled, no further machine is
+    /// built.
     ///
     /// # Errors
     /// The same errors as [`Experiment::new`], and [`SetupError::Cancelled`].
@@ -159,8 +159,8 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Check every finished entry and the finished parts of the other entries once, to find a damaged file
-    /// before any work starts. If all entries exist, they have been read already.
+    /// Check all files of the journal once, to find a damaged file before any work starts: the results, and
+    /// the partial results of unfinished points. If all results exist, they have been read already.
     fn check_journal(&mut self) -> Result<(), JournalError> {
         if (self.finished.get_mut()).is_ok_and(|json| json.is_some()) {
             return Ok(());
@@ -176,8 +176,8 @@ impl Experiment {
     }
 }
 
-/// Return whether all points must be built before one of them can run. A quick run with the stop rule `time`
-/// must not be shorter than the longest checkpoint period of any point.
+/// Return whether all points must be built before one of them can run. A `--quick` run with the stop rule
+/// `time` must not be shorter than the longest checkpoint period of any point.
 fn needs_all(scenario: &Scenario, options: &Options) -> bool {
     options.quick && matches!(scenario.stop.rule, StopRule::FixedTime { .. })
 }

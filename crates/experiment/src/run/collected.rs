@@ -1,4 +1,5 @@
-//! The result of a run as JSON. For a complete journal it is assembled from the journal's bytes.
+//! The result of a run as JSON. If the journal contains all points and searches, the result is assembled from
+//! the journal's bytes.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -7,14 +8,15 @@ use crate::journal::JournalError;
 use rayon::prelude::*;
 use std::sync::PoisonError;
 
-/// Number of entries that are in memory twice at the same time, while the result is assembled.
+/// Number of journal entries that are read at the same time. While the result is assembled, they are in
+/// memory twice.
 const TOGETHER: usize = 256;
 /// End of the JSON of a result without points and searches.
 const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
 
 impl Experiment {
-    /// Run the experiment and return the result as JSON. If the journal is complete, the JSON consists of the
-    /// journal's bytes.
+    /// Run the experiment and return the result as JSON. If the journal contains all points and searches, the
+    /// JSON consists of the journal's bytes.
     ///
     /// # Errors
     /// The same errors as [`Experiment::run`].
@@ -35,7 +37,8 @@ impl Experiment {
         Ok(serde_json::to_vec(&result).expect("results are JSON"))
     }
 
-    /// Return the result assembled from the journal's bytes; `None` if an entry is missing.
+    /// Assemble the result of the run from the journal's bytes; return `None` if a point or search is missing
+    /// there.
     pub(super) fn collected(&self) -> Result<Option<Vec<u8>>, JournalError> {
         if !self.missing()?.is_empty() {
             return Ok(None);
@@ -70,7 +73,7 @@ impl Experiment {
         Ok(Some(json))
     }
 
-    /// Return the contents of these entries, which are read on all threads. The error is that of the first
+    /// Read these journal entries on all threads, and return their contents. An error is that of the first
     /// damaged entry.
     fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
         let read = |entry: &&Entry| self.journal.written(entry);

@@ -1,4 +1,4 @@
-//! Points and searches of a run, ready to run.
+//! Points and searches of an experiment, with all data that their simulation needs.
 
 use super::places::position_text;
 use crate::envelope::Entry;
@@ -9,7 +9,7 @@ use crate::subject::Subject;
 use isthmus_scenario::{Described, Scenario, ScenarioError, Search, SearchLine};
 use std::sync::Arc;
 
-/// One point, ready to run.
+/// One point of the sweep, with all data that its simulation needs.
 #[derive(Debug)]
 pub(super) struct Job {
     /// Position of the point in the product of the axes.
@@ -19,37 +19,38 @@ pub(super) struct Job {
     /// Position of the point's machine among the distinct machines of the sweep.
     pub machine: usize,
     pub workload: Described,
-    /// The machine with its traffic; `None` in a process that does parts of a run.
+    /// The machine with its workload; `None` in a process that shares the run with others and builds machines
+    /// on first use.
     pub subject: Option<Arc<dyn Subject>>,
     /// Journal entry of the point.
     pub entry: Entry,
 }
 
 impl Job {
-    /// Return the machine with its traffic, which must have been built for a whole run.
+    /// Return the machine with its workload. Only a process that does the whole run may call this.
     pub fn built(&self) -> &Arc<dyn Subject> {
         let subject = self.subject.as_ref();
         subject.expect("all points are built with the whole")
     }
 }
 
-/// One search, ready to run.
+/// One search for the saturation load, with all data that its simulations need.
 #[derive(Debug)]
 pub(super) struct SearchJob {
     /// Value of each axis; `None` for an axis over loads.
     pub values: Vec<Option<AxisValue>>,
     /// Position of the search's machine among the distinct machines of the sweep.
     pub machine: usize,
-    /// Load range and resolution of the search.
+    /// Range of offered loads and resolution of the search.
     pub search: Search,
-    /// The search line, which returns the workload at any load.
+    /// The search line: the values of all fields except the load. It returns the workload at any load.
     pub line: SearchLine,
     /// Journal entry of the search.
     pub entry: Entry,
 }
 
 impl SearchJob {
-    /// Return the machine `built` with its traffic at this load.
+    /// Combine the machine `built` with the workload of the search at the offered load `load`.
     pub fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
         let (_, workload) = self
             .line
@@ -59,7 +60,8 @@ impl SearchJob {
     }
 }
 
-/// Build the machine with its traffic for a point or a search.
+/// Combine the machine at position `machine`, built if necessary, with a workload, for a point or a search.
+/// The axis `values` appear in errors.
 pub(super) fn built(
     scenario: &Scenario,
     machines: &Machines,

@@ -1,4 +1,4 @@
-//! Storage of a point or search in the journal: first its finished parts, then its result.
+//! Storage of a point or search in the journal: first its partial results, then its result.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -8,8 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 impl Experiment {
-    /// Return the result of an entry from the journal. If the entry is missing, compute the result and store
-    /// it; write it to the journal's folder only if `whole` accepts it.
+    /// Return the result of a point or search from the journal. If it is missing there, call `compute`, and
+    /// store the result. It is written to the journal's folder only if `whole` accepts it as complete.
     pub(super) fn kept<T: Serialize + DeserializeOwned>(
         &self,
         entry: &Entry,

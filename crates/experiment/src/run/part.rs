@@ -1,4 +1,4 @@
-//! Parts of a run in separate processes, which share finished points through the journal.
+//! Run of a scenario by several processes, which share finished points and searches through the journal.
 
 use super::jobs::{Job, SearchJob};
 use super::turn::in_turn;
@@ -12,10 +12,10 @@ use serde::Serialize;
 use std::thread;
 use std::time::Duration;
 
-/// Interval between two checks whether other processes have finished their units.
+/// Interval between two checks whether other processes have finished their points and searches.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Points and searches of a run, by their positions.
+/// Selection of points and searches of a run, by their positions in the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Positions of the points, in order.
@@ -31,16 +31,16 @@ impl Selection {
     }
 }
 
-/// The result of a part of a run.
+/// Outcome of [`Experiment::run_part`] for a selection of points and searches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Part {
     /// Number of the selected points and searches that are now in the journal.
     pub done: usize,
-    /// Name of the entry and error, for each point and search that could not be done.
+    /// Name of the journal entry and error message, for each point and search that could not be computed.
     pub failed: Vec<(String, String)>,
 }
 
-/// A point or a search, the unit of work that a process claims.
+/// A unit of work: a point or a search, which one of several processes claims and computes.
 #[derive(Debug, Clone, Copy)]
 enum Unit<'e> {
     Point(&'e Job),
@@ -57,21 +57,21 @@ impl<'e> Unit<'e> {
     }
 }
 
-/// The result of an attempt to do a unit.
+/// The result of an attempt to compute a unit of work (a point or a search).
 #[derive(Debug)]
 enum Outcome {
     /// The result of the unit is in the journal.
     Done,
     /// Another process is computing the unit.
     Elsewhere,
-    /// The unit cannot be done, for this reason.
+    /// The unit could not be computed, for this reason.
     Failed(String),
 }
 
 impl Experiment {
-    /// Run these points and searches, except those that are in the journal. Wait for units that other
-    /// processes compute, and take over units of lost processes. The result lists the points that failed;
-    /// they do not stop the others.
+    /// Run these points and searches, except those that are in the journal. Wait for points and searches that
+    /// other processes compute, and take over those of processes without a heartbeat. The result lists the
+    /// points that failed; they do not stop the others.
     ///
     /// # Errors
     /// The run ended early: it was stopped, or the folder cannot be used.
@@ -84,7 +84,7 @@ impl Experiment {
         let pool = self.pool()?;
         let worker = self.worker(pool.current_num_threads())?;
         let mut result = Part::default();
-        // In the first round this process has not waited for any unit.
+        // In the first round, no unit has been left to other processes yet.
         let mut waited = false;
         loop {
             let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
@@ -109,7 +109,7 @@ impl Experiment {
         }
     }
 
-    /// Return the number of points and the number of searches.
+    /// Return the number of points and the number of searches of the whole run.
     pub fn counts(&self) -> (usize, usize) {
         (self.points.len(), self.searches.len())
     }
@@ -134,8 +134,9 @@ impl Experiment {
         Ok(missing)
     }
 
-    /// Remove from memory and return the entries that [`Experiment::run_part`] has finished without a folder,
-    /// as names and bytes of journal files. Another process [admits](Experiment::admit) them.
+    /// Remove from memory and return the results that [`Experiment::run_part`] has computed without a folder,
+    /// each as the name and the bytes of a journal file. Another process adds them to its journal by
+    /// [`Experiment::admit`].
     pub fn give_away(&self, part: &Selection) -> Vec<(String, Vec<u8>)> {
         let points = part.points.iter().map(|&at| &self.points[at].entry);
         let searches = part.searches.iter().map(|&at| &self.searches[at].entry);
@@ -146,7 +147,7 @@ impl Experiment {
         given.collect()
     }
 
-    /// Add to the journal an entry that another process has finished and that its [`Experiment::give_away`]
+    /// Add to the journal a result that another process has computed and that its [`Experiment::give_away`]
     /// has returned.
     ///
     /// # Errors
@@ -188,16 +189,16 @@ impl Experiment {
         )?))
     }
 
-    /// Try all units on all threads, then one by one those that did not fit into memory together with others.
-    /// Return `None` if the run has ended. `waited` says whether other processes were computing all of these
-    /// units at the last attempt.
+    /// Try to compute all units (points and searches) on all threads, then one by one those that did not fit
+    /// into memory together with others. Return `None` if the run has ended. `waited` says whether other
+    /// processes were computing all of these units at the last attempt.
     fn try_all(
         &self,
         units: &[Unit<'_>],
         worker: Option<&Worker>,
         waited: bool,
     ) -> Vec<Option<Outcome>> {
-        // An error that ends the run ends it at once, before other units start.
+        // An error that ends the whole run stops it at once, before other units start.
         let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,
@@ -212,6 +213,9 @@ impl Experiment {
         all
     }
 
+    /// Claim a unit of work, compute it and store its result in the journal. `alone` says whether no other unit
+    /// is computed at the same time.
+    ///
     /// # Errors
     /// An error that ends the run. If `alone` is false, a lack of memory is not an error.
     fn try_unit(
@@ -230,7 +234,7 @@ impl Experiment {
             Some(worker) if !there => {
                 match worker.take(&entry.name).map_err(JournalError::from) {
                     Ok(Taken::HeldBy(_)) => return Ok(Outcome::Elsewhere),
-                    // Another process has finished the unit and released its claim meanwhile.
+                    // Another process has meanwhile finished the unit and released its claim.
                     Ok(Taken::Granted(_)) if self.journal.has(entry)? => None,
                     Ok(Taken::Granted(claim)) => Some(claim),
                     Err(error) if error.of_one_file() => {

@@ -1,9 +1,9 @@
-//! Axis values of points and searches, as results and messages show them.
+//! Axis values of points and searches, in the form of results and of error messages.
 
 use crate::result::AxisValue;
 use isthmus_scenario::{Scenario, SearchLine};
 
-/// Convert axis values of the scenario to those of results.
+/// Convert axis values of the scenario to axis values of the result.
 pub(super) fn values(values: &[isthmus_scenario::AxisValue]) -> Vec<AxisValue> {
     values
         .iter()
@@ -32,8 +32,8 @@ pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Optio
         .collect()
 }
 
-/// Return in words the position of a point or search in the sweep: its axis values, without the load axis for
-/// a search.
+/// Return a text that names a point or search by its axis values. The text for a search leaves out the load
+/// axis.
 pub(super) fn position_text(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
     let pairs: Vec<String> = (scenario.axes.iter().zip(values))
         .filter_map(|(axis, value)| Some(format!("{} = {}", axis.key, value.as_ref()?.text)))

@@ -1,4 +1,4 @@
-//! Machines, capacity and warnings of an experiment before it runs.
+//! Information about an experiment before it runs: its machines, their capacity, and warnings.
 
 use super::Experiment;
 use super::whole::longest_period;
@@ -12,7 +12,7 @@ use isthmus_units::Time;
 use std::sync::Arc;
 
 impl Experiment {
-    /// Return the figures about each machine of the sweep.
+    /// Return the data about each machine of the sweep that reports show.
     pub fn machines(&self) -> Vec<MachineSummary> {
         self.machines.summaries()
     }
@@ -23,8 +23,9 @@ impl Experiment {
         self.machines.all().filter_map(|built| built.as_::<K>())
     }
 
-    /// Return demand and supply of the machine's parts for each variant, at the highest load of its points.
-    /// If a variant has only a search, use the highest load of the search.
+    /// Return, for each combination of the axes except the load axis, the demand on the machine's parts and
+    /// their maximum throughput. The demand is that of the highest load of the points, or of the search if
+    /// there are no points.
     pub fn capacity(&self) -> Vec<Capacity> {
         let load_axis =
             (self.scenario.axes.iter()).position(|axis| self.scenario.is_load(&axis.key));
@@ -97,7 +98,7 @@ impl Experiment {
         warnings
     }
 
-    /// Return the axis values, the machine and the work of every point, if the machines are of kind `K`.
+    /// Return the axis values, the machine and the workload of every point, if the machines are of kind `K`.
     pub fn cases<K: Kind>(&self) -> impl Iterator<Item = (&[AxisValue], &K::Built, &K::Work)> {
         self.points.iter().filter_map(|job| {
             let built = self.machines.get(job.machine).as_::<K>()?;

@@ -1,10 +1,10 @@
-//! Jobs of a run on many threads, started in order.
+//! Parallel execution of jobs that start in the order of their numbers.
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Call `run` for the numbers below `count` on all threads and return the results in order. The calls also
-/// start in order, unlike in a parallel iterator, which splits the list in halves.
+/// start in the order of the numbers. In a parallel iterator they would not, as it splits the list in halves.
 pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
@@ -23,7 +23,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn two_threads_start_with_the_first_two() {
+    fn two_threads_start_with_the_first_two_jobs() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
         let started = (Mutex::new(0), Condvar::new());
         let came = pool.build().unwrap().install(|| {
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_in_order() {
+    fn results_are_in_the_order_of_the_jobs() {
         assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
         assert!(in_turn(0, |at| at).is_empty());
     }

@@ -1,17 +1,17 @@
-//! Properties that depend on all points of a scenario together.
+//! Properties of a scenario that depend on all of its points together.
 
 use crate::subject::Subject;
 use isthmus_scenario::{Scenario, ScenarioError, StopRule};
 use isthmus_units::Time;
 
-/// Return the longest period of any process at any point.
+/// Return the longest period of any periodic process, such as a checkpoint, at any of these points.
 pub(super) fn longest_period(subjects: &[&dyn Subject]) -> Time {
     let ps = |subject: &&dyn Subject| subject.period() as f64 * subject.cycle_us() * 1e6;
     let longest = subjects.iter().map(ps).fold(0.0, f64::max);
     Time::from_ps(longest.round() as u64)
 }
 
-/// Check that each measure that the scenario requires occurs at one point at least.
+/// Check that each measure that the user names in the stopping rule occurs at one point at least.
 pub(super) fn check_measured(
     scenario: &Scenario,
     subjects: &[&dyn Subject],

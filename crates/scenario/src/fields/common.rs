@@ -6,7 +6,7 @@ use crate::fields::rows::{Describe, Rows, at};
 use crate::file::settings::Settings;
 use crate::value::{Held, LINE_MAX, Share, Text, Value, Whole};
 
-/// Maximum length of a description, in characters.
+/// Maximum length of the description of an experiment, in characters.
 const DESCRIPTION_MAX: usize = 4_000;
 
 /// The fields at the top of a scenario file, outside of all tables.
@@ -54,7 +54,7 @@ pub(crate) struct SearchTable {
     pub(crate) resolution: f64,
 }
 
-/// The lowest and the highest load of a search. The type of a load depends on the kind of machine.
+/// The lowest and the highest offered load of a search. The type of a load depends on the kind of machine.
 pub(crate) struct Ends {
     pub(crate) from: Value,
     pub(crate) to: Value,

@@ -1,4 +1,5 @@
-//! `[measure]`, `[stop]` and `[verdict]`: measurements, stopping rules and the test for saturation.
+//! The tables `[measure]`, `[stop]` and `[verdict]`: measurements, stopping rules and the test for
+//! saturation.
 
 use crate::fields::rows::{Describe, Rows, Selector};
 use crate::file::error::Problem;
@@ -7,7 +8,7 @@ use crate::value::{Share, Span, Whole};
 use isthmus_units::Time;
 use strum::{EnumString, VariantNames};
 
-/// `[measure]`: quantities to measure and to report.
+/// Table `[measure]`: quantities to measure and to report.
 #[derive(Debug, Clone, PartialEq, Describe)]
 pub struct Measure {
     /// Percentiles of latency to report.
@@ -24,7 +25,7 @@ pub struct Measure {
     pub analysis: bool,
 }
 
-/// `[stop]`: rules that decide when simulations stop.
+/// Table `[stop]`: rules that decide when simulations stop.
 #[derive(Debug, Clone, PartialEq, Describe)]
 pub struct Stop {
     /// When a point ends: all measures known well enough, or after a fixed number of messages or a
@@ -54,14 +55,15 @@ pub struct Stop {
 pub enum StopRule {
     /// Stop when all measures have the required precision.
     Precision {
-        /// Half-width of the interval of each measure, relative to its mean, between 0 and 1.
+        /// Half-width of the confidence interval of each measure, relative to its mean, between 0 and 1.
         precision: f64,
-        /// The measures, as `class.quantity`. A measure that a point cannot produce, such as reads
+        /// Names of the measures, as `class.quantity`. A measure that a point cannot produce, such as reads
         /// without I/O, is ignored.
         of: Vec<String>,
-        /// Messages of a replication before the first check, warm-up included.
+        /// Number of messages of a replication before the first interim look at the results, warm-up
+        /// included.
         messages_first: u64,
-        /// Messages of a replication after which to give up, warm-up included.
+        /// Maximum number of messages of a replication, warm-up included.
         messages_max: u64,
     },
     /// Stop after a fixed number of messages (section 5 of the hypercube paper: 150,000).
@@ -71,7 +73,7 @@ pub enum StopRule {
     },
     /// Stop after a fixed simulated time (section 4 of the SCI paper).
     FixedTime {
-        /// Time of a replication, warm-up included.
+        /// Simulated time of a replication, warm-up included.
         time: Time,
     },
 }
@@ -87,7 +89,7 @@ pub enum Warmup {
         #[describe(key = "warmup_messages", label = "warm-up", holds = Whole::new(0, MESSAGES_MAX), of_kind)]
         messages: u64,
     },
-    /// Nothing: everything counts from the start.
+    /// Nothing: all observations count from the start of the run.
     None,
 }
 
@@ -101,7 +103,7 @@ pub enum Intervals {
     BatchMeans,
 }
 
-/// `[verdict]`: parameters of the test for saturation.
+/// Table `[verdict]`: parameters of the test for saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Describe)]
 pub struct Verdict {
     /// Growth of the backlog per message offered above which a point is saturated.
@@ -117,7 +119,7 @@ const MESSAGES_MAX: u64 = 1_000_000_000_000;
 /// Type of fields that hold a number of messages.
 const MESSAGES: Whole = Whole::new(1, MESSAGES_MAX);
 
-/// The condition that ends a point, by the word of `stop.rule`.
+/// The fields of each stopping rule, by the word of the field `stop.rule`.
 #[derive(Describe)]
 enum RuleTable {
     Precision {
@@ -150,7 +152,8 @@ enum RuleTable {
     },
 }
 
-/// Reader of the stopping rule from a file. If the file gives no measures, they follow from the named tables.
+/// Conversion of the fields of the stopping rule. If the file does not name the measures, they follow from
+/// the named tables.
 impl Selector for StopRule {
     const WORDS: &'static [&'static str] = RuleTable::WORDS;
 
@@ -179,8 +182,8 @@ impl Selector for StopRule {
     }
 }
 
-/// Return the maximum number of messages of a replication, with the field that sets it. Return `None` if
-/// replications end at a fixed time.
+/// Return the maximum number of messages of a replication, with the key of the field that sets it. Return
+/// `None` if replications end at a fixed time.
 pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     match StopRule::read(settings, "stop", "stop.rule") {
         StopRule::FixedTime { .. } => None,
@@ -209,7 +212,7 @@ pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
         ));
     }
     let (key, messages) = match &stop.rule {
-        // The number of messages is not known in advance.
+        // For a fixed time, the number of messages is not known in advance.
         StopRule::FixedTime { .. } => return Ok(()),
         StopRule::Fixed { messages } => ("stop.messages", *messages),
         StopRule::Precision { of, .. } if of.is_empty() => {

@@ -1,18 +1,18 @@
-//! Description of one field, which the parser, the checks and the reference use.
+//! Description of one field of the scenario file, which the parser, the checks and the reference use.
 
 use crate::file::tree::is_in;
 use crate::value::AnyType;
 use std::sync::Arc;
 
-/// Value of a field that is not set.
+/// Default of a field: its value, or the effect, if the file leaves the field out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Default {
     /// No default: the field must be set.
     Required,
     /// A fixed value, as TOML.
     Value(&'static str),
-    /// A word that follows from other fields: from the first one that is set, or else from the word of a
-    /// selector.
+    /// A word that follows from other fields: from the first of them that is set, or else from the word of
+    /// one field.
     Following(Following),
     /// A value that depends on other fields, described in words.
     Derived(&'static str),
@@ -23,8 +23,8 @@ pub enum Default {
 }
 
 impl Default {
-    /// Return a default that follows from the fields `given` if one is set, or else from the word of
-    /// `selector`.
+    /// Return a default word that follows from the fields `given` if one is set, or else from the word of the
+    /// field `selector`.
     pub fn following(
         given: &[(&str, &'static str)],
         selector: &str,
@@ -50,7 +50,8 @@ pub struct Following {
     pub words: &'static [(&'static str, &'static str)],
 }
 
-/// Condition under which a field has an effect: `selector` holds one of the words `choices`.
+/// Condition under which a field has an effect: the value of the field `selector` is one of the words
+/// `choices`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Only {
     /// Key of the field whose word decides.
@@ -59,18 +60,18 @@ pub struct Only {
     pub choices: Vec<&'static str>,
 }
 
-/// One field of the scenario file.
+/// Description of one field of the scenario file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
     /// The dotted key, such as `machine.lanes.pe`.
     pub key: Arc<str>,
     /// Type of the field's values.
     pub holds: &'static dyn AnyType,
-    /// Value if the field is not set.
+    /// Value or effect if the file leaves the field out.
     pub default: Default,
     /// Short label for an axis or a table head.
     pub label: String,
-    /// Description of the field, without a full stop.
+    /// Description of the field for the reference, without a full stop.
     pub meaning: &'static str,
     /// Condition under which the field has an effect, if any.
     pub only: Option<Only>,
@@ -78,14 +79,14 @@ pub struct Field {
     pub within: Option<String>,
     /// Keys of alternative fields for the same quantity. A value for one replaces the others.
     pub alternatives: Vec<String>,
-    /// Keys of the fields that this field sets, if it is a shorthand.
+    /// Keys of the fields that this field sets, if it is a shorthand for several fields.
     pub sets: Vec<String>,
     /// Example value as written in a file, if the example of the type would mislead.
     pub example: Option<&'static str>,
 }
 
 impl Field {
-    /// Return a field that always has an effect.
+    /// Return the description of a field that always has an effect.
     pub fn new(
         key: &str,
         holds: &'static dyn AnyType,
@@ -107,7 +108,8 @@ impl Field {
         }
     }
 
-    /// Add the condition that the field has an effect only if `selector` holds one of the words `choices`.
+    /// Add the condition that the field has an effect only if the value of the field `selector` is one of the
+    /// words `choices`.
     pub fn only(mut self, selector: &str, choices: &[&'static str]) -> Self {
         self.only = Some(Only {
             selector: selector.to_owned(),
@@ -173,13 +175,13 @@ impl Field {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
-    /// Return whether a value for this field determines the value of the field `key`.
+    /// Return whether setting this field also sets or replaces the field `key`.
     pub(crate) fn decides_on(&self, key: &str) -> bool {
         self.decides().any(|decided| decided == key)
     }
 
-    /// Return the keys of the fields that a value for this field determines: its own key, or the keys that
-    /// the shorthand sets, and the keys of alternatives.
+    /// Return the keys of the fields that setting this field sets or replaces: its own key, or the keys that
+    /// the shorthand sets, and the keys of its alternatives.
     pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);

@@ -1,13 +1,13 @@
-//! Check of the tables of each kind of machine for inconsistent fields.
+//! Check of the field descriptions of each kind of machine for inconsistencies, for the tests of that kind.
 
 use crate::fields::field::{Default, Field};
 use crate::fields::registry::Formats;
 use crate::fields::schema::Schema;
 
 impl Formats {
-    /// Return the inconsistencies in the tables of all kinds, one line each: references to fields or words
-    /// that do not exist, and tables in several pieces. The author of a kind of machine should test that the
-    /// result is empty.
+    /// Return the inconsistencies in the field descriptions of all kinds of machine, one line each:
+    /// references to fields or words that do not exist, and tables in several pieces. The author of a kind of
+    /// machine should test that the result is empty.
     pub fn flaws(&'static self) -> Vec<String> {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
@@ -24,7 +24,8 @@ impl Formats {
     }
 }
 
-/// Check that the fields of each table are contiguous, since the canonical form opens each table once.
+/// Check that the descriptions of the fields of each table are contiguous, since the canonical form opens
+/// each table once. Add inconsistencies to `flaws`.
 fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     let mut tables: Vec<&str> = Vec::new();
     // The canonical form writes the fields that a shorthand sets, not the shorthand.

@@ -1,7 +1,8 @@
-//! File format of each kind of machine: its tables and the types that they describe.
+//! Interface that defines the scenario file format of a kind of machine: its fields, and their conversion to
+//! a machine and a workload.
 //!
-//! [`Format`] is the format of one kind, with its own types. [`Row`] is the same with the types erased, so
-//! that several kinds fit into one table.
+//! [`Format`] is the format of one kind, with its own types. [`Row`] is its type-erased form, so that several
+//! kinds fit into one table.
 
 use crate::fields::tables::{Form, Loads, Tables};
 use crate::file::error::Problem;
@@ -10,38 +11,39 @@ use crate::no_effect::Watch;
 use crate::sweep::failures::{Asked, Failures};
 use crate::value::described::{Described, Description};
 
-/// File format of one kind of machine.
+/// Scenario file format of one kind of machine.
 pub trait Format: 'static {
     /// The word after `machine.kind =` in a file.
     const NAME: &'static str;
-    /// Name of this form of file in the reference. Several formats may describe one kind of machine. A format
-    /// with named tables reads the files that contain its named table; the first format reads all other
-    /// files.
+    /// Name of this form of file in the reference. Several formats may describe one kind of machine. If one
+    /// of them has named tables, it is the format of files that contain such tables; the first format is that
+    /// of all other files.
     const FORM: &'static str = Self::NAME;
-    /// The fields of the tables of this format.
+    /// Descriptions of the fields of files of this format.
     const TABLES: Tables;
     /// Type that describes the machine.
     type Machine: Description;
     /// Type that describes the workload.
     type Work: Description;
 
-    /// Return the machine that the settings describe. All required values are present.
+    /// Convert the values of the fields to the description of a machine. All required values are present.
     ///
     /// # Errors
-    /// If values contradict one another. The error has the field, the problem and a hint.
+    /// If values contradict one another. The error names the field, the problem and a hint.
     fn machine(settings: &Settings) -> Result<Self::Machine, Problem>;
 
-    /// Return the workload that the settings describe, checked against its machine.
+    /// Convert the values of the fields to the description of a workload, and check that it is possible on
+    /// the machine.
     ///
     /// # Errors
     /// The same errors as [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Report the fields of machine and workload that may have no effect at a point.
+    /// Report which fields of machine and workload that may have no effect have one at a point.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
-    /// Report the fields outside of machine and workload that have no effect on any machine of the kind. This
-    /// check comes first, since the hint of another error could suggest a change to such a field.
+    /// Report the fields outside of `[machine]` and `[workload]` that have no effect on any machine of this
+    /// kind. This check comes first, since the hint of another error could suggest a change to such a field.
     fn watch_rules(_watch: &mut Watch<'_>) {}
 
     /// Return the fields of `[machine]` whose values follow from other fields, with these values as written
@@ -50,14 +52,14 @@ pub trait Format: 'static {
         Vec::new()
     }
 
-    /// Return the possible failures of the machine beyond its own faults, for kinds with [`Tables::faults`].
-    /// Return `None` if they lead to more states than `asked` allows.
+    /// Return the possible failures of the machine beyond the faults that the file lists, for kinds with
+    /// [`Tables::faults`]. Return `None` if the machine has more states than `asked` accepts.
     fn failures(_machine: &Self::Machine, _asked: &Asked) -> Option<Failures> {
         None
     }
 }
 
-/// The format of one kind of machine, with its types erased.
+/// Type-erased form of a [`Format`]: the scenario file format of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Names and tables of the form of file.
@@ -77,7 +79,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Return the format `F` with its types erased.
+    /// Return the type-erased form of the format `F`.
     pub const fn of<F: Format>() -> Self {
         Self {
             files: Form {

@@ -1,4 +1,5 @@
-//! Fields of a file: tables as Rust types, tables that all files share, and tables of each kind of machine.
+//! Descriptions of the fields of scenario files: tables as Rust types, tables that all files share, and
+//! tables of each kind of machine.
 
 pub(crate) mod common;
 pub(crate) mod control;

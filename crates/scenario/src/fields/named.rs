@@ -1,13 +1,14 @@
-//! Tables that a file may repeat under chosen names, such as `[workload.jobs.NAME]`.
+//! Named tables: tables that a file may contain several times under names that the user chooses, such as
+//! `[workload.jobs.NAME]`.
 //!
-//! A file with such tables has its own schema, with one copy of the tables' rows for each name.
+//! A file with such tables has its own schema, in which each name has its own field descriptions.
 
 use crate::fields::field::Field;
 use crate::file::error::Problem;
 use crate::file::tree::{Entry, Node, Tree};
 use crate::value::{Name, ValueType};
 
-/// Description of the named tables of one form of file.
+/// Description of the named tables, such as `[workload.jobs.NAME]`, of files of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Named {
     /// The table that contains the named tables, such as `workload.jobs`.
@@ -16,35 +17,36 @@ pub struct Named {
     pub one: &'static str,
     /// Maximum number of named tables in a file.
     pub most: usize,
-    /// Default measure of the stopping rule for each named table.
+    /// Measure of each named table that the stopping rule names by default, such as a latency.
     pub measure: &'static str,
     /// Reserved names, which results use for other purposes.
     pub taken: &'static [&'static str],
-    /// Function that returns the rows of the named table at a path.
+    /// Function that returns the field descriptions of the named table at a path.
     pub rows: fn(&str) -> Vec<Field>,
 }
 
 impl Named {
-    /// Return the rows of the named table `name`.
+    /// Return the field descriptions of the named table `name`.
     pub fn rows(&self, name: &str) -> Vec<Field> {
         (self.rows)(&format!("{}.{name}", self.table))
     }
 }
 
-/// Wildcard in keys of rows, which stands for any name.
+/// Wildcard in keys of fields, which stands for the name of any named table.
 pub const ANY: &str = "*";
 
-/// Wildcard in the reference, which stands for any name.
+/// Wildcard in keys in the reference, which stands for the name of any named table.
 pub const ANY_IN_WORDS: &str = "NAME";
 
-/// Return whether `path` equals or is a prefix of `key`, whose wildcard matches any name.
+/// Return whether the key `path` equals the key `key`, or is a table that contains it. A wildcard in `key`
+/// matches any name.
 pub fn leads_to(path: &str, key: &str) -> bool {
     let mut parts = key.split('.');
     path.split('.')
         .all(|own| parts.next().is_some_and(|part| part == ANY || part == own))
 }
 
-/// Return whether `path` equals `key`, whose wildcard matches any name.
+/// Return whether the key `path` equals the key `key`. A wildcard in `key` matches any name.
 pub fn is_key(path: &str, key: &str) -> bool {
     path.split('.').count() == key.split('.').count() && leads_to(path, key)
 }
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_rows_under_any_name() {
+    fn a_wildcard_in_a_key_matches_any_name() {
         let key = "workload.jobs.*.load";
         for path in ["workload", "workload.jobs", "workload.jobs.io"] {
             assert!(leads_to(path, key) && !is_key(path, key), "{path}");

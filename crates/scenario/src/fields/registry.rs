@@ -11,14 +11,15 @@ use crate::file::tree::Node;
 use crate::value::Choice;
 use std::sync::{Arc, OnceLock};
 
-/// Registry of the kinds of machine that files may describe.
+/// Registry of the kinds of machine that files may describe, with the formats of their files.
 #[derive(Debug)]
 pub struct Formats {
-    /// The format of each form of file, in the order of the reference.
+    /// The format of each form of file (a kind of machine, with or without named tables), in the order of the
+    /// reference.
     rows: Vec<Row>,
     /// Names of the kinds of machine.
     names: Vec<&'static str>,
-    /// Type of the field `machine.kind`.
+    /// Type of the field `machine.kind`: a choice of the names of the kinds.
     choice: OnceLock<Choice>,
     /// The schemas of files without named tables, one for each form of file.
     schemas: OnceLock<Vec<Arc<Schema>>>,
@@ -41,12 +42,12 @@ impl Formats {
         }
     }
 
-    /// Return the forms of files of all kinds.
+    /// Return all forms of file, of all kinds of machine.
     pub(crate) fn forms(&'static self) -> impl Iterator<Item = &'static Form> {
         self.rows.iter().map(|row| &row.files)
     }
 
-    /// Return the format whose files have this form.
+    /// Return the format of files of the form `form`.
     pub(crate) fn row(&'static self, form: &Form) -> &'static Row {
         let row = self.rows.iter().find(|row| row.form() == form.name);
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
@@ -87,7 +88,7 @@ impl Formats {
             .cloned()
     }
 
-    /// Return whether an earlier form describes the same kind of machine.
+    /// Return whether the registry has another form of file for the same kind of machine before `form`.
     pub(crate) fn is_second(&self, form: &Form) -> bool {
         let first = self.rows.iter().find(|row| row.files.kind == form.kind);
         first.is_some_and(|first| first.files.name != form.name)
@@ -98,7 +99,7 @@ impl Formats {
         self.schemas()[0].clone()
     }
 
-    /// Return the field `machine.kind`.
+    /// Return the description of the field `machine.kind`.
     pub(crate) fn kind_field(&'static self) -> Field {
         Field::new(
             "machine.kind",
@@ -109,7 +110,8 @@ impl Formats {
         )
     }
 
-    /// Return the rows of a form before its named tables, and the rows after them.
+    /// Return the descriptions of the fields of a form of file: those before its named tables, and those
+    /// after them.
     fn fields_of(&'static self, form: &'static Form) -> (Vec<Field>, Vec<Field>) {
         let mut before = Rows::of::<HeadTable>("");
         before.push(self.kind_field());
@@ -123,7 +125,7 @@ impl Formats {
         (before, after.collect())
     }
 
-    /// Return a form of file, with the keys that its files may have.
+    /// Return a form of file, with the keys of all fields that its files may have.
     fn keys(&'static self, form: &'static Form) -> FormKeys {
         let (before, after) = self.fields_of(form);
         let rows = before.into_iter().chain(form.named_rows(ANY)).chain(after);

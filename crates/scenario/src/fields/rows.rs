@@ -1,4 +1,4 @@
-//! Tables of the file as Rust types: the traits that `#[derive(Describe)]` implements.
+//! Traits by which Rust types define tables of the scenario file. `#[derive(Describe)]` implements them.
 
 use crate::fields::field::{Field, Only};
 use crate::file::settings::Settings;
@@ -7,10 +7,10 @@ use crate::value::AnyType;
 
 pub use isthmus_describe::Describe;
 
-/// A table of the file: its rows and the reader of its values. Implement this trait with
-/// `#[derive(Describe)]`.
+/// A Rust type that defines a table of the scenario file: the descriptions of its fields, and the conversion
+/// of their values. Implement this trait with `#[derive(Describe)]`.
 pub trait Describe: Sized {
-    /// Add the rows of the table `path`.
+    /// Add the descriptions of the fields of the table `path` to `rows`.
     fn rows(path: &str, rows: &mut Rows);
     /// Return the values of the fields of the table `path`. The settings must be complete.
     fn read(settings: &Settings, path: &str) -> Self;
@@ -20,18 +20,18 @@ pub trait Describe: Sized {
 pub trait Selector: Sized {
     /// The words of the variants, in the order of the reference.
     const WORDS: &'static [&'static str];
-    /// Add the rows of the fields that apply only to some words of the field `selector`.
+    /// Add the descriptions of the fields that apply only to some words of the field `selector`.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
     /// Return the variant that the field `selector` names, with the values of its fields.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
 }
 
-/// Builder of the rows of a table.
+/// Builder of the list of field descriptions of a table and its subtables.
 #[derive(Debug, Default)]
 pub struct Rows(Vec<Field>);
 
 impl Rows {
-    /// Return the rows of the table at `path`, grouped by table.
+    /// Return the field descriptions of the table at `path`, grouped by subtable.
     pub fn of<T: Describe>(path: &str) -> Vec<Field> {
         let mut rows = Self::default();
         T::rows(path, &mut rows);
@@ -52,13 +52,13 @@ impl Rows {
         rows
     }
 
-    /// Add a row.
+    /// Add the description of a field.
     pub fn push(&mut self, row: Field) {
         self.0.push(row);
     }
 
-    /// Add the rows of a subtable. If it is `optional`, its required fields are required only if the subtable
-    /// is present.
+    /// Add the field descriptions of a subtable. If it is `optional`, its required fields are required only
+    /// if the subtable is present.
     pub fn table<T: Describe>(&mut self, path: &str, optional: bool) {
         let start = self.0.len();
         T::rows(path, self);
@@ -69,7 +69,7 @@ impl Rows {
         }
     }
 
-    /// Sort the rows of the table `path` into the order of `names`.
+    /// Sort the fields of the table `path` into the order of `names`.
     pub fn order(&mut self, path: &str, names: &[&str]) {
         let position = |row: &Field| {
             let name = row.key.strip_prefix(path)?.strip_prefix('.')?;
@@ -79,13 +79,13 @@ impl Rows {
             .sort_by_cached_key(|row| position(row).unwrap_or(names.len()));
     }
 
-    /// Add the rows of the fields that the words of the field `selector` select.
+    /// Add the descriptions of the fields that the words of the field `selector` select.
     pub fn choice<T: Selector>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
 
-    /// Add the rows that `add` adds, and that apply only if `selector` holds `word`. A row that several words
-    /// share is added once.
+    /// Add the field descriptions that `add` adds, with the condition that the value of the field `selector`
+    /// is `word`. A field that several words share is added once, with all these words.
     pub fn only_with(&mut self, selector: &str, word: &'static str, add: impl Fn(&mut Self)) {
         let mut rows = Self::default();
         add(&mut rows);
@@ -111,12 +111,12 @@ impl Rows {
     }
 }
 
-/// Return the key of a field of the table `path`.
+/// Return the dotted key of the field `name` of the table `path`.
 pub fn at(path: &str, name: &str) -> String {
     join(path, name)
 }
 
-/// Return the type of the field `name` of a table.
+/// Return the type of the field `name` of the table that `T` defines.
 pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
     let rows = Rows::of::<T>("");
     let row = rows.iter().find(|row| &*row.key == name);
@@ -129,7 +129,8 @@ pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))
 }
 
-/// Panic because `word` is not the word of any variant, which the check of the field rules out.
+/// Panic because `word` is not the word of any variant of the field `selector`. The check of the field
+/// excludes this.
 pub fn no_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }
@@ -142,7 +143,7 @@ mod tests {
     use crate::fields::field::Default;
     use isthmus_units::Time;
 
-    /// A table.
+    /// Example table with a choice and an optional subtable.
     #[derive(Describe)]
     struct Table {
         /// How it goes.
@@ -155,6 +156,7 @@ mod tests {
         below: Option<Below>,
     }
 
+    /// Example choice, whose variants have fields of their own.
     #[derive(Describe)]
     enum Way {
         Slow(Pace),
@@ -167,6 +169,7 @@ mod tests {
         },
     }
 
+    /// Example of fields that two variants of a choice share.
     #[derive(Describe)]
     struct Pace {
         /// Steps in a row.
@@ -175,6 +178,7 @@ mod tests {
         below: Deep,
     }
 
+    /// Example subtable of the fields of a variant.
     #[derive(Describe)]
     struct Deep {
         /// How deep.
@@ -182,6 +186,7 @@ mod tests {
         deep: bool,
     }
 
+    /// Example of an optional subtable.
     #[derive(Describe)]
     struct Below {
         /// A share.
@@ -189,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_table_by_table_and_once_each() {
+    fn fields_are_grouped_by_table_and_listed_once() {
         let rows = Rows::of::<Table>("t");
         let keys: Vec<&str> = rows.iter().map(|row| &*row.key).collect();
         assert_eq!(

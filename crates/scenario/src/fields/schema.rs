@@ -1,4 +1,4 @@
-//! The fields that a file of one form may have.
+//! The schema of a scenario file: the descriptions of all fields that it may have.
 
 use crate::fields::field::Field;
 use crate::fields::named::{self, ANY, Named};
@@ -10,19 +10,20 @@ use crate::value::alternatives;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The fields that a file of one form may have, including its named tables.
+/// The schema of a scenario file: the descriptions of all fields that it may have, including those of its
+/// named tables.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
-    /// The form of the file.
+    /// The form of the file (kind of machine, with or without named tables).
     pub(crate) form: &'static Form,
     /// The fields, in the order of the reference.
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     /// Default values of the fields whose default is a fixed value, by key.
     defaults: BTreeMap<Arc<str>, Setting>,
-    /// Rows of a named table whose name is the wildcard [`ANY`].
+    /// Field descriptions of a named table that has the wildcard [`ANY`] as its name.
     templates: Arc<[Field]>,
-    /// Index in `fields` at which the rows of named tables are inserted.
+    /// Index in `fields` at which the fields of named tables are inserted.
     named_at: usize,
     /// The names of the named tables in the file.
     names: Vec<String>,
@@ -30,12 +31,12 @@ pub(crate) struct Schema {
     of_forms: Arc<[FormKeys]>,
 }
 
-/// A form and the keys that its files may have.
+/// A form of file, and the keys of all fields that its files may have.
 pub(crate) type FormKeys = (&'static Form, Vec<Arc<str>>);
 
 impl Schema {
-    /// Return the schema of files without named tables. `named_at` is the index at which to insert rows of
-    /// named tables.
+    /// Return the schema of files without named tables. `named_at` is the index at which to insert the fields
+    /// of named tables.
     pub(crate) fn new(
         form: &'static Form,
         fields: Vec<Field>,
@@ -77,7 +78,7 @@ impl Schema {
         schema
     }
 
-    /// Insert rows at `named_at`.
+    /// Insert these field descriptions at the index `named_at`.
     fn insert(&mut self, rows: Vec<Field>) {
         let rows: Vec<Arc<Field>> = rows.into_iter().map(Arc::new).collect();
         let defaults = defaults(&rows)
@@ -103,20 +104,21 @@ impl Schema {
         self.by_key.get(key)
     }
 
-    /// Return the rows of all fields. Rows of named tables appear once, with the wildcard as the name.
+    /// Return the descriptions of all fields. Fields of named tables appear once, with the wildcard as the
+    /// name.
     pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
         let fixed = self.fields.iter().map(|field| &**field);
         fixed.chain(self.templates.iter())
     }
 
-    /// Return the row of a named table that matches the key `path`.
+    /// Return the description of the field of a named table, of any name, that has the key `path`.
     pub(crate) fn template(&self, path: &str) -> Option<&Field> {
         let mut rows = self.templates.iter();
         rows.find(|row| named::is_key(path, &row.key))
     }
 
-    /// Return the selectors that decide whether `field` has an effect: the selector of its own condition, the
-    /// selector of that selector's condition, and so on.
+    /// Return the keys of the fields that decide whether `field` has an effect: the field in its condition,
+    /// the field in the condition of that field, and so on.
     pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
         let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
         std::iter::successors(selector(field), move |key| selector(self.field(key)?))
@@ -155,7 +157,7 @@ impl Schema {
         Some((problem, hint))
     }
 
-    /// Return the forms of files that have the table or field `path`.
+    /// Return the forms of file that may contain the table or field `path`.
     fn with(&self, path: &str) -> impl Iterator<Item = &'static Form> {
         let has = |(_, keys): &&FormKeys| keys.iter().any(|key| named::leads_to(path, key));
         self.of_forms.iter().filter(has).map(|(form, _)| *form)

@@ -1,4 +1,5 @@
-//! The names and tables of one form of scenario file.
+//! The name and the fields of one form of scenario file (for a kind of machine, with or without named
+//! tables).
 
 use crate::fields::field::{Default, Field};
 use crate::fields::named::Named;
@@ -12,18 +13,19 @@ pub(crate) struct Form {
     pub(crate) kind: &'static str,
     /// Unique name of this form in the reference.
     pub(crate) name: &'static str,
-    /// Fields of files of this form.
+    /// Descriptions of the fields of files of this form.
     pub(crate) tables: Tables,
 }
 
 impl Form {
-    /// Return the rows of the named table `name`.
+    /// Return the field descriptions of the named table `name`.
     pub(crate) fn named_rows(&self, name: &str) -> Vec<Field> {
         let named = self.tables.named.iter();
         named.flat_map(|named| named.rows(name)).collect()
     }
 
-    /// Return this form's version of a row that the files of all kinds share.
+    /// Complete the description of a field that the files of all kinds of machine share, such as its default,
+    /// for this form.
     pub(crate) fn own(&'static self, row: Field) -> Field {
         match &*row.key {
             "search.over" => row
@@ -35,35 +37,35 @@ impl Form {
     }
 }
 
-/// The fields of the files of one kind of machine.
+/// Descriptions of the fields in the scenario files of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables {
-    /// Fields of `[machine]` except the kind, grouped by table.
+    /// Function that returns the fields of `[machine]` except `kind`, grouped by table.
     pub machine: fn() -> Vec<Field>,
-    /// Fields of `[workload]`, grouped by table.
+    /// Function that returns the fields of `[workload]`, grouped by table.
     pub workload: fn() -> Vec<Field>,
-    /// Description of the named tables in `[workload]`, if any.
+    /// Description of the named tables in `[workload]`, such as jobs, if any.
     pub named: Option<Named>,
     /// Function that completes a shared field whose default is [`OfKind`](Default::OfKind).
     pub own: fn(Field) -> Field,
-    /// Fields that set the offered load.
+    /// Description of the fields that set the offered load.
     pub loads: Loads,
     /// Presets that files may name, if any.
     pub presets: Option<&'static Presets>,
-    /// Parts of the machine that can fail, if any.
+    /// Description of an axis over failures of the machine, if this kind of machine supports it.
     pub faults: Option<&'static Faults>,
 }
 
-/// Description of the offered load of one kind of machine.
+/// Description of the offered load of one kind of machine: the fields that set it, its label and its unit.
 #[derive(Debug, Clone, Copy)]
 pub struct Loads {
     /// Keys of the alternative fields that set the load.
     pub keys: Choice,
-    /// Key of the field that contains the load, after conversion from the alternatives.
+    /// Key of the field among `keys` to which the alternatives are converted.
     pub key: &'static str,
-    /// Label of the load for axes.
+    /// Label of the offered load on the axes of plots, such as `offered load per PE`.
     pub label: &'static str,
-    /// Unit of loads as numbers.
+    /// Unit of offered loads as numbers, such as `GB/s`.
     pub unit: &'static str,
     /// Function that converts a value of the load field with this key to a load in `unit`.
     pub read: fn(&str, &Value) -> Result<f64, NoLoad>,
@@ -72,7 +74,7 @@ pub struct Loads {
     pub write: fn(f64) -> Result<LoadValue, &'static str>,
 }
 
-/// Reason why the value of a field is not a load.
+/// Error of a conversion: the reason why the value of a field is not an offered load.
 #[derive(Debug)]
 pub struct NoLoad {
     /// Description of the problem.
@@ -81,7 +83,7 @@ pub struct NoLoad {
     pub hint: &'static str,
 }
 
-/// The field that sets a load, and its value.
+/// An offered load as it is written in a file: the field that sets it, and the value of this field.
 #[derive(Debug)]
 pub struct LoadValue {
     /// Key of the field.
@@ -90,16 +92,16 @@ pub struct LoadValue {
     pub written: String,
 }
 
-/// The presets of a kind of machine.
+/// The presets (named sets of values) of a kind of machine.
 #[derive(Debug)]
 pub struct Presets {
     /// Key of the field that names a preset.
     pub key: &'static str,
-    /// All presets.
+    /// All presets of the kind of machine.
     pub rows: &'static [Preset],
 }
 
-/// A preset: a named set of values.
+/// A preset: a named set of values, such as those of a published machine.
 #[derive(Debug)]
 pub struct Preset {
     /// Name of the preset.
@@ -108,13 +110,13 @@ pub struct Preset {
     pub values: &'static [PresetValue],
 }
 
-/// Value of one field in a preset.
+/// Value of one field in a preset, with its source.
 #[derive(Debug)]
 pub struct PresetValue {
     /// Key of the field.
     pub key: &'static str,
     /// Value of the field, as written in a file.
     pub value: &'static str,
-    /// Source of the value, or the statement that it is an assumption.
+    /// Publication that states the value, or the statement that it is an assumption.
     pub source: &'static str,
 }

@@ -6,9 +6,9 @@ use crate::file::tree::{Node, Tree, parse_value};
 /// Maximum number of parts of a key. All valid keys have fewer parts.
 const PARTS_MAX: usize = 32;
 
-/// An assignment `key=value`.
+/// A parsed assignment `key=value`, which overrides a value of a file.
 pub(crate) struct Assignment {
-    /// Parts of the key between its dots: at least one, and none of them empty.
+    /// Parts of the key, which dots separate: at least one, and none of them empty.
     pub(crate) path: Vec<String>,
     /// The value as written.
     pub(crate) text: String,

@@ -1,4 +1,5 @@
-//! The canonical form of a scenario file with its overrides, and its hash.
+//! The canonical form of a scenario file with its overrides, independent of the layout of the file, and its
+//! SHA-256.
 
 use crate::file::settings::Settings;
 use crate::file::tree::quoted;
@@ -36,7 +37,7 @@ pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool)
     text
 }
 
-/// Return one value of an axis as TOML.
+/// Return a value of an axis as TOML text.
 fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     if axis.field.is_some() {
         return value

@@ -1,13 +1,13 @@
-//! Differences between a file and the same file with overrides.
+//! Fields that overrides change, with their values before and after.
 
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of values of an axis that a change lists individually.
+/// Maximum number of values of an axis that the text of a change lists individually.
 const VALUES_LISTED_MAX: usize = 6;
 
-/// A field that overrides have changed, with its values as text.
+/// A field that overrides have changed, with its old and its new value as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Key of the field; `sweep.NAME` for an axis of variants.
@@ -19,8 +19,8 @@ pub struct Change {
 }
 
 /// Return the fields of machine and workload that overrides change, in the order of the reference, then the
-/// changed axes of variants. Changes to measurement rules and search are not listed, since they do not
-/// contradict the title.
+/// changed axes of variants. Changes to the measurement and the search are left out, because the title and
+/// the description of the scenario stay correct.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     all.filter(|change| change.from != change.to).collect()
 }
 
-/// Return the value of a field, or the values that an axis gives the field. Alternative fields, such as the
+/// Return the value of the field `key` as text, or its values on an axis. Alternative fields, such as the
 /// rate for the time between two arrivals, are ignored.
 fn field(draft: &Draft, key: &str) -> Option<String> {
     let is_of = |axis: &&Axis| {
@@ -62,7 +62,7 @@ fn field(draft: &Draft, key: &str) -> Option<String> {
     }
 }
 
-/// Return the values of the axis of variants `name`; `None` if there is no such axis.
+/// Return the values of the axis of variants `name` as text; `None` if there is no such axis.
 fn variants(draft: &Draft, name: &str) -> Option<String> {
     let axis = draft
         .axes
@@ -71,7 +71,7 @@ fn variants(draft: &Draft, name: &str) -> Option<String> {
     axis.map(values)
 }
 
-/// Return the values of an axis as text. Long lists are abbreviated.
+/// Return the values of an axis as one text, in which long lists are abbreviated.
 fn values(axis: &Axis) -> String {
     let texts = |values: &[AxisValue]| -> Vec<String> {
         values.iter().map(|value| value.text.clone()).collect()

@@ -1,4 +1,5 @@
-//! The first stage of reading: conversion of a file's tree and the overrides to settings and axes.
+//! The first stage of parsing: conversion of the TOML tree of a file and of the overrides to values of fields
+//! and to axes.
 
 use crate::fields::field::Field;
 use crate::fields::named;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 /// The version of the file format that this crate reads.
 pub(crate) const VERSION: i64 = 1;
 
-/// Settings and axes of a file and its overrides. Each value has been checked on its own.
+/// The values of fields and the axes of a file with its overrides. Each value is valid on its own;
+/// combinations are not checked yet.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub(crate) schema: Arc<Schema>,
@@ -27,7 +29,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Read the file's tree and apply the overrides in order.
+    /// Convert the TOML tree of the file, and apply the overrides in order.
     pub(crate) fn read(
         formats: &'static Formats,
         root: &Node,
@@ -69,8 +71,8 @@ impl Draft {
     }
 
     /// Remove fields that no longer apply because of an override. For example, an override may replace bursty
-    /// arrivals, so the length of a burst no longer applies. A field stays if an axis changes one of its
-    /// selectors.
+    /// arrivals, so the length of a burst no longer applies. A field stays if an axis changes a field on
+    /// which it depends.
     fn drop_overruled(&mut self) {
         let overruled: Vec<Arc<str>> = self
             .schema
@@ -91,7 +93,7 @@ impl Draft {
         }
     }
 
-    /// Read an entry of the table `parent`: a field, a table or the sweep.
+    /// Convert an entry of the table `parent`: a field, a table or the sweep.
     fn read_entry(&mut self, parent: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(parent, &entry.key);
         if path == "sweep" {
@@ -118,7 +120,7 @@ impl Draft {
         }
     }
 
-    /// Read a value of `field` and add it to the settings.
+    /// Parse a value of `field`, and add it to the values of the draft.
     fn read_setting(
         &mut self,
         field: &Arc<Field>,
@@ -133,7 +135,7 @@ impl Draft {
         self.base.put(&setting)
     }
 
-    /// Read a table within `[sweep]`, whose keys begin with `prefix`.
+    /// Convert a table within `[sweep]`, whose keys begin with `prefix`.
     fn read_sweep(&mut self, prefix: &str, node: &Node, layer: Layer) -> Result<(), Problem> {
         let Tree::Table(entries) = &node.tree else {
             return Err(Problem::new(
@@ -148,7 +150,7 @@ impl Draft {
             .try_for_each(|entry| self.read_axis(prefix, entry, layer))
     }
 
-    /// Read an entry within `[sweep]` that is an axis.
+    /// Parse an entry within `[sweep]` that is an axis, and add the axis.
     fn read_axis(&mut self, prefix: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(prefix, &entry.key);
         if failure_axis::is_asked(&path, &entry.node, layer) {
@@ -195,7 +197,7 @@ impl Draft {
     }
 }
 
-/// Check that the version of the file is supported.
+/// Check that the version of the file format is supported.
 fn check_version(root: &Node) -> Result<(), Problem> {
     let write = format!("write version = {VERSION} as the first line");
     let Some(node) = root.get("version") else {
@@ -213,7 +215,7 @@ fn check_version(root: &Node) -> Result<(), Problem> {
     Err(node.problem(problem, hint).of("version"))
 }
 
-/// Parse an override. Return the path of its table, and its entry in that table.
+/// Parse an override `key=value`. Return the path of its table, and its entry in that table.
 fn parse_override(
     formats: &'static Formats,
     index: usize,
@@ -267,7 +269,7 @@ fn has_empty_table(node: &Node) -> bool {
     }
 }
 
-/// Return whether the values of a field are text, so that an override may omit the quotation marks.
+/// Return whether the values of the field `key` are text, so that an override may omit the quotation marks.
 fn is_words(formats: &'static Formats, key: &str) -> bool {
     formats.schemas().iter().any(|schema| {
         let fixed = schema.field(key).map(|field| field.holds);

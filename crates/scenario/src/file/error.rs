@@ -1,17 +1,17 @@
-//! Errors in scenarios, with place, problem and hint.
+//! Errors in scenario files: the location, the problem and a hint for its solution.
 
 use std::fmt;
 
-/// Maximum number of characters of an override that an error shows.
+/// Maximum number of characters of an override in an error message.
 const OVERRIDE_MAX: usize = 120;
 
-/// Maximum number of characters of each part of an error.
+/// Maximum number of characters of each part of an error message.
 const PART_MAX: usize = 1_000;
 
-/// Place of an invalid value.
+/// Location of an invalid value: in the scenario file or in an override.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// A place in the scenario file.
+    /// A location in the scenario file.
     File {
         /// Name of the file, as passed by the caller.
         name: String,
@@ -29,13 +29,13 @@ pub enum Place {
     },
 }
 
-/// Reason why a scenario cannot be run.
+/// Error in a scenario, which prevents its run.
 ///
 /// `Display` gives one line:
 /// `scenario.toml:12: machine.lanes.pe: 0 lanes carry nothing; give 1 or more`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// Place of the invalid value.
+    /// Location of the invalid value.
     pub place: Place,
     /// The dotted key of the field; empty if the file is not valid TOML.
     pub field: String,
@@ -61,7 +61,7 @@ impl ScenarioError {
         }
     }
 
-    /// Return the column of the error in its line in characters, from 1.
+    /// Return the column of the error in its line, in characters from 1; `None` if it is unknown.
     pub fn column(&self) -> Option<u32> {
         match self.place {
             Place::File { column, .. } => column,
@@ -100,18 +100,19 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// Origin of a value in the source, as an offset or index.
+/// Origin of a value: an offset in the file, or the index of an override. Line numbers are computed only for
+/// errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// No particular place: a default, or the file as a whole.
+    /// No particular location: the value is a default, or the error concerns the file as a whole.
     Whole,
-    /// Byte offset in the file.
+    /// The file, at this byte offset.
     File(usize),
-    /// Index of the override in the list of overrides.
+    /// The override at this position in the list of overrides.
     Override(usize),
 }
 
-/// An error in a scenario, without the name and text of the file.
+/// An error in a scenario, before the name of the file and the line number are added.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The dotted key of the field.
@@ -143,20 +144,20 @@ impl Problem {
         }
     }
 
-    /// Return the problem with this line, from 1, of the value as its place.
+    /// Return the problem with line `line` of the value, from 1, as its location.
     pub fn below(self, line: u32) -> Self {
         let line = Some(line);
         Self { line, ..self }
     }
 
-    /// Return the problem as one with another field.
+    /// Return the problem with another field as its field.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }
     }
 }
 
-/// Return the text, shortened to its first `most` characters and an ellipsis if it is longer.
+/// Return the text. If it is longer than `most` characters, cut it there and add an ellipsis.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -164,7 +165,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The texts of a file and its overrides, from which the places of errors are computed.
+/// The text of a file and its overrides, from which line and column of an error are computed.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     /// Name of the file.
@@ -176,7 +177,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Return the error for a problem. Its place is file, line and column, or the override.
+    /// Convert a problem to an error with its location: file, line and column, or the override.
     pub(crate) fn error(&self, problem: Problem) -> ScenarioError {
         let in_file = |line, column| Place::File {
             name: self.file.clone(),
@@ -224,7 +225,7 @@ impl Source {
         first + line - u32::from(!starts_below)
     }
 
-    /// Return line and column, from 1, for a byte offset in the file.
+    /// Return the line and the column, from 1, of a byte offset in the file.
     fn position(&self, offset: usize) -> (u32, u32) {
         let mut end = offset.min(self.text.len());
         while !self.text.is_char_boundary(end) {

@@ -1,4 +1,5 @@
-//! Reading of files: the TOML tree, the layers of values of the fields, and errors.
+//! Parser of scenario files: the TOML tree, the values of the fields from file, presets and overrides, and
+//! errors.
 
 pub(crate) mod assignment;
 pub(crate) mod canonical;

@@ -1,4 +1,4 @@
-//! Expansion of presets into values.
+//! Replacement of the name of a preset (a named set of values) by its values.
 //!
 //! A preset is resolved when a file is read: its values fill fields that are not set, and each such value
 //! records the name of the preset. The canonical form and the digest therefore contain the values of the
@@ -12,7 +12,7 @@ use crate::file::tree::parse_value;
 use crate::sweep::axis::Axis;
 
 impl Preset {
-    /// Return the values of the preset as settings.
+    /// Return the values of the preset as values of fields.
     fn settings(&self, settings: &Settings, origin: Origin) -> Result<Vec<Setting>, Problem> {
         let setting = |value: &PresetValue| {
             let field = settings.schema().field(value.key);
@@ -34,7 +34,7 @@ impl Preset {
     }
 }
 
-/// Fill the fields that are not set with the values of the presets that the file names.
+/// Set the fields that the file leaves out to the values of the presets that it names.
 pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Result<(), Problem> {
     let schema = base.schema().clone();
     let is_preset = |setting: &Setting| &*setting.field.key == presets.key;
@@ -98,7 +98,8 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
     Ok(())
 }
 
-/// Convert an axis over names of presets to an axis of variants with the presets' values.
+/// Convert an axis over names of presets to an axis of variants, in which each variant has the values of a
+/// preset.
 fn convert_name_axis(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     let Some(at) = axes.iter().position(|axis| axis.key == presets.key) else {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The value of one field, and the layer that sets it.
+//! The value of one field, and where it comes from: the default, a preset, the file, an override, an axis or
+//! the search.
 
 use crate::fields::field::{Default, Field};
 use crate::file::error::{Origin, Problem};
@@ -7,10 +8,10 @@ use crate::value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The layer that sets a value. Later layers override earlier ones.
+/// The layer that sets the value of a field. A value from a later layer replaces a value from an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// The default of the field.
+    /// The default value of the field.
     Default,
     /// The preset that the file names.
     Preset,
@@ -24,7 +25,7 @@ pub enum Layer {
     Search,
 }
 
-/// One value of one field.
+/// A value of one field, with its origin.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub(crate) field: Arc<Field>,
@@ -35,16 +36,17 @@ pub struct Setting {
     pub(crate) origin: Origin,
     /// Layer that sets the value.
     pub(crate) layer: Layer,
-    /// Preset and source of a value of [`Layer::Preset`].
+    /// The preset that sets the value, if the layer is [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,
 }
 
-/// The preset that sets a value, and the source of the value.
+/// Reference for a value from a preset: the name of the preset, and the publication from which the value is
+/// taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Credit {
     /// Name of the preset.
     pub(crate) preset: &'static str,
-    /// Source of the value, or the statement that it is an assumption.
+    /// Publication that states the value, or the statement that it is an assumption.
     pub(crate) source: &'static str,
 }
 
@@ -98,7 +100,7 @@ impl Setting {
     }
 }
 
-/// Return a value of the tree as TOML, for the canonical form.
+/// Convert a value of the tree to TOML, for the canonical form of the file.
 pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),
@@ -116,7 +118,7 @@ pub(crate) fn written(node: &Node) -> toml::Value {
     }
 }
 
-/// Parse the default of every field that has one.
+/// Parse the default of every field that has one. Return the values by key of the field.
 pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
     let mut defaults = BTreeMap::new();
     for field in fields {

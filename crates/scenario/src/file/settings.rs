@@ -17,12 +17,12 @@ pub struct Settings {
     schema: Arc<Schema>,
     /// The values that are set, by key.
     set: BTreeMap<Arc<str>, Setting>,
-    /// Tables that the file contains, for the places of errors about missing fields.
+    /// Tables that the file contains, for the line numbers of errors about missing fields.
     tables: BTreeMap<String, Origin>,
 }
 
 impl Settings {
-    /// Return settings in which only defaults have values.
+    /// Create settings in which every field has its default and no field is set.
     pub(crate) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
@@ -36,7 +36,7 @@ impl Settings {
         &self.schema
     }
 
-    /// Return the names of the named tables, in the order of the file.
+    /// Return the user's names of the named tables, such as `[workload.jobs.NAME]`, in the order of the file.
     pub fn names(&self) -> &[String] {
         self.schema.names()
     }
@@ -50,8 +50,8 @@ impl Settings {
     /// and for alternative fields.
     ///
     /// # Errors
-    /// If the same layer has already set the quantity. For overrides, the last one replaces earlier ones
-    /// instead.
+    /// If the same layer has already set the field or an alternative to it. Among overrides, the last one
+    /// counts instead.
     pub(crate) fn put(&mut self, setting: &Setting) -> Result<(), Problem> {
         for key in setting.field.decides() {
             if let Some(other) = self.set.get(key) {
@@ -84,7 +84,7 @@ impl Settings {
         self.put(&Setting::read(&field, &node, Layer::File)?)
     }
 
-    /// Store a setting. It replaces any earlier setting of the same field only.
+    /// Store a value of a field. It replaces only an earlier value of the same field.
     pub(crate) fn keep(&mut self, setting: &Setting) {
         self.set.insert(setting.field.key.clone(), setting.clone());
     }
@@ -104,7 +104,7 @@ impl Settings {
         self.set.get(key).or_else(|| self.schema.default(key))
     }
 
-    /// Return the value of the field `key` as text, which is set or the default.
+    /// Return the value of the field `key` as text, whether it is set or the default.
     pub fn words(&self, key: &str) -> Option<String> {
         self.setting(key).map(Setting::text)
     }
@@ -135,13 +135,14 @@ impl Settings {
         Problem::new(key, self.origin(key), problem, hint)
     }
 
-    /// Return whether `field` has an effect: the conditions of the field and of its selectors hold.
+    /// Return whether `field` has an effect: its condition holds, and so do those of the fields that the
+    /// condition names.
     pub fn applies(&self, field: &Field) -> bool {
         self.violated_condition(field).is_none()
     }
 
-    /// Return the violated condition of `field` or of one of its selectors. Also return the word of the
-    /// selector in that condition, and the layer that sets this word.
+    /// Return the condition because of which `field` has no effect, if any. The condition names a selector, a
+    /// field whose word decides. Also return the word of the selector, and the layer that sets it.
     fn violated_condition<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
         let only = field.only.as_ref()?;
         let selector = self.schema.field(&only.selector);
@@ -163,8 +164,8 @@ impl Settings {
         }
     }
 
-    /// Return the word that follows from other fields, and the layer that sets these fields. The word is
-    /// empty if none follows.
+    /// Return the default word of the field `key` that follows from other fields, and the layer that sets
+    /// these fields. The word is empty if none follows.
     fn derived_word(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
@@ -194,7 +195,8 @@ impl Settings {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
                 Some(setting) => match self.violated_condition(field) {
-                    // A later layer has set the selector.
+                    // A later layer has set the field that the condition names, so this value is only
+                    // ignored.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
                     None => {}
@@ -206,7 +208,8 @@ impl Settings {
         Ok(())
     }
 
-    /// Return the error that `field` has no effect because its selector holds `word`.
+    /// Return the error that `field` has no effect, because the field that its condition names has the value
+    /// `word`.
     fn no_effect(&self, field: &Field, only: &Only, word: &str) -> Problem {
         let selector = &only.selector;
         let choices = alternatives(&only.choices);
@@ -233,7 +236,7 @@ impl Settings {
         Err(self.problem(&field.key, need, hint))
     }
 
-    /// Return whether the optional table `path` is present.
+    /// Return whether the optional table `path` is present in the file or its overrides.
     pub fn has_table(&self, path: &str) -> bool {
         self.tables.contains_key(path) || self.set.keys().any(|key| is_in(path, key))
     }
@@ -281,7 +284,7 @@ impl Settings {
     }
 }
 
-/// Return the error that two settings of one layer determine the same quantity.
+/// Return the error that the file, or another layer, sets the same quantity twice.
 fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
     let key = &*setting.field.key;
     if key != &*other.field.key {

@@ -1,4 +1,4 @@
-//! Any TOML file with changes, as JSON in which each value has its place in the text.
+//! Conversion of any TOML file with overrides to JSON in which each value has its location in the file.
 
 use crate::file::assignment::Assignment;
 use crate::file::error::{Origin, Problem, ScenarioError, Source};
@@ -44,7 +44,7 @@ pub fn toml_with_places(
     }
 }
 
-/// Apply one change to the tree. Its value replaces an existing value.
+/// Apply the change `key=value` at position `index` to the tree. Its value replaces an existing value.
 fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     let origin = Origin::Override(index);
     let Assignment {
@@ -85,13 +85,13 @@ fn apply(root: &mut Node, index: usize, change: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Return the place of a value as the start of an error message.
+/// Return the location of a value as the start of an error message, for example `plan.toml:3`.
 fn place(origin: Origin, source: &Source) -> String {
     let error = source.error(Problem::new("", origin, "", ""));
     error.to_string().trim_end_matches(": ").to_owned()
 }
 
-/// Convert a value to JSON with its place.
+/// Convert a TOML value to JSON with its location.
 fn json_of(node: &Node, source: &Source) -> Value {
     let (kind, value) = match &node.tree {
         Tree::Table(entries) => {
@@ -118,6 +118,7 @@ fn json_of(node: &Node, source: &Source) -> Value {
 mod tests {
     use super::*;
 
+    /// Return the error message for this TOML text with these changes.
     fn error(text: &str, changes: &[&str]) -> String {
         let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
         toml_with_places(text, "p.toml", &changes)
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_has_its_place() {
+    fn every_value_has_its_location_in_the_file() {
         let text = "a = 1\n\n[t]\nb = [\n  \"x\",\n  inf,\n]\nc = true\n";
         let tree = toml_with_places(
             text,
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_toml_and_changes_without_effect_are_errors() {
+    fn invalid_toml_and_invalid_changes_are_errors() {
         assert!(error("a = 1\nb =\n", &[]).starts_with("p.toml:2: not TOML: "));
         assert_eq!(
             error("a = 1", &["a"]),

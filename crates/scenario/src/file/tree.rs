@@ -1,4 +1,4 @@
-//! TOML as a tree in which every key and value has its origin.
+//! TOML as a tree in which every key and value has its origin (its offset in the file, or an override).
 
 use crate::file::error::{Origin, Problem, cut};
 use toml::Spanned;
@@ -7,9 +7,9 @@ use toml::de::{DeTable, DeValue};
 /// A TOML value and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The value itself.
+    /// The value without its origin.
     pub tree: Tree,
-    /// Place of the value in the text.
+    /// Offset of the value in the file, or the override that contains it.
     pub origin: Origin,
 }
 
@@ -37,14 +37,14 @@ pub enum Tree {
 pub struct Entry {
     /// The key.
     pub key: String,
-    /// Place of the key in the text.
+    /// Offset of the key in the file, or the override that contains it.
     pub key_origin: Origin,
     /// The value of the key.
     pub node: Node,
 }
 
 impl Entry {
-    /// Return the key as a text value.
+    /// Return the key as a text value of the tree, for a parser of values.
     pub(crate) fn name(&self) -> Node {
         Node {
             tree: Tree::Text(self.key.clone()),
@@ -54,7 +54,7 @@ impl Entry {
 }
 
 impl Node {
-    /// Return a short description of the value for errors.
+    /// Return a short description of the value for error messages.
     pub fn describe(&self) -> String {
         match &self.tree {
             Tree::Table(_) => "a table".to_owned(),
@@ -72,7 +72,8 @@ impl Node {
         Problem::new("", self.origin, problem, hint)
     }
 
-    /// Return the problem that `expected` is expected instead of this value.
+    /// Return the problem that a value of another type, named by `expected`, is expected instead of this
+    /// value.
     pub fn unexpected(&self, expected: &str, hint: impl Into<String>) -> Problem {
         let problem = format!("{} where {expected} is expected", self.describe());
         self.problem(problem, hint)
@@ -122,10 +123,10 @@ pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Maximum number of characters of a value that an error shows.
+/// Maximum number of characters of a value in an error message.
 const SHOWN_MAX: usize = 60;
 
-/// Return a text in quotation marks for an error, shortened if it is long.
+/// Return a text in quotation marks for an error message, shortened if it is long.
 pub fn shown(text: &str) -> String {
     quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
 }
@@ -163,7 +164,7 @@ fn syntax_problem(error: &toml::de::Error, in_file: bool) -> Problem {
     Problem::new("", origin, format!("not TOML: {reason}"), hint)
 }
 
-/// Convert a table of the TOML parser. `place` converts an offset to an origin.
+/// Convert a table of the TOML parser to a tree. `place` converts an offset to an origin.
 fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tree, Problem> {
     let mut entries: Vec<(usize, Entry)> = Vec::with_capacity(table.len());
     for (key, value) in table {
@@ -183,8 +184,8 @@ fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tr
     ))
 }
 
-/// Return the offset of the first byte of a value. The span of an array of tables is that of its last header,
-/// so the spans of its elements count as well.
+/// Return the offset of the first byte of a value, by which entries are sorted. For an array of tables, this
+/// is the offset of its first element, because the parser reports that of the last one.
 fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
     match value.get_ref() {
         DeValue::Array(items) => items.iter().map(|item| item.span().start).min(),
@@ -194,7 +195,7 @@ fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
     .min(value.span().start)
 }
 
-/// Convert a value of the TOML parser. `place` converts an offset to an origin.
+/// Convert a value of the TOML parser to a tree. `place` converts an offset to an origin.
 fn node(
     value: &DeValue<'_>,
     origin: Origin,

@@ -1,4 +1,4 @@
-//! The fields of the scenario file, as the reference lists them.
+//! The list of all fields of the scenario file, from which the reference is generated.
 
 use crate::fields::common::{ControlTable, HeadTable};
 use crate::fields::field::{Default, Field, Following};
@@ -22,7 +22,7 @@ pub struct FieldInfo {
     pub holds: String,
     /// Valid units; empty if values have no unit.
     pub units: String,
-    /// The default value, or a description of the effect if the field is not set.
+    /// The default value, or a description of the effect of leaving the field out.
     pub default: String,
     /// Description of the valid values.
     pub range: String,
@@ -32,7 +32,7 @@ pub struct FieldInfo {
     /// condition.
     pub applies: String,
     /// The kind of machine, such as `sci`, or the form of file, such as `sci-jobs`, to which this row
-    /// applies; empty if the row applies to all.
+    /// applies; empty if the row applies to all kinds of machine.
     pub machine: String,
 }
 
@@ -55,7 +55,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // All forms of one kind have the same machine fields.
+        // All forms of file of one kind of machine have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
@@ -102,7 +102,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a row of the reference that does not describe a single field.
+/// Return a row of the reference for a group of fields, such as any axis.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),
@@ -144,7 +144,7 @@ fn info(field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a description of the rule from which a default word follows, with one clause for each word.
+/// Return a text for the reference that describes how a default word follows from other fields.
 pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {
@@ -162,7 +162,7 @@ pub(crate) fn in_words(following: &Following) -> String {
     given.chain(clauses).collect::<Vec<_>>().join("; ")
 }
 
-/// Return the rows of the reference for fields in `[sweep]`.
+/// Return the rows of the reference for the axes in `[sweep]`.
 fn sweep_reference() -> Vec<FieldInfo> {
     let any = "any machine or workload field but machine.kind";
     let mut rows = vec![

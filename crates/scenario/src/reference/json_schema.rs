@@ -53,7 +53,8 @@ impl Formats {
     }
 }
 
-/// Builder of the JSON Schema of the files of one form.
+/// Builder of the JSON Schema of scenario files of one form (one kind of machine, with or without named
+/// tables).
 struct OfFile<'s> {
     form: &'s Form,
     rows: Vec<&'s Field>,
@@ -62,8 +63,8 @@ struct OfFile<'s> {
 }
 
 impl OfFile<'_> {
-    /// Return the name of a field's definition in the JSON Schema. It is the plain key if all forms have the
-    /// same field.
+    /// Return the name of a field's definition in the JSON Schema. It is the plain key if all forms of file
+    /// have the same field.
     fn name_of(&self, row: &Field) -> String {
         let has = |schema: &Arc<Schema>| schema.field(&row.key).is_some_and(|f| **f == *row);
         if self.schemas.iter().all(has) {
@@ -119,12 +120,13 @@ impl OfFile<'_> {
     }
 }
 
-/// Return the name of the definition of an axis over the field whose definition is `name`.
+/// Return the name of the JSON Schema definition of an axis over the field whose own definition is called
+/// `name`.
 fn axis_of(name: &str) -> String {
     format!("{name}.axis")
 }
 
-/// Return a reference to the definition `name`.
+/// Return a JSON Schema that refers to the definition `name`.
 fn refer_to(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
@@ -206,17 +208,17 @@ fn default(text: &str) -> Option<Value> {
 /// Builder of the JSON Schema of a table: its fields and subtables.
 #[derive(Default)]
 struct Table {
-    /// Names and JSON Schemas of the fields.
+    /// JSON Schemas of the fields, by name of the field.
     fields: Vec<(String, Value)>,
-    /// Regular expressions for names of fields, and JSON Schemas of these fields.
+    /// JSON Schemas of the fields whose names match a regular expression.
     patterns: Vec<(String, Value)>,
-    /// Names and builders of the subtables.
+    /// Builders of the subtables, by name of the table.
     tables: Vec<(String, Table)>,
 }
 
 impl Table {
-    /// Return the tree of tables that contain the fields `rows`. The function `of` returns the JSON Schema of
-    /// a field.
+    /// Return the builder of the table that contains the fields `rows`, with its subtables. The function `of`
+    /// returns the JSON Schema of a field.
     fn of(rows: &[&Field], of: impl Fn(&Field) -> Value) -> Self {
         let mut root = Self::default();
         for row in rows {
@@ -225,7 +227,7 @@ impl Table {
         root
     }
 
-    /// Add a field to the subtable that the parts of its key name.
+    /// Add a field to the subtable to which its dotted key belongs.
     fn put(&mut self, key: &str, field: Value) {
         let Some((part, rest)) = key.split_once('.') else {
             self.fields.push((key.to_owned(), field));
@@ -279,7 +281,8 @@ impl Table {
     }
 }
 
-/// Return the conditions on required and on mutually exclusive fields, for files without a sweep.
+/// Return JSON Schemas of the conditions between fields (required or mutually exclusive ones), for files
+/// without a sweep.
 fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
@@ -292,7 +295,7 @@ fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     conditions
 }
 
-/// Return the conditions on the fields whose keys begin with `path`.
+/// Return JSON Schemas of the conditions on the fields whose keys begin with `path`.
 fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
@@ -351,8 +354,8 @@ fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     conditions
 }
 
-/// Return two JSON Schemas for the field `selector`: it holds one of the words of the condition, or another
-/// word.
+/// Return two JSON Schemas for the field `selector`: one for the words of the condition `only`, one for all
+/// other words.
 fn words(only: &Only, selector: &str) -> (Value, Value) {
     let words = json!({"enum": only.choices});
     let others = json!({"not": words});

@@ -1,4 +1,5 @@
-//! Documentation of the fields for readers and editors, and their values.
+//! Documentation of the fields of scenario files: the list of fields, a JSON Schema, and the effective
+//! values.
 
 pub(crate) mod field_list;
 mod json_schema;

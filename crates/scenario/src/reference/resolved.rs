@@ -1,4 +1,4 @@
-//! The effective values of all fields, and their origins.
+//! The effective values of all fields of a scenario, and the origin of each value.
 
 use crate::fields::field::Default;
 use crate::file::error::{Origin, cut};
@@ -6,7 +6,7 @@ use crate::file::setting::{Credit, Layer, Setting};
 use crate::scenario::Scenario;
 use serde::Serialize;
 
-/// Maximum number of characters of a value, so that lists of thousands of nodes are shortened.
+/// Maximum number of characters of a value as text. Longer values, such as lists of nodes, are shortened.
 const VALUE_MAX: usize = 200;
 
 /// A field with its effective value.
@@ -19,13 +19,13 @@ pub struct Resolved {
     /// Origin of the value: `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other
     /// fields.
     pub from: String,
-    /// Source of the value if it is from a preset; else empty.
+    /// Publication that states the value, if the value is from a preset; else empty.
     pub source: String,
 }
 
 impl Scenario {
-    /// Return every field that applies at the first point, in the order of the reference. Without points, use
-    /// the first combination of the axes.
+    /// Return the effective value of every field that applies at the first point, in the order of the
+    /// reference. Without points, use the first combination of the axes.
     pub fn resolved(&self) -> Vec<Resolved> {
         let settings = self.first_settings();
         let derived = (self.kind.derived)(&self.machine);
@@ -67,7 +67,7 @@ impl Scenario {
     }
 }
 
-/// Return the origin of a value and, if it is from a preset, its source.
+/// Return the origin of a value as text and, if it is from a preset, the publication that states it.
 fn origin_of(setting: &Setting) -> (String, String) {
     if let Some(Credit { preset, source }) = setting.credit {
         return (format!("preset {preset}"), source.to_owned());

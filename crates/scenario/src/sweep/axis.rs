@@ -1,4 +1,4 @@
-//! `[sweep]`: the axes whose product gives the points.
+//! The axes in `[sweep]`. The points of the sweep are all combinations of their values.
 //!
 //! An axis over a field is a list of its values or a range. An axis of variants is a list of tables, for
 //! fields that change together. Each table contains the settings of one variant.
@@ -16,7 +16,7 @@ use crate::sweep::sets;
 use crate::value::{Choice, LINE_MAX, Name, ValueType, Whole, control_in};
 use std::sync::Arc;
 
-/// One axis of the sweep.
+/// One axis of the sweep, with its values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Key of the field, such as `machine.lanes.io_link`, or the name of an axis of variants.
@@ -25,11 +25,12 @@ pub struct Axis {
     pub label: String,
     /// Unit of the numbers, which is that of the first value; `None` for plain numbers and words.
     pub unit: Option<String>,
-    /// The values in order, at least one.
+    /// The values of the axis in order, at least one.
     pub values: Vec<AxisValue>,
     /// The field of the axis; `None` for an axis of variants.
     pub(crate) field: Option<Arc<Field>>,
-    /// The requested failures, if the axis is over failures and the machines' failures are not known yet.
+    /// The request for failures of the machine, if the axis is over failures and these are not determined
+    /// yet.
     pub(crate) wanted: Option<Wanted>,
 }
 
@@ -40,11 +41,11 @@ pub struct AxisValue {
     pub text: String,
     /// The value in the unit of its axis; `None` for words and lists.
     pub number: Option<f64>,
-    /// The fields that the value sets.
+    /// The fields that this value of the axis sets, with their values.
     pub(crate) settings: Vec<Setting>,
 }
 
-/// Return the optional fields of a range: `points` and `spacing`.
+/// Return descriptions of the optional entries of a range, `points` and `spacing`.
 pub(crate) fn range() -> [Field; 2] {
     [
         Field::new(
@@ -65,23 +66,23 @@ pub(crate) fn range() -> [Field; 2] {
 }
 
 impl Axis {
-    /// Return the settings of all values of the axis.
+    /// Return the field values that the values of the axis set.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &Setting> {
         self.values.iter().flat_map(|value| &value.settings)
     }
 
-    /// Return whether any value of the axis determines the field `key`.
+    /// Return whether any value of the axis sets the field `key` or an alternative to it.
     pub(crate) fn decides(&self, key: &str) -> bool {
         self.settings().any(|setting| setting.field.decides_on(key))
     }
 
-    /// Return whether any value of the axis determines a field whose key begins with `start`.
+    /// Return whether any value of the axis sets a field whose key begins with `start`.
     pub(crate) fn decides_below(&self, start: &str) -> bool {
         let mut settings = self.settings();
         settings.any(|setting| setting.field.decides().any(|key| key.starts_with(start)))
     }
 
-    /// Return an axis of variants.
+    /// Return an axis of variants, whose values each set several fields.
     pub(crate) fn of_variants(name: &str, values: Vec<AxisValue>) -> Self {
         Self {
             key: name.to_owned(),
@@ -93,7 +94,7 @@ impl Axis {
         }
     }
 
-    /// Remove the settings of the fields `keys` from the axis. Return whether the axis still has settings.
+    /// Remove the fields `keys` from all values of the axis. Return whether the axis still sets any field.
     pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
             let decided = |setting: &Setting| keys.iter().any(|key| setting.field.decides_on(key));
@@ -103,7 +104,7 @@ impl Axis {
     }
 }
 
-/// Return whether a table is a range, and not a table of fields.
+/// Return whether a table is a range such as `{ from = 1, to = 9 }`, and not a table of fields.
 pub(crate) fn is_range(node: &Node) -> bool {
     ["from", "to", "points", "spacing"]
         .iter()
@@ -176,8 +177,8 @@ pub(crate) fn read_values(
     })
 }
 
-/// Return the error for an unknown key in the table of an axis. The error has `hint` if no key in `known` is
-/// similar.
+/// Return the error for an unknown key in the table of an axis. It suggests a similar key of `known`, or else
+/// has the hint `hint`.
 pub(crate) fn unknown_option(entry: &Entry, axis: &str, known: &[&str], hint: &str) -> Problem {
     let meant = closest(&entry.key, known.iter().copied());
     let hint = meant.map_or(hint.to_owned(), |name| {
@@ -239,7 +240,7 @@ fn read_range(
     range::between(&from, &to, points, log, node).map_err(|problem| problem.of(key))
 }
 
-/// Parse an axis of variants.
+/// Parse an axis of variants: a list of tables, each of which sets several fields.
 pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
     let key = format!("sweep.{}", entry.key);
     let name = Name.read(&entry.name());
@@ -263,7 +264,7 @@ pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis,
     Ok(Axis::of_variants(&entry.key, values))
 }
 
-/// Parse one variant of an axis.
+/// Parse one variant of an axis: a table of field values.
 fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {
     let mut settings = Vec::new();
     let mut label = None;
@@ -276,7 +277,7 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
             }
         }
     }
-    // The combined settings are only checked for contradictions and not used.
+    // The combined values are only checked for contradictions and not used.
     let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| {
@@ -320,7 +321,7 @@ fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> 
     Err(node.problem(problem, hint).of(join(key, "label")))
 }
 
-/// Parse an entry in the table of a variant, and add its settings to `settings`.
+/// Parse an entry in the table of a variant, and add the field values in it to `settings`.
 fn read_variant_entry(
     schema: &Arc<Schema>,
     key: &str,

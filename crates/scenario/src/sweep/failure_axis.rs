@@ -28,16 +28,16 @@ pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of t
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
 
-/// Names of the options of the axis, if it is written as a table.
+/// Names of the options of an axis over failures that is written as a table.
 const OPTIONS: [&str; 2] = ["of", "double"];
 
 /// Name of the axis of variants that replaces the axis over failures.
 const NAME: &str = "fault";
 
-/// Type of the option `double`.
+/// Type of the option `double`, the number of pairs of failures.
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
-/// Return the options of the axis, if it is written as a table.
+/// Return descriptions of the options of an axis over failures that is written as a table.
 pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     [
         Field::new(
@@ -58,7 +58,7 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     ]
 }
 
-/// Return whether `path` is the key of a single option, which overrides may set.
+/// Return whether `path` is the key of an option of the axis over failures, which an override may set.
 fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
@@ -73,8 +73,8 @@ pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || has_option())
 }
 
-/// Parse an axis over failures. Its variants are known only when the machine is known. A single option
-/// changes the earlier axis over failures in `axes`.
+/// Parse an axis over failures. Its variants are known only when the machine is known. A single option, from
+/// an override, changes the existing axis over failures in `axes`.
 pub(crate) fn read(
     schema: &Schema,
     path: &str,
@@ -197,7 +197,7 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // If a machine cannot be built, its point reports the reason.
+        // If a machine cannot be built, the construction of its point reports the reason.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
@@ -217,7 +217,7 @@ pub(crate) fn resolve(
     let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // If an axis is not merged, only its first value is used.
+        // Of an axis that is not merged, only the first value is used.
         let first =
             |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
@@ -247,7 +247,7 @@ pub(crate) fn resolve(
 }
 
 impl Settings {
-    /// Return settings for the lists of faults after further failures: the existing entries, then the new
+    /// Return the fields that list failed parts, with further failures: the existing entries, then the new
     /// ones.
     pub(crate) fn with_failed(
         &self,
@@ -288,7 +288,8 @@ impl Settings {
     }
 }
 
-/// Set the fields that accompany an axis over failures, unless the file or an axis sets them.
+/// Set the fields that the kind of machine requires with an axis over failures, unless the file or an axis
+/// sets them.
 fn set_accompanying_fields(
     base: &mut Settings,
     axes: &[Axis],
@@ -304,12 +305,13 @@ fn set_accompanying_fields(
     Ok(())
 }
 
-/// Return the axes at these positions.
+/// Return the axes at the positions `places`.
 fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
 
-/// Return, for each axis over machines, whether it changes the possible failures or lists faults itself.
+/// Return, for each axis that changes the machine, whether it must be merged with the axis over failures: it
+/// changes the possible failures or sets lists of failed parts itself.
 fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
     let mut stride = found.len();
     machines
@@ -326,7 +328,7 @@ fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec
         .collect()
 }
 
-/// Return a machine after a failure as a value of an axis of variants.
+/// Return the state of a machine after a failure as a value of an axis of variants.
 fn value_of(
     base: &Settings,
     machine: &[AxisValue],

@@ -1,5 +1,5 @@
-//! The failures that a machine can have. Each kind of machine lists them. A sweep takes them as values of an
-//! axis, and a study of failures adds them one by one.
+//! Possible failures of a machine, which each kind of machine lists. They are the values of an axis over
+//! failures, and a study of failures examines them one by one.
 
 use crate::file::error::Origin;
 use crate::value::Choice;
@@ -7,32 +7,33 @@ use crate::value::Choice;
 /// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Request for the possible failures of a machine.
+/// Request to a kind of machine to list the possible failures of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Parts that may fail: [`SINGLE`] for all, or another word of the kind of machine.
+    /// Word for the parts that may fail: [`SINGLE`] for all, or another word that the kind of machine
+    /// defines.
     pub of: &'static str,
-    /// Number of pairs of failures to sample at random. If there are no more pairs, all are used.
+    /// Number of pairs of failures to sample at random. If no more pairs exist, all are used.
     pub doubles: u64,
     /// Seed of the random sample.
     pub seed: u64,
-    /// Maximum acceptable number of states.
+    /// Maximum number of states (the machine without and with failures) that the caller accepts.
     pub most: usize,
 }
 
-/// States of a machine after its possible failures.
+/// The possible failures of a machine, and the state of the machine after each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failures {
-    /// Number of single failures with different effects.
+    /// Number of single failures that have different effects.
     pub single: usize,
-    /// Number of pairs of single failures.
+    /// Number of pairs of these single failures.
     pub pairs: u64,
     /// The state without a failure, then the states after single failures, then those after the sampled
     /// pairs.
     pub states: Vec<State>,
 }
 
-/// State of a machine after a failure.
+/// State of a machine after the failure of one part, of two parts, or of none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
     /// The failed part as a value of the axis, such as `link 0-1`.
@@ -43,16 +44,16 @@ pub struct State {
     pub parts: Vec<Part>,
     /// Number of parts, or pairs of parts, whose failure has the same effect.
     pub weight: u64,
-    /// Number of nodes that can still reach one another.
+    /// Number of nodes that can still communicate with one another.
     pub live: u32,
-    /// Whether the remaining machine can run.
+    /// Whether the machine can still run without the failed parts.
     pub runs: bool,
 }
 
 /// A part that has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Key of the field that lists failed parts of this type.
+    /// Key of the field that lists failed parts of this type, such as links.
     pub field: &'static str,
     /// The failed part, as an entry of that list.
     pub which: Which,
@@ -67,7 +68,7 @@ pub enum Which {
     Link(u32, u32),
 }
 
-/// Description of the faults of one kind of machine.
+/// Description of an axis over failures for one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     /// The words that an axis over failures may have: [`SINGLE`], and words for subsets of the parts.
@@ -76,7 +77,7 @@ pub struct Faults {
     pub with: &'static [(&'static str, &'static str)],
 }
 
-/// The options of an axis over failures, as a file states them.
+/// The options of an axis over failures, as the scenario file states them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
     /// Word for the parts that may fail.

@@ -1,4 +1,4 @@
-//! Axes of a sweep, their points, and the search for the saturation load.
+//! The sweep of a scenario: its axes, its points, and the search for the saturation load.
 
 pub(crate) mod axis;
 pub(crate) mod failure_axis;

@@ -1,10 +1,10 @@
-//! Combinations of the values of a sweep's axes.
+//! The points of a sweep: all combinations of the values of its axes.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::settings::Settings;
 use crate::sweep::axis::{Axis, AxisValue};
 
-/// Maximum number of points of a sweep, and of lines of a search.
+/// Maximum number of points of a sweep, and of search lines.
 pub const POINTS_MAX: usize = 10_000;
 
 /// Return the number of combinations of the values of the axes.
@@ -14,7 +14,7 @@ pub(crate) fn count(axes: &[Axis]) -> usize {
     count.unwrap_or(usize::MAX)
 }
 
-/// Check that the axes do not give more points than a sweep may have.
+/// Check that the axes do not have more than [`POINTS_MAX`] combinations of values.
 pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     let Some(last) = axes.last().filter(|_| count(axes) > POINTS_MAX) else {
         return Ok(());
@@ -28,7 +28,7 @@ pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
     ))
 }
 
-/// Return all combinations of the values of the axes, the first axis slowest.
+/// Return all combinations of the values of the axes. The first axis varies slowest.
 pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
         let with = |values: &Vec<AxisValue>, value: &AxisValue| {
@@ -39,7 +39,7 @@ pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     })
 }
 
-/// Return the settings of one point: `base` with the values of the axes.
+/// Return the values of all fields at one point: `base`, changed by one value of each axis.
 pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings, Problem> {
     let mut settings = base.clone();
     for setting in values.iter().flat_map(|value| &value.settings) {
@@ -48,7 +48,7 @@ pub(crate) fn applied(base: &Settings, values: &[AxisValue]) -> Result<Settings,
     Ok(settings)
 }
 
-/// Add to a problem the point at which it occurs.
+/// Add to the text of a problem the axis values of the point at which it occurs.
 pub(crate) fn at(
     problem: Problem,
     axes: &[Axis],

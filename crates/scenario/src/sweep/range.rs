@@ -1,11 +1,11 @@
-//! Numbers on an axis: their units, and the values between the ends of a range.
+//! Values of an axis as numbers with a unit, and the values of a range such as `{ from = 1, to = 9 }`.
 
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::{Layer, Setting};
 use crate::file::tree::{Node, Tree};
 use crate::value::Dimension;
 
-/// Return the unit of a value as written, such as `ms`, `/ms` or `%`; `None` for plain numbers and words.
+/// Return the unit in the text of a value, such as `ms`, `/ms` or `%`; `None` for plain numbers and words.
 pub(crate) fn unit(setting: &Setting) -> Option<String> {
     let amount = setting.value.amount?;
     match &setting.written {
@@ -26,7 +26,7 @@ pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
             return number.parse().ok();
         }
     }
-    // Rounding ensures that 0.3 in another unit stays 0.3.
+    // Rounding removes errors of the conversion, so that 0.3 stays 0.3 in another unit.
     Some(rounded(amount.number / amount.dimension.of_unit(unit)?, 12))
 }
 
@@ -45,11 +45,11 @@ pub fn rounded(x: f64, digits: usize) -> f64 {
     format!("{x:.*e}", digits - 1).parse().unwrap_or(x)
 }
 
-/// Maximum number of values of a range of whole numbers that does not set `points`.
+/// Maximum number of values of a range of whole numbers that does not state its number of `points`.
 const POINTS_MAX: f64 = 10_000.0;
 
-/// Return the values of a range from `from` to `to`, with both ends as written. Errors have the origin of
-/// `place` and no field.
+/// Return the values of a range from `from` to `to`, with both ends as written. Errors have the origin of the
+/// node `place`, and name no field.
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end. This also hides
 /// differences of `powf` between machines in the last digit. Whole quantities are rounded.
@@ -122,7 +122,8 @@ pub(crate) fn between(
     Ok(settings)
 }
 
-/// Return the value `exact` between the ends of a range, rounded as in [`between`].
+/// Convert the number `exact` between the ends of a range to a value of the field, rounded as [`between`]
+/// describes.
 fn inner(
     from: &Setting,
     dimension: Dimension,

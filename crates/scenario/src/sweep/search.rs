@@ -1,4 +1,5 @@
-//! `[search]`: the search for the saturation load, for each combination of the axes that do not set the load.
+//! The search for the saturation load, as `[search]` describes it, for each combination of the axes that do
+//! not set the load.
 
 use crate::fields::common::SearchTable;
 use crate::fields::format::Row;
@@ -12,7 +13,7 @@ use crate::value::Value;
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// The search for the saturation load.
+/// Parameters of the search for the saturation load, as `[search]` states them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Search {
     /// Key of the load field that the file names: `workload.rate`, `workload.interarrival` or
@@ -24,8 +25,8 @@ pub struct Search {
     pub high: f64,
     /// The unit of `low` and `high`: `/ms`, `GB/s` or `MB/s`.
     pub unit: &'static str,
-    /// Width of the interval around the saturation load at which to stop, relative to its middle, between 0
-    /// and 1.
+    /// Width of the interval around the saturation load at which the search stops, relative to its middle,
+    /// between 0 and 1.
     pub resolution: f64,
 }
 
@@ -36,7 +37,7 @@ impl Search {
     }
 }
 
-/// Return the search that a file describes.
+/// Return the parameters of the search that a file describes.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
     let loads = &settings.schema().form.tables.loads;
     let end = |key: &str, value: &Value| {
@@ -62,10 +63,11 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
     })
 }
 
-/// One search line: a combination of the values of the axes that do not set the load.
+/// One search line: a combination of the values of the axes that do not set the load. The search varies the
+/// load along it.
 #[derive(Debug, Clone)]
 pub struct SearchLine {
-    /// Position of the line among all search lines.
+    /// Position of this line in the list of all search lines.
     pub index: usize,
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,
@@ -76,8 +78,8 @@ pub struct SearchLine {
 }
 
 impl SearchLine {
-    /// Return the machine and the workload at `load`, in the unit of the search. If the load is a rate, the
-    /// mean interarrival time is rounded to whole picoseconds.
+    /// Return the machine and the workload of the search line at the offered load `load`, in the unit of the
+    /// search. If the load is a rate, the mean interarrival time is rounded to whole picoseconds.
     ///
     /// # Errors
     /// If the load is impossible, such as zero, or values contradict one another at this load. The ends of

@@ -1,4 +1,5 @@
-//! Words that stand for several sets of named tables, for studies of interference between jobs.
+//! Expansion of the words `alone` and `pairs` on an axis over sets of jobs, for studies of interference
+//! between jobs.
 
 use crate::file::error::Problem;
 use crate::file::suggest::closest;

@@ -1,4 +1,5 @@
-//! The individual machines of a scenario, and new scenarios composed of such machines.
+//! The variants of a scenario (its individual machines), and the text of new scenarios that are composed of
+//! variants.
 
 use crate::fields::common::HeadTable;
 use crate::fields::field::Field;
@@ -16,10 +17,10 @@ use crate::sweep::points::{applied, product};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A machine of a scenario with its workload. A load that an axis sets is not part of it.
+/// A variant of a scenario: a machine with its workload, except a load that an axis sets.
 #[derive(Debug, Clone)]
 pub struct Variant {
-    /// The values of the axes over machines, as text; empty without such axes.
+    /// The values of the axes that change the machine, as text; empty without such axes.
     pub label: String,
     kind: &'static Row,
     /// The values of all fields of the variant.
@@ -28,8 +29,8 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// Return the machines of the sweep, one for each combination of the axes over machines. Other axes
-    /// contribute their first value, except for axes over loads.
+    /// Return the variants of the scenario, one for each combination of the axes that change the machine.
+    /// Axes over loads are left out, and other axes have their first value.
     ///
     /// # Errors
     /// If values contradict one another. The check of the points detects such errors earlier.
@@ -53,8 +54,9 @@ impl Scenario {
         product(&machines).into_iter().map(variant).collect()
     }
 
-    /// Return the text of a scenario called `name` with `variants` as the values of the axis `axis`. Loads
-    /// and rules are those of this scenario. `with` lists further fields with their values in TOML.
+    /// Return the text of a scenario called `name` with `variants` as the values of the axis `axis`. Offered
+    /// loads and stopping rules are those of this scenario. `with` lists further fields with their values in
+    /// TOML.
     pub fn text_of(
         &self,
         name: &str,
@@ -113,7 +115,8 @@ impl Scenario {
         canonical::write(&base, &axes, |_| true)
     }
 
-    /// Return which of loads, stopping rule, verdict and seed differ from those of the scenario `other`.
+    /// Return the names of the parts in which this scenario differs from `other`, of these: loads, stopping
+    /// rule, verdict and seed.
     pub fn differs_from(&self, other: &Self) -> Vec<&'static str> {
         let rules = |table: &'static str| {
             let mut fields = self.base.schema().fields().iter();
@@ -133,7 +136,7 @@ impl Scenario {
         .collect()
     }
 
-    /// Return the loads of the load axis, or else the load of the first machine.
+    /// Return the offered loads of the load axis, or else the load of the first variant.
     fn given_loads(&self) -> Vec<toml::Value> {
         if let Some(axis) = self.axes.iter().find(|axis| self.is_load(&axis.key)) {
             let settings = axis.settings();
@@ -157,7 +160,7 @@ impl Variant {
         fields.find(is_one).map(|field| &*field.key)
     }
 
-    /// Return the variant with this value, as TOML, for the field `key`.
+    /// Return the variant with the field `key` set to `value`, in TOML.
     ///
     /// # Panics
     /// If the field or the value is invalid for this kind of machine.
@@ -178,7 +181,7 @@ impl Variant {
     }
 
     /// Return the possible failures of `machine`, which must be the machine of this variant. Return `None` if
-    /// they lead to more states than `asked` allows.
+    /// the machine has more states than `asked` accepts.
     pub fn failures(&self, machine: &Described, asked: &Asked) -> Option<Failures> {
         (self.kind.failures)(machine, asked)
     }

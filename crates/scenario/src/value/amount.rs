@@ -8,7 +8,7 @@ use std::any::Any;
 pub enum Dimension {
     /// A count: a whole number without a unit.
     Count,
-    /// Number of nodes along the only dimension of a grid. A range over such numbers must state its number of
+    /// The number of nodes of a grid with one dimension. A range over such numbers must state its number of
     /// points.
     Grid,
     /// A plain number or a share.
@@ -24,12 +24,12 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Return whether amounts are whole numbers without a unit.
+    /// Return whether amounts of this dimension are whole numbers without a unit.
     pub(crate) fn is_whole(self) -> bool {
         matches!(self, Self::Count | Self::Grid)
     }
 
-    /// Return the unit in which amounts are whole numbers; empty if there is none.
+    /// Return the base unit, in which amounts of this dimension are whole numbers; empty if there is none.
     pub(crate) fn base_unit(self) -> &'static str {
         match self {
             Self::Time => "ps",
@@ -64,7 +64,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Return the amount for a number of nodes along the only dimension of a grid.
+    /// Return the amount for the number of nodes of a grid with one dimension.
     pub fn of_grid(nodes: u32) -> Self {
         Self {
             number: nodes.into(),
@@ -93,7 +93,7 @@ impl Amount {
     }
 }
 
-/// Return the number of a value of type `T`; `None` if the value has another type.
+/// Convert a value of type `T` to a number by `of`; return `None` if the value has another type.
 fn number<T: Any>(value: &dyn Any, of: impl Fn(&T) -> f64) -> Option<f64> {
     value.downcast_ref().map(of)
 }

@@ -1,10 +1,11 @@
-//! Descriptions of machines and workloads, and field values, with their types erased.
+//! Type-erased values: descriptions of machines and workloads of any kind, and values of fields of any type.
 
 use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
-/// A plain value that describes a machine or a workload, or that a field holds.
+/// A plain value that can be type-erased: the description of a machine or a workload, or the value of a
+/// field.
 pub trait Description: Any + fmt::Debug + Send + Sync {
     /// Return whether `other` has the same type as this value and is equal to it.
     fn equals(&self, other: &dyn Any) -> bool;
@@ -16,7 +17,7 @@ impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Description for T {
     }
 }
 
-/// A value of any type, such as a machine of any kind.
+/// A type-erased value, such as the description of a machine of any kind.
 #[derive(Clone)]
 pub struct Described(Arc<dyn Description>);
 
@@ -26,12 +27,12 @@ impl Described {
         Self(Arc::new(value))
     }
 
-    /// Return the value if it has type `T`.
+    /// Downcast the value to type `T`; return `None` if it has another type.
     pub fn as_<T: Description>(&self) -> Option<&T> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
 
-    /// Return the value, which must have type `T`.
+    /// Downcast the value to type `T`.
     ///
     /// # Panics
     /// If it has another type.
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_compared_and_printed_by_their_type() {
+    fn erased_values_are_compared_and_printed_like_values_of_their_type() {
         let one = Described::new(1u32);
         assert_eq!(one, one.clone());
         assert_eq!(one, Described::new(1u32));

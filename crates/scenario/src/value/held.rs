@@ -1,4 +1,5 @@
-//! The scenario type that a field of a Rust type has by default.
+//! The default type of a field in the scenario file (its parser and description), for each Rust type of its
+//! value.
 
 use super::lists::{Links, NameSet, Nodes, Percentiles};
 use super::numbers::{Share, Whole};
@@ -8,13 +9,14 @@ use super::words::{Flag, Name};
 use crate::value::described::Description;
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
-/// A Rust type of field values, with the scenario type that a field of this Rust type has by default.
+/// A Rust type of field values, with the default type (parser and description) of such fields in the scenario
+/// file.
 pub trait Held: Description {
-    /// The scenario type of fields by default.
+    /// The default type of fields with values of this Rust type.
     const TYPE: &'static dyn AnyType;
 }
 
-/// Implement [`Held`] for Rust types, each with the scenario type of its fields.
+/// Implement [`Held`] for Rust types, each with the default type of its fields in the scenario file.
 macro_rules! held {
     ($($held:ty: $of:expr;)+) => { $(
         impl Held for $held {
@@ -39,7 +41,8 @@ held! {
     Vec<String>: NameSet;
 }
 
-/// Return `of` as the type of a field, after a check that the Rust type of its values is `T`.
+/// Return the type `of` of a field with its Rust type erased. The compiler checks that its values have the
+/// Rust type `T`.
 pub const fn typed<T, V: ValueType<Held = T>>(of: &'static V) -> &'static dyn AnyType {
     of
 }

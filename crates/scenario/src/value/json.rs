@@ -1,8 +1,8 @@
-//! Parts of the JSON Schema for field values.
+//! JSON Schemas of field values, for the JSON Schema of the scenario file.
 
 use serde_json::{Value, json};
 
-/// Regular expression that matches a name.
+/// Regular expression that matches a name, such as that of a job.
 pub const NAME: &str = "[A-Za-z0-9_-]{1,80}";
 
 /// Regular expression that matches a number that is not negative.
@@ -21,7 +21,7 @@ pub fn node() -> Value {
     json!({"type": "integer", "minimum": 0})
 }
 
-/// Return the JSON Schema of a text that matches the whole pattern.
+/// Return the JSON Schema of a text that this regular expression matches as a whole.
 pub fn text(pattern: &str) -> Value {
     json!({"type": "string", "pattern": format!("^{pattern}$")})
 }

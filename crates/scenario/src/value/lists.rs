@@ -1,5 +1,5 @@
-//! Types of field values that are lists (of nodes, links, percentiles, measures, names), and dimensions of
-//! grids.
+//! Types of fields whose values are lists of nodes, links, percentiles, measures or names; and the parser of
+//! the dimensions of grids.
 
 use super::json;
 use super::numbers::{Number, float};
@@ -12,35 +12,40 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words for an axis over sets of names; each stands for several sets.
+/// Words that an axis over sets of named tables may have instead of a list. Each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
-/// Type of fields that hold a list of distinct node numbers.
+/// Type of fields whose value is a list of distinct node numbers.
 pub struct Nodes;
 
 impl ValueType for Nodes {
+    /// Rust type of a value: the numbers of the nodes.
     type Held = Vec<u32>;
 
+    /// Return the description of this type (a list of node numbers) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let json = json::list(&json::node(), 0);
         let expected = "a list of node numbers";
         TypeInfo::new(expected, "[0, 7]", "node numbers, none twice", json)
     }
 
+    /// Parse a TOML value as a list of node numbers.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         distinct(node.items(self)?, node_number, |&node| node, u32::to_string)
     }
 }
 
-/// Type of fields that hold a list of distinct links, each a pair of node numbers.
+/// Type of fields whose value is a list of distinct links, each a pair of node numbers.
 pub struct Links {
     /// Whether [0, 1] and [1, 0] are two different links.
     pub directed: bool,
 }
 
 impl ValueType for Links {
+    /// Rust type of a value: for each link, the numbers of the nodes at its ends.
     type Held = Vec<(u32, u32)>;
 
+    /// Return the description of this type (a list of links) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match self.directed {
             false => "pairs of neighbouring nodes, none twice",
@@ -51,6 +56,7 @@ impl ValueType for Links {
         TypeInfo::new(expected, "[[0, 1], [4, 6]]", range, json::list(&pair, 0))
     }
 
+    /// Parse a TOML value as a list of links.
     fn read(&self, node: &Node) -> Result<Vec<(u32, u32)>, Problem> {
         let link = |item: &Node| match &item.tree {
             Tree::Array(ends) if ends.len() == 2 => {
@@ -67,12 +73,14 @@ impl ValueType for Links {
     }
 }
 
-/// Type of fields that hold a list of distinct percentiles, each between 0 and 100.
+/// Type of fields whose value is a list of distinct percentiles, each between 0 and 100.
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
+    /// Rust type of a value: the percentiles, each between 0 and 100.
     type Held = Vec<f64>;
 
+    /// Return the description of this type (a list of percentiles) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let one = json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100});
         let range = "between 0 and 100, both excluded; none twice";
@@ -80,6 +88,7 @@ impl ValueType for Percentiles {
         TypeInfo::new("a list of percentiles", "[50, 90, 99]", range, json).units("%")
     }
 
+    /// Parse a TOML value as a list of percentiles.
     fn read(&self, node: &Node) -> Result<Vec<f64>, Problem> {
         let (min, max) = (0.0, 100.0);
         let percentile = |item: &Node| {
@@ -96,17 +105,20 @@ impl ValueType for Percentiles {
     }
 }
 
-/// Type of fields that hold a list of distinct names of measures.
+/// Type of fields whose value is a list of distinct names of measures.
 pub struct Measures {
-    /// Example of existing measures, as written in a file.
+    /// Example of a list of measures, as written in a file.
     pub example: &'static str,
     /// Whether the first part of each measure is the name of a named table.
     pub named: bool,
 }
 
 impl ValueType for Measures {
+    /// Rust type of a value: the names of the measures.
     type Held = Vec<String>;
 
+    /// Return the description of this type (a list of names of measures) for errors, the reference and
+    /// editors.
     fn describe(&self) -> TypeInfo {
         let first = if self.named { json::NAME } else { "[a-z0-9_]+" };
         let json = json::list(&json::text(&format!(r"{first}(\.[a-z0-9_]+)*")), 0);
@@ -114,6 +126,7 @@ impl ValueType for Measures {
         TypeInfo::new("a list of measures", self.example, range, json)
     }
 
+    /// Parse a TOML value as a list of names of measures.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
@@ -137,13 +150,16 @@ impl ValueType for Measures {
     }
 }
 
-/// Type of fields that hold a list of distinct names of named tables. An axis may be one word that stands for
-/// several such lists.
+/// Type of fields whose value is a list of distinct names of named tables. An axis over such a field may be
+/// the word `alone` or `pairs`, which stands for several lists.
 pub struct NameSet;
 
 impl ValueType for NameSet {
+    /// Rust type of a value: the names of the named tables.
     type Held = Vec<String>;
 
+    /// Return the description of this type (a list of names of named tables) for errors, the reference and
+    /// editors.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(SET_WORDS);
         let range = format!("names of jobs, none twice; as an axis also {words}");
@@ -154,6 +170,7 @@ impl ValueType for NameSet {
         }
     }
 
+    /// Parse a TOML value as a list of names of named tables.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let name = |item: &Node| match &item.tree {
             Tree::Text(name) => Ok(name.clone()),
@@ -167,8 +184,8 @@ impl ValueType for NameSet {
     }
 }
 
-/// Convert each item by `read` and return the results. No two items may have the same `key`. `words` returns
-/// the name of an item for errors.
+/// Parse the items of a list by `read`. Return an error if two items have the same `key`. `words` returns the
+/// text of an item for this error.
 fn distinct<T, K: Ord>(
     items: &[Node],
     read: impl Fn(&Node) -> Result<T, Problem>,
@@ -186,12 +203,12 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// Return the error that an item, described by `what`, is listed twice.
+/// Return the error that a list contains an item, described by `what`, twice.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }
 
-/// Return a value as a node number.
+/// Parse the number of a node.
 ///
 /// # Errors
 /// If the value is not a valid node number.

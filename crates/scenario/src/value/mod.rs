@@ -1,4 +1,4 @@
-//! Types of field values, with their readers and descriptions.
+//! Types of field values, with their parsers and descriptions.
 //!
 //! Each type is a struct that implements [`ValueType`]. Kinds of machine add their own types.
 

@@ -1,4 +1,4 @@
-//! Types of field values that are whole numbers, finite numbers or shares.
+//! Types of fields whose values are whole numbers, finite numbers or shares.
 
 use super::described::Description;
 use super::value_type::{TypeInfo, ValueType};
@@ -8,13 +8,13 @@ use serde_json::json;
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-/// Type of fields that hold a whole number, stored as a `T` in Rust.
+/// Type of fields whose value is a whole number, stored as a `T` in Rust.
 pub struct Whole<T = u64> {
-    /// Minimum value.
+    /// Minimum valid value.
     min: u64,
-    /// Maximum value.
+    /// Maximum valid value.
     max: u64,
-    /// Name of the type in errors.
+    /// Name of the type in error messages, such as "a whole number".
     expected: &'static str,
     held: PhantomData<T>,
 }
@@ -33,12 +33,12 @@ impl<T> Whole<T> {
         }
     }
 
-    /// Set the name of the type in errors, for "... is expected".
+    /// Set the name of the type for error messages, which end in "is expected".
     pub const fn called(self, expected: &'static str) -> Self {
         Self { expected, ..self }
     }
 
-    /// Return the range of valid numbers as text.
+    /// Return the range of valid numbers as text for the reference.
     fn range(&self) -> String {
         match self.max >= i64::MAX as u64 {
             true => format!("{} or more", self.min),
@@ -51,14 +51,17 @@ impl<T> ValueType for Whole<T>
 where
     T: Description + TryFrom<u64>,
 {
+    /// Rust type of a value.
     type Held = T;
 
+    /// Return the description of this type (a whole number) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let json = json!({"type": "integer", "minimum": min, "maximum": max});
         TypeInfo::new(self.expected, min.max(1).to_string(), self.range(), json)
     }
 
+    /// Parse a TOML value as a whole number.
     fn read(&self, node: &Node) -> Result<T, Problem> {
         let Tree::Integer(number) = node.tree else {
             let hint = node.unquoted_number();
@@ -72,17 +75,19 @@ where
     }
 }
 
-/// Type of fields that hold a finite number.
+/// Type of fields whose value is a finite number.
 pub struct Number {
-    /// Minimum value.
+    /// Minimum valid value.
     pub min: f64,
-    /// Maximum value.
+    /// Maximum valid value.
     pub max: f64,
 }
 
 impl ValueType for Number {
+    /// Rust type of a value: a finite number.
     type Held = f64;
 
+    /// Return the description of this type (a finite number) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == f64::MAX {
@@ -93,6 +98,7 @@ impl ValueType for Number {
         TypeInfo::new("a number", "1.5", range, json)
     }
 
+    /// Parse a TOML value as a finite number.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let number = float(node, self)?;
         match (self.min..=self.max).contains(&number) {
@@ -102,12 +108,12 @@ impl ValueType for Number {
     }
 }
 
-/// Type of fields that hold a share from 0 to 1, or a percentage as text. Both ends are valid unless
+/// Type of fields whose value is a share from 0 to 1, or a percentage as text. Both ends are valid unless
 /// excluded.
 pub struct Share {
-    /// Whether 0 is excluded.
+    /// Whether the value 0 is invalid.
     pub above_zero: bool,
-    /// Whether 1 is excluded.
+    /// Whether the value 1 is invalid.
     pub below_one: bool,
 }
 
@@ -126,8 +132,10 @@ impl Share {
 }
 
 impl ValueType for Share {
+    /// Rust type of a value: a share from 0 to 1.
     type Held = f64;
 
+    /// Return the description of this type (a share) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match (self.above_zero, self.below_one) {
             (false, false) => "0 to 1",
@@ -144,6 +152,7 @@ impl ValueType for Share {
         TypeInfo::new("a share", "0.05 or \"5%\"", range, json).units("none, or % in text")
     }
 
+    /// Parse a TOML value as a share.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let share = match &node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {

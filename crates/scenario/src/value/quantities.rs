@@ -1,4 +1,4 @@
-//! Types of field values that are quantities with a unit: time, data, bandwidth, rates.
+//! Types of fields whose values are quantities with a unit: time, data, bandwidth, rates.
 
 use super::json;
 use super::numbers::out_of_range;
@@ -11,11 +11,11 @@ use std::str::FromStr;
 /// Maximum time that a field may hold.
 pub const TIME_MAX: Time = Time::from_ps(24 * 3_600_000_000_000_000);
 
-/// Type of fields that hold a span of time.
+/// Type of fields whose value is a span of time.
 pub struct Span {
     /// Whether the span may be zero.
     zero: bool,
-    /// Unit that errors suggest for a number without a unit.
+    /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
 }
 
@@ -33,8 +33,10 @@ impl Span {
 }
 
 impl ValueType for Span {
+    /// Rust type of a value: the span of time.
     type Held = Time;
 
+    /// Return the description of this type (a span of time) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match self.zero {
             true => "0 s to 24 h",
@@ -44,6 +46,7 @@ impl ValueType for Span {
         TypeInfo::new("a time", "\"0.156 ms\"", range, json).units("ps, ns, us, ms, s, min, h")
     }
 
+    /// Parse a TOML value as a span of time.
     fn read(&self, node: &Node) -> Result<Time, Problem> {
         let time: Time = quantity(node, self, self.usual)?;
         if time == Time::ZERO && !self.zero {
@@ -56,7 +59,7 @@ impl ValueType for Span {
     }
 }
 
-/// Type of fields that hold an amount of data within a range in bytes.
+/// Type of fields whose value is an amount of data within a range in bytes.
 pub struct Data {
     /// Minimum number of bytes.
     min: u64,
@@ -75,8 +78,10 @@ impl Data {
 }
 
 impl ValueType for Data {
+    /// Rust type of a value: the amount of data.
     type Held = Bytes;
 
+    /// Return the description of this type (an amount of data) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == u64::MAX {
@@ -89,6 +94,7 @@ impl ValueType for Data {
             .units("B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
     }
 
+    /// Parse a TOML value as an amount of data.
     fn read(&self, node: &Node) -> Result<Bytes, Problem> {
         let bytes: Bytes = quantity(node, self, "B")?;
         match bytes.get() {
@@ -99,9 +105,9 @@ impl ValueType for Data {
     }
 }
 
-/// Type of fields that hold a bandwidth above zero.
+/// Type of fields whose value is a bandwidth above zero.
 pub struct Throughput {
-    /// Unit that errors suggest for a number without a unit.
+    /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
     /// Whether the bandwidth is an offered load.
     offered: bool,
@@ -122,8 +128,10 @@ impl Throughput {
 }
 
 impl ValueType for Throughput {
+    /// Rust type of a value: the bandwidth.
     type Held = Bandwidth;
 
+    /// Return the description of this type (a bandwidth) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let example = format!("\"20 {}\"", self.usual);
         let json = json::quantity(json::BANDWIDTH, false);
@@ -131,6 +139,7 @@ impl ValueType for Throughput {
             .units("B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s")
     }
 
+    /// Parse a TOML value as a bandwidth.
     fn read(&self, node: &Node) -> Result<Bandwidth, Problem> {
         let bandwidth: Bandwidth = quantity(node, self, self.usual)?;
         match (bandwidth.bits_per_s(), self.offered) {
@@ -141,18 +150,21 @@ impl ValueType for Throughput {
     }
 }
 
-/// Type of fields that hold a rate of events above zero.
+/// Type of fields whose value is a rate of events above zero.
 pub struct Frequency;
 
 impl ValueType for Frequency {
+    /// Rust type of a value: the rate.
     type Held = Rate;
 
+    /// Return the description of this type (a rate) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = "above 0, a mean gap of 1 ps to 24 h";
         let json = json::quantity(json::RATE, false);
         TypeInfo::new("a rate", "\"6.4 /ms\"", range, json).units("/s, /ms, /us, /ns")
     }
 
+    /// Parse a TOML value as a rate.
     fn read(&self, node: &Node) -> Result<Rate, Problem> {
         let rate: Rate = quantity(node, self, "/ms")?;
         let gap = 1e12 / rate.per_s();
@@ -197,7 +209,7 @@ pub fn quantity<T: FromStr<Err = UnitError>>(
     Err(node.problem(problem, hint))
 }
 
-/// Return the error that a quantity with this meaning is zero; `right` is the advice.
+/// Return the error that a quantity is zero, which would mean `meaning`. `right` is the advice.
 fn zero(node: &Node, meaning: &str, right: &str) -> Problem {
     node.problem(format!("zero is {meaning}"), format!("give {right}"))
 }

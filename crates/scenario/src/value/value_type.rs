@@ -1,4 +1,4 @@
-//! Traits that the types of field values implement.
+//! Traits that define a type of field values: how a value is parsed and described.
 
 use crate::file::error::Problem;
 use crate::file::tree::{Node, Tree};
@@ -7,18 +7,19 @@ use crate::value::described::{Described, Description};
 use serde_json::Value as Json;
 use std::fmt;
 
-/// A type of field values: its description and its parser.
+/// A type of values that a field of the scenario file may have, with the description of the type and its
+/// parser.
 pub trait ValueType: Send + Sync {
-    /// Rust type of the values.
+    /// Rust type of the parsed values.
     type Held: Description;
 
     /// Return the description of the type for errors, the reference and editors.
     fn describe(&self) -> TypeInfo;
 
-    /// Parse a value.
+    /// Parse a value of this type.
     ///
     /// # Errors
-    /// If the value is invalid. The error has problem and hint, but no field.
+    /// If the value is invalid. The error has a problem and a hint, but does not name a field.
     fn read(&self, node: &Node) -> Result<Self::Held, Problem>;
 
     /// Return a value as a number with a dimension, for the axes of a sweep; `None` if it is not a number.
@@ -27,7 +28,7 @@ pub trait ValueType: Send + Sync {
     }
 }
 
-/// Helpers for the parsers of values.
+/// Helpers for the parsers of field values.
 impl Node {
     /// Return the problem that a value of type `of` is expected instead of this value.
     pub fn wrong_type(&self, of: &impl ValueType) -> Problem {
@@ -63,7 +64,7 @@ impl Node {
 /// Description of a type of values for errors, the reference and editors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeInfo {
-    /// Name of the type, for "... is expected".
+    /// Name of the type for error messages, such as "a whole number", which end in "is expected".
     pub expected: &'static str,
     /// Example value, as written in a file.
     pub example: String,
@@ -73,16 +74,17 @@ pub struct TypeInfo {
     pub json: Json,
     /// Valid units, in words; empty if values have no unit.
     pub units: &'static str,
-    /// Valid words, if the type is a choice of words; else empty.
+    /// Valid words, if the values are words of a fixed list; else empty.
     pub words: &'static [&'static str],
     /// Whether values are text, so that an override may omit the quotation marks.
     pub is_text: bool,
-    /// Words that an axis may have in place of a list of values; each stands for several values.
+    /// Words that an axis over a field of this type may have instead of a list of values. Each stands for
+    /// several values.
     pub axis_words: &'static [&'static str],
 }
 
 impl TypeInfo {
-    /// Return a description with the entries that every type must have.
+    /// Return a description of a type with the entries that every type must have.
     pub fn new(
         expected: &'static str,
         example: impl Into<String>,
@@ -101,7 +103,7 @@ impl TypeInfo {
         }
     }
 
-    /// Set the valid units.
+    /// Set the text that lists the valid units.
     pub fn units(self, units: &'static str) -> Self {
         Self { units, ..self }
     }

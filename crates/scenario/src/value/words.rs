@@ -1,4 +1,4 @@
-//! Types of field values that are words, names, texts or flags.
+//! Types of fields whose values are words of a fixed list, names, texts or flags.
 
 use super::json;
 use super::value_type::{TypeInfo, ValueType};
@@ -10,13 +10,15 @@ use serde_json::json;
 /// Maximum length of a title or another one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// Type of fields that hold one of these words.
+/// Type of fields whose value is one of these words.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
 impl ValueType for Choice {
+    /// Rust type of a value: the word.
     type Held = String;
 
+    /// Return the description of this type (a word of the list) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(self.0);
         TypeInfo {
@@ -26,6 +28,7 @@ impl ValueType for Choice {
         }
     }
 
+    /// Parse a TOML value as a word of the list.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if self.0.contains(&text) {
@@ -40,12 +43,14 @@ impl ValueType for Choice {
     }
 }
 
-/// Type of fields that hold a name of letters, digits, `-` and `_`.
+/// Type of fields whose value is a name of letters, digits, `-` and `_`.
 pub struct Name;
 
 impl ValueType for Name {
+    /// Rust type of a value: the name.
     type Held = String;
 
+    /// Return the description of this type (a name) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (example, range) = (
             "\"hypercube-128\"",
@@ -57,6 +62,7 @@ impl ValueType for Name {
         }
     }
 
+    /// Parse a TOML value as a name.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -70,15 +76,17 @@ impl ValueType for Name {
     }
 }
 
-/// Type of fields that hold a text of limited length.
+/// Type of fields whose value is a text of limited length.
 pub struct Text {
     /// Maximum number of characters.
     pub max: usize,
 }
 
 impl ValueType for Text {
+    /// Rust type of a value: the text.
     type Held = String;
 
+    /// Return the description of this type (a text) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let json = json!({"type": "string", "maxLength": self.max});
         let range = format!("at most {} characters", self.max);
@@ -88,6 +96,7 @@ impl ValueType for Text {
         }
     }
 
+    /// Parse a TOML value as a text.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if let Some(control) = control_in(text) {
@@ -104,17 +113,20 @@ impl ValueType for Text {
     }
 }
 
-/// Type of fields that hold `true` or `false`.
+/// Type of fields whose value is `true` or `false`.
 pub struct Flag;
 
 impl ValueType for Flag {
+    /// Rust type of a value: the flag.
     type Held = bool;
 
+    /// Return the description of this type (a flag) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = "true or false";
         TypeInfo::new(words, words, words, json!({"type": "boolean"}))
     }
 
+    /// Parse a TOML value as a flag.
     fn read(&self, node: &Node) -> Result<bool, Problem> {
         match node.tree {
             Tree::Flag(flag) => Ok(flag),
@@ -123,7 +135,8 @@ impl ValueType for Flag {
     }
 }
 
-/// Return the first terminal control character in a text. Line ends and tabs do not count.
+/// Return the first control character in a text that could affect a terminal. Line ends and tabs do not
+/// count.
 pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
