@@ -41,7 +41,7 @@ struct Requests {
     end: Option<FileEnd>,
 }
 
-/// A request to the writing thread.
+/// A request to the thread that writes a file.
 enum Request {
     Write(OrderId, PacketId, Block),
     End(FileEnd),
@@ -50,20 +50,20 @@ enum Request {
 /// The fate of the file when the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileEnd {
-    /// Complete the file and rename it to its final name.
+    /// Rename the complete file to its final name.
     Keep,
-    /// Remove the file, because a stream failed.
+    /// Remove the incomplete file, because a stream failed.
     Failed,
-    /// Remove the file, because no stream was submitted.
+    /// Remove the file, because no stream was submitted that writes it.
     Unused,
 }
 
-/// The queue of requests to the writing thread.
+/// The queue of requests to the thread that writes a file.
 #[derive(Debug, Default)]
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
-    /// Changes the queue, and wakes the thread.
+    /// Changes the queue with `what`, and wakes the writing thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
         // The queue is consistent even if another thread panicked with the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
@@ -83,11 +83,11 @@ impl RequestQueue {
     }
 }
 
-/// An event of the writing thread.
+/// An event of the thread that writes a file.
 pub(crate) enum WriterEvent {
-    /// The file was created under its temporary name.
+    /// The file exists under its temporary name.
     Made,
-    /// The file could not be created, and the thread has ended.
+    /// The file could not be created, for this reason, and the thread has ended.
     Unmade(String),
     Done(OrderId, PacketId, Block),
     Refused(String),
@@ -99,9 +99,9 @@ pub(crate) enum WriterEvent {
 pub(crate) enum FileOutcome {
     /// The file is complete and has this size in bytes.
     Whole(u64),
-    /// The previous file is unchanged, for this reason.
+    /// The file was not completed, for this reason. The previous file is unchanged.
     NotKept(String),
-    /// The previous file is unchanged, because no stream was submitted.
+    /// No stream was submitted that writes the file. The previous file is unchanged.
     Unused,
 }
 
@@ -150,13 +150,13 @@ impl FileTransport {
         })
     }
 
-    /// Queues a packet to be written.
+    /// Queues a packet whose data is to be written to the file.
     pub fn send(&self, order: OrderId, packet: PacketId, block: Block) {
         self.requests
             .put(|requests| requests.writes.push_back((order, packet, block)));
     }
 
-    /// Ends the file. If the file is to be removed, queued writes are dropped.
+    /// Ends the file as `then` says. If the file is to be removed, queued writes are dropped.
     pub fn end(&mut self, then: FileEnd) {
         self.ending = true;
         self.requests.put(|requests| {
@@ -174,6 +174,7 @@ impl FileTransport {
 }
 
 impl Drop for FileTransport {
+    /// Makes the thread remove its file, unless the file was ended.
     fn drop(&mut self) {
         // The thread removes its file when it can. No caller waits for it.
         if !self.ending {
@@ -255,7 +256,7 @@ impl Writer {
         })
     }
 
-    /// Writes packets until the end of the file.
+    /// Writes the queued packets to the file until the request to end it, and then ends it.
     fn run(mut self, queue: &RequestQueue, send_event: &dyn Fn(WriterEvent)) {
         loop {
             match queue.take() {
