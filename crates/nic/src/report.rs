@@ -1,4 +1,4 @@
-//! Conversion of the driver's state and events to objects of the control protocol.
+//! Converts the driver's state and events to objects of the control protocol.
 
 use crate::state::{Hub, State};
 use isthmus_nic_protocol as protocol;
@@ -57,7 +57,8 @@ impl State {
         own_number.to_string()
     }
 
-    /// Return the message for the failure of a stream, with the application's numbers of links.
+    /// Return the message for the reason why a stream failed, with the application's numbers of
+    /// links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
             // Another link may have the number now.
@@ -217,7 +218,7 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item within a line.
+/// Return the size in bytes of an item within the JSON line of an overview.
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }
