@@ -1,4 +1,4 @@
-//! Locks and condition variables without poisoning.
+//! Locks and condition variables that ignore the panics of other threads.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

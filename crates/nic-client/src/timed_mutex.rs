@@ -6,20 +6,21 @@ use isthmus_wire::Timeout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
-/// A mutex that is locked with a timeout, because a thread may hold it for long.
+/// A mutex that callers lock with a timeout, because another thread may hold the lock for long.
 #[derive(Debug)]
 pub(crate) struct TimedMutex<T> {
     pos: Mutex<Option<T>>,
     returned: Condvar,
 }
 
-/// A lock on the value, which is released when the guard is dropped.
+/// A locked value, which is unlocked when the guard is dropped.
 pub(crate) struct TimedGuard<'h, T> {
     mutex: &'h TimedMutex<T>,
     value: Option<T>,
 }
 
 impl<T> TimedMutex<T> {
+    /// Create an unlocked mutex with this value.
     pub fn new(value: T) -> Self {
         Self {
             pos: Mutex::new(Some(value)),
@@ -27,7 +28,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Lock the value.
+    /// Lock the value, within the timeout.
     ///
     /// # Errors
     /// An expired timeout.
@@ -47,7 +48,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Inspect the value; None while it is locked.
+    /// Return the result of `peek` for the value; None while the value is locked.
     pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
         lock(&self.pos).as_ref().map(peek)
     }
