@@ -392,7 +392,7 @@ impl State {
         }
         self.last_id += 1;
         let id = self.last_id;
-        // A refusal of a request that is too long always fits in a line.
+        // Only short requests come here, and a short request fits in a line.
         let line = write(&RequestLine { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);

@@ -1,4 +1,4 @@
-//! The handles of a ring's end, with which it is passed to another process.
+//! The descriptors of one end of a ring, with which the end is passed to another process.
 
 use crate::error::{Error, Wanted};
 use crate::fds::{recv_fds, send_fds};
@@ -17,8 +17,8 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// Wraps descriptors that were received in another way. They are checked when an end is created
-    /// from the handles.
+    /// Creates handles from descriptors that were received in another way. They are checked when an
+    /// end is created from the handles.
     pub fn new(memory: OwnedFd, line: OwnedFd) -> Self {
         Self { memory, line }
     }

@@ -19,6 +19,7 @@ struct Heap {
 }
 
 impl Heap {
+    /// Creates the memory of an empty ring.
     fn new(capacity: usize) -> Arc<Self> {
         let words = Word::ALL.map(|word| {
             let wants = matches!(word, Word::ReaderWants | Word::WriterWants);
@@ -59,7 +60,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
     builder.check(run);
 }
 
-/// A ring in a model, with the wake-ups of both sides.
+/// One side's handle of a ring in a model, with the wake-ups of both sides.
 struct Link {
     memory: Arc<Heap>,
     for_reader: Arc<Notify>,
@@ -67,6 +68,7 @@ struct Link {
 }
 
 impl Link {
+    /// Creates an empty ring.
     fn new(capacity: usize) -> Self {
         Self {
             memory: Heap::new(capacity),
@@ -84,8 +86,8 @@ impl Link {
         }
     }
 
-    /// Writes the bytes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the
-    /// reader closes.
+    /// Writes the bytes 1, 2, ... up to `last` to the ring, `step` at a time, and closes. Ends
+    /// early if the reader closes.
     fn write(self, last: u8, step: usize) {
         let mut writer = Writer::new(self.memory).unwrap();
         let bytes: Vec<u8> = (1..=last).collect();
@@ -109,8 +111,8 @@ impl Link {
         }
     }
 
-    /// Reads at most `most` bytes, checks that they are 1, 2, ..., and closes. Returns their
-    /// number.
+    /// Reads at most `most` bytes from the ring, checks that they are 1, 2, ..., and closes.
+    /// Returns the number of bytes read.
     fn read(self, most: usize, wanted: u64) -> usize {
         let mut reader = Reader::new(self.memory).unwrap();
         let mut read = 0;
@@ -155,19 +157,22 @@ fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
     });
 }
 
+/// Checks that single bytes arrive in every interleaving of writer and reader.
 #[test]
 fn bytes_arrive_whatever_the_order() {
     all_arrive(1, 2, 1, 1);
     all_arrive(2, 3, 1, 1);
 }
 
+/// Checks that pieces of several bytes arrive in every interleaving of writer and reader.
 #[test]
 fn pieces_arrive_whatever_the_order() {
     all_arrive(2, 4, 2, 1);
     all_arrive(2, 3, 1, 2);
 }
 
-/// A reader holds one byte while it reads the next one, checks both bytes again, and releases them.
+/// Checks that held bytes are not overwritten: a reader holds one byte while it reads the next one,
+/// checks both bytes again, and releases them.
 #[test]
 fn what_is_held_is_not_written_over() {
     model(|| {
@@ -210,6 +215,7 @@ fn what_is_held_is_not_written_over() {
     });
 }
 
+/// Checks that a writer which waits for room is woken when its reader closes.
 #[test]
 fn a_writer_is_notified_when_its_reader_closes() {
     model(|| {
