@@ -22,7 +22,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let shared = Arc::clone(&progress);
     let thread = thread::Builder::new().spawn(move || {
-        // After a signal the receiver no longer exists.
+        // After a signal, the channel has no receiver, and the result is dropped.
         let _ = sender.send(catch(|| work(shared)));
     });
     thread.map_err(|error| CoreError::new_err(format!("cannot start a thread: {error}")))?;
