@@ -85,7 +85,7 @@ mod tests {
     /// Checks that only directories below an export root are opened, and that paths with symbolic
     /// links or `..` are refused.
     #[test]
-    fn what_is_found_is_below() {
+    fn only_directories_below_a_root_are_opened() {
         let name = format!("isthmus-roots-{}", std::process::id());
         let folder = std::env::temp_dir().canonicalize().unwrap().join(name);
         let (data, out) = (folder.join("data"), folder.join("out"));

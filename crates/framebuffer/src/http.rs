@@ -125,7 +125,7 @@ mod tests {
 
     /// Checks that a request is parsed, and that the bytes after its head are kept.
     #[test]
-    fn a_request_is_read_and_what_is_behind_it_kept() {
+    fn a_request_is_parsed_and_later_bytes_are_kept() {
         let request = parse(GOOD.as_bytes()).unwrap().unwrap();
         assert_eq!(request.path, "/stream");
         assert_eq!(request.key.as_deref(), Some("abc"));
@@ -155,7 +155,7 @@ mod tests {
 
     /// Checks that requests from pages of other sites are refused.
     #[test]
-    fn what_is_no_request_of_this_machine_is_refused() {
+    fn requests_of_other_sites_are_refused() {
         let cases = [
             ("GET", "POST", "405"),
             ("Host: 127.0.0.1:80", "Host: evil.example:80", "403"),

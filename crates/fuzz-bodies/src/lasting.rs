@@ -29,7 +29,7 @@ struct Rank {
     socket: Option<End>,
     nth: u32,
     received: u64,
-    /// Whether the last request to the driver was wrong and claimed fewer bytes than the rank has.
+    /// Whether the rank's last request to reconnect claimed fewer bytes than the rank has received.
     belied: bool,
 }
 

@@ -97,7 +97,7 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the next ADU from the current position up to TU `tus`.
+    /// Receive the data of the next ADU from the current position up to TU number `tus`.
     fn recv_as(
         &self,
         pos: &mut Position,

@@ -313,7 +313,7 @@ pub enum Event {
     },
     /// A stream ended.
     Ended {
-        /// The final status of the stream.
+        /// The final status of the stream that ended.
         stream: Stream,
     },
     /// A stream made no progress for the stated time.

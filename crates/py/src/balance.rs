@@ -124,7 +124,7 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Return the computation of the balance model for an application.
+/// Return the type of computation in the balance model that an application performs.
 fn computation(
     application: Application,
     grid_dimensions: Option<Whole>,

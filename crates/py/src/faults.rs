@@ -5,13 +5,13 @@ use isthmus_machine::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
 use serde::Deserialize;
 
-/// The failed parts of a hypercube: PEs, links, and I/O nodes by number.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
     default,
     expecting = "an object with lists of failed pes, io_nodes, links and io_links"
 )]
+/// The failed parts of a hypercube: PEs, links, and I/O nodes by number.
 pub(crate) struct FaultsQuestion {
     pub pes: Vec<Whole>,
     pub io_nodes: Vec<Whole>,

@@ -16,12 +16,12 @@ pub(crate) enum Format {
     EdgeList,
 }
 
-/// A graph and the file from which it was imported.
 #[derive(Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with the format, text and file of a graph"
 )]
+/// A graph and the file from which it was imported.
 pub(crate) struct GraphQuestion {
     pub format: Format,
     pub text: String,

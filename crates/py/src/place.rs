@@ -28,12 +28,12 @@ pub(crate) enum Method {
     List,
 }
 
-/// The part of a question that describes a placement of I/O nodes.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with a method and what it needs, such as {\"method\": \"combined\"}"
 )]
+/// The part of a question that describes a placement of I/O nodes.
 pub(crate) struct PlacementQuestion {
     pub method: Option<Method>,
     pub count: Option<Whole>,

@@ -85,12 +85,12 @@ pub trait Memory {
     fn copy_out(&self, at: usize, bytes: &mut [u8]);
 }
 
-/// An invalid position from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {} of a ring wrote {found} where {least} to {most} bytes are possible: it is broken or lies",
     .word.writer()
 )]
+/// An invalid position from the other side.
 pub struct Corrupt {
     /// The word with the position.
     pub word: Word,

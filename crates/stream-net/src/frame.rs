@@ -27,7 +27,7 @@ use isthmus_stream::{StreamId, Su, Tu};
 /// The kind of a frame on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// An SU and its data.
+    /// A striping unit (SU) with its data.
     Data,
     /// To ranks: an SU that did not arrive completely. The same number of bytes follows, none of
     /// them valid.

@@ -131,7 +131,7 @@ impl Sums {
         }
     }
 
-    /// Drops all checksums, for the next SU.
+    /// Removes the checksums of the previous SU, before the next one.
     fn begin(&mut self) {
         self.words.clear();
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);

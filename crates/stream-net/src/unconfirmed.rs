@@ -34,12 +34,12 @@ pub struct Unconfirmed {
     highest_written: u64,
 }
 
-/// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the other end says that it has {position} bytes: between {} and {} are possible",
     .valid.0, .valid.1
 )]
+/// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 pub struct InvalidPosition {
     /// The position in the link's bytes that the peer sent.
     pub position: u64,

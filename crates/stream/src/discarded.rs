@@ -59,7 +59,7 @@ mod tests {
         /// Checks that the set contains the streams that were added. A plain set serves as the
         /// reference.
         #[test]
-        fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
+        fn the_set_contains_the_added_streams(added in prop::collection::vec(0u32..90, 0..40)) {
             let (mut discarded, mut all) = (DiscardedStreams::default(), BTreeSet::new());
             for stream in added {
                 discarded.add(stream);
@@ -75,7 +75,7 @@ mod tests {
 
         /// Checks that `of` accepts exactly the words that `word` can return.
         #[test]
-        fn other_words_are_refused(newest in 0u32..40, bits: u32) {
+        fn invalid_words_are_refused(newest in 0u32..40, bits: u32) {
             let word = u64::from(newest) | u64::from(bits) << 32;
             let built = (0..32).rev().filter(|before| bits >> before & 1 == 1);
             let streams: Option<Vec<u32>> = built.map(|before| newest.checked_sub(before)).collect();

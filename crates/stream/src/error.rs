@@ -2,7 +2,7 @@
 
 use crate::ids::{AppId, ConnectionId, StreamId};
 
-/// An error of the manager.
+/// An error of the stream manager.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration of the manager is invalid.

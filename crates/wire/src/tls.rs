@@ -182,12 +182,14 @@ fn or_would_block(moved: Moved) -> io::Result<usize> {
 }
 
 impl Read for Blocks<'_> {
+    /// Read encrypted bytes from the socket.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         or_would_block(self.0.read(bytes)?)
     }
 }
 
 impl Write for Blocks<'_> {
+    /// Write encrypted bytes to the socket.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(&[IoSlice::new(bytes)])? {
             Moved::End => Err(io::ErrorKind::BrokenPipe.into()),
@@ -195,6 +197,7 @@ impl Write for Blocks<'_> {
         }
     }
 
+    /// Do nothing, as no bytes are stored.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

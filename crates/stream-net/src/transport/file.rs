@@ -359,7 +359,7 @@ mod tests {
     /// Writers that hang block nothing, their number is limited, and their queued writes are
     /// dropped.
     #[test]
-    fn nobody_waits_for_a_writer_that_hangs() {
+    fn no_thread_waits_for_a_writer_that_hangs() {
         let name = format!("isthmus-writers-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
