@@ -221,7 +221,7 @@ mod tests {
         (0..many).map(enter).collect()
     }
 
-    /// Return whether the thread of a connection would get its end.
+    /// Return whether the connection was closed for reading: a reader gets the end of the data.
     fn is_dropped(transport: &Transport) -> bool {
         matches!(transport.peek(&mut [0]), Ok(Moved::End))
     }

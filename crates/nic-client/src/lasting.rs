@@ -234,7 +234,7 @@ impl Lasting {
         self.notify();
     }
 
-    /// Write as many bytes of `parts`, one part after the other, as fit until `until`.
+    /// Write as many bytes of `parts` to the link, one part after the other, as fit until `until`.
     ///
     /// # Returns
     /// The number of bytes written.
@@ -294,7 +294,7 @@ impl Lasting {
         }
     }
 
-    /// Read available bytes. Returns 0 if none arrive until `until`.
+    /// Read available bytes of the link. Returns 0 if none arrive until `until`.
     ///
     /// # Errors
     /// The link was cut and cannot reconnect.

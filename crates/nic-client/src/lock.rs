@@ -1,4 +1,4 @@
-//! Locks and condition variables that ignore the panics of other threads.
+//! Locks mutexes and waits for condition variables, even if another thread panicked with the lock.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -76,7 +76,7 @@ impl PyChannelColumns {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// Return the kinds of channels, in the order of their numbers.
+    /// Return the names of the kinds of channels, in the order of their numbers in the columns.
     fn kinds(&self) -> Vec<String> {
         self.0.kinds.clone()
     }

@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Whole {
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
-            /// Refuse a negative number.
+            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
@@ -180,7 +180,7 @@ impl<'de> Deserialize<'de> for NodeRef {
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
-            /// Refuse a negative number.
+            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<NodeRef, E> {
                 Err(E::invalid_value(Unexpected::Signed(value), &self))
             }

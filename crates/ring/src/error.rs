@@ -1,4 +1,4 @@
-//! Errors of rings.
+//! Errors of rings in shared memory.
 
 use crate::words::Corrupt;
 use std::fmt;

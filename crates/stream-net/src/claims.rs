@@ -9,7 +9,8 @@ use isthmus_wire::{Moved, Socket};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Number of bytes that are copied and then summed. The copy stays in the L1 cache.
+/// Number of bytes that are copied before their checksum is computed. The copy stays in the L1
+/// cache.
 const SUM_STEP: usize = 16 << 10;
 
 /// A claim on contiguous bytes in the ring of one link, with the number of the link.

@@ -9,7 +9,8 @@ use crate::sum::Pieces;
 use isthmus_stream::{BufferId, LinkId, PacketId, StreamId};
 use std::collections::BTreeMap;
 
-/// Number of bytes that are copied and then summed, while they are in the L1 cache.
+/// Number of bytes that are copied before their checksum is computed, while they are in the L1
+/// cache.
 const CHUNK: usize = 16 << 10;
 
 /// A block of memory, of which the first `len` bytes are in use.
@@ -48,9 +49,9 @@ enum Location {
 /// The data of a packet that is to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'m> {
-    /// The data is in the manager's memory.
+    /// The data of the packet is in the manager's memory.
     Here(&'m [u8]),
-    /// The data is in rings of links.
+    /// The data of the packet is in rings of links.
     InRings(&'m Claims),
 }
 
@@ -141,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Allocates a block for a packet of `bytes`.
+    /// Allocates a memory block for a packet of `bytes` bytes.
     pub fn allocate(&mut self, id: PacketId, bytes: usize) {
         let block = self.take(bytes);
         self.settle(id, Location::Here(block));

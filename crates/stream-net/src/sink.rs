@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Number of bytes that the sink reads and then sums, while they are in the L2 cache.
+/// Number of bytes that the sink reads before it computes their checksum, while they are in the L2
+/// cache.
 const STEP: usize = 256 << 10;
 /// Number of bytes that the sink reads ahead, so that one read returns several small packets.
 const READ_AHEAD: usize = 4 << 10;

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// Maximum number of unconfirmed bytes in one direction of a resumable link, at either end.
 pub const UNCONFIRMED_BYTES: usize = 4 << 20;
-/// Number of received bytes after which the receiving end confirms them.
+/// Number of bytes received on a link after which the receiving end confirms them to the peer.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
 /// Number of bytes that are queued ahead of writing, small enough that they are still in the cache

@@ -1,4 +1,4 @@
-//! The reasons for which streams wait.
+//! The reasons for which streams wait instead of moving data.
 
 use crate::ids::{ConnectionId, LinkId, StreamId};
 

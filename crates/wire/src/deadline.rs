@@ -86,7 +86,7 @@ impl<'a> Timeout<'a> {
         Self { deadline, ..self }
     }
 
-    /// Return a timeout of a quarter of the time, which starts now.
+    /// Return a timeout of a quarter of this timeout's time, which starts now.
     #[must_use]
     pub fn quarter(self) -> Self {
         let quarter = Instant::now().checked_add(self.given / 4);

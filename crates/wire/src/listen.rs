@@ -26,8 +26,8 @@ pub enum Address {
 }
 
 impl Address {
-    /// Parse `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or
-    /// `tls:0.0.0.0:7000`.
+    /// Parse the address at which a server listens, such as `unix:/run/isthmus.sock`,
+    /// `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or `tls:0.0.0.0:7000`.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -95,7 +95,7 @@ struct SocketFile {
 }
 
 impl Drop for SocketFile {
-    /// Remove the file, if it is still the same.
+    /// Remove the socket file, unless another file has replaced it.
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
             // The next server replaces a file that cannot be removed.

@@ -139,7 +139,7 @@ impl Transport {
         }
     }
 
-    /// Return whether bytes can be read that `poll` does not report.
+    /// Return whether decrypted bytes can be read, which a `poll` of the socket does not report.
     pub fn has_buffered(&mut self) -> bool {
         !self.unread.is_empty() || self.tls.as_mut().is_some_and(Tls::has_buffered)
     }
@@ -150,7 +150,7 @@ impl Transport {
         self.tls.as_ref().is_some_and(Tls::wants_write)
     }
 
-    /// Return the `poll` events for which a reader must wait.
+    /// Return the `poll` events of the socket for which a reader of the connection must wait.
     #[must_use]
     pub fn read_flags(&self) -> PollFlags {
         match self.wants_write() {

@@ -21,7 +21,8 @@ const TURN: usize = 1 << 20;
 const SMALL: u64 = 4 << 10;
 /// Maximum number of small SUs that the driver collects in a link before it reads them.
 const COLLECT_MAX: u64 = 64;
-/// Number of bytes that are copied and then summed, while they are in the L2 cache.
+/// Number of bytes that are copied before their checksum is computed, while they are in the L2
+/// cache.
 const STEP: usize = 64 << 10;
 /// Maximum time for which claimed bytes may block a rank that wants to write to its ring.
 pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_millis(20);

@@ -135,7 +135,7 @@ impl Progress {
     }
 }
 
-/// A link of a driver, with or without ends.
+/// The driver's state of a link to ranks, whose ends may be attached or missing.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     pub input: Option<Input>,

@@ -75,7 +75,7 @@ impl Default for ResumableDrain {
 }
 
 impl ResumableDrain {
-    /// Returns whether the half has bytes to write and waits for the socket. `more` says whether
+    /// Returns whether this half has bytes to write and waits for its socket. `more` says whether
     /// the caller has further bytes.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;

@@ -70,7 +70,7 @@ impl RequestQueue {
         self.1.notify_one();
     }
 
-    /// Waits for the next request: a write, or the end.
+    /// Waits for the next request to the writing thread: to write a packet, or to end the file.
     fn take(&self) -> Request {
         let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |requests: &mut Requests| requests.writes.is_empty() && requests.end.is_none();

@@ -13,7 +13,8 @@ use std::io::IoSlice;
 
 /// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
-/// Number of bytes that are read and then summed, while they are in the L2 cache.
+/// Number of bytes that are read before their checksum is computed, while they are in the L2
+/// cache.
 const STEP: usize = 128 << 10;
 /// Maximum number of packets that one system call writes.
 const BATCH: usize = 16;

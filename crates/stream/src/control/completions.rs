@@ -31,7 +31,7 @@ impl Manager {
             _ => true,
         };
         if wanted {
-            // The manager still needs the order: the report is counted and has no effect.
+            // The manager has not withdrawn the order: the report is counted and has no effect.
             self.statistics.stale += 1;
         } else if let Some(task) = self.outstanding.remove(&order) {
             self.completed(&task, 0, false);
