@@ -95,7 +95,7 @@ impl Gate {
     /// is logged, and the old value stays in use.
     pub(crate) fn reload(&self) {
         self.log.reopen();
-        // The lock is not held while files are read: clients that connect in this time use the old
+        // The lock is free while files are read: clients that connect in this time use the old
         // secrets.
         let tokens = self.tokens().clone();
         let read = tokens.reread().map(|read| *self.tokens() = read);

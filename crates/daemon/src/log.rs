@@ -138,7 +138,7 @@ impl Log {
         }
     }
 
-    /// Make the writing thread check the flags.
+    /// Make the thread that writes the log check the [`Flags`].
     fn nudge(&self) {
         if let Some(queue) = &self.queue {
             // When the queue is full, the thread checks the flags after the current line.

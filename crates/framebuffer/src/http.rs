@@ -123,7 +123,7 @@ mod tests {
                         Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                         Sec-WebSocket-Key: abc\r\nOrigin: http://127.0.0.1:80\r\n\r\nrest";
 
-    /// Checks that a request is parsed, and that the bytes after its head are kept.
+    /// Checks that a request is parsed, and that the bytes after its head stay available.
     #[test]
     fn a_request_is_parsed_and_later_bytes_are_kept() {
         let request = parse(GOOD.as_bytes()).unwrap().unwrap();

@@ -180,7 +180,7 @@ impl Screens {
         let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
-            // The second frame of a screen with a painter is counted already.
+            // For a screen with a painter, `painting_bytes` includes the frame that is being drawn.
             let more = if screen.drawn { frame } else { 2 * frame };
             *sizes.entry(name.clone()).or_default() += more;
         }

@@ -170,7 +170,7 @@ impl World {
         }
     }
 
-    /// Makes the sending rank queue `bytes` more bytes, and write what its socket accepts.
+    /// Makes the sending rank queue `bytes` more bytes, and write as many as its socket accepts.
     fn write(&mut self, bytes: usize) {
         let rank = &mut self.ranks[0];
         let end = self.script.len().min(self.put + bytes);

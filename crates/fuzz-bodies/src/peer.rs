@@ -191,7 +191,7 @@ impl World {
             return self.line.send(&bytes);
         };
         if header.bytes > 1 << 16 {
-            // The socket does not accept so many bytes.
+            // The socket does not accept this number of bytes.
             return self.line.send(&bytes);
         }
         let sum = header.sum;

@@ -113,7 +113,7 @@ impl Session {
     /// has its final name when this returns.
     ///
     /// # Errors
-    /// A file that was not kept, as [`Error::Refused`] of kind `failed`; otherwise as
+    /// A file that was discarded, as [`Error::Refused`] of kind `failed`; otherwise as
     /// [`Session::open`].
     pub fn close(&self, connection: u32, timeout: Timeout<'_>) -> Result<()> {
         self.done(Request::Close { connection }, timeout)

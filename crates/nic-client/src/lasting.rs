@@ -40,7 +40,7 @@ pub(crate) struct Lasting {
     /// The secret that proves ownership of the link.
     pub key: String,
     reconnector: Arc<dyn Reconnect>,
-    /// The state of the link. The locks are taken in the order `state`, `out`, `into`.
+    /// The state of the link. A thread acquires the locks in the order `state`, `out`, `into`.
     state: Mutex<LinkState>,
     out: Mutex<Outgoing>,
     /// Notified when the half that this process writes has a new socket or room, and when the link

@@ -43,8 +43,8 @@ struct Answered {
 ///
 /// # Errors
 /// A system without random bits; no daemon; a refusal; an expired timeout. After an error the
-/// daemon is asked to release the link: it may have created the link, and would reserve its number
-/// for the grace period.
+/// function requests the release of the link: the daemon may have created it, and would reserve its
+/// number for the grace period.
 pub(crate) fn open(
     core: &Arc<Core>,
     welcome: &Welcome,

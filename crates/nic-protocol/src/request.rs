@@ -205,7 +205,7 @@ pub enum Request {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Carrier {
-    /// The socket of the request.
+    /// The data moves over the socket of the request.
     Socket,
     /// Rings in shared memory, one in each direction; over a Unix socket only. The sizes are
     /// rounded up.

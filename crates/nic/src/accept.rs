@@ -144,7 +144,8 @@ fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
                 has_data: false,
             };
             if peers.len() == MAX_PEERS {
-                // The oldest silent peer is closed, so that silent peers cannot keep out the others.
+                // The oldest silent peer is closed, so that silent peers cannot keep out the
+                // others.
                 let silent = peers.iter().position(|peer| !peer.has_data);
                 let first = peers.remove(silent.unwrap_or(0));
                 first.refused(shared, address, "others come, and it shows no channel");

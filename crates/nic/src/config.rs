@@ -22,7 +22,7 @@ pub struct Config {
     /// Time for which a link over TCP or TLS may be without a socket before its rank counts as
     /// gone. Zero: every link ends with its socket.
     pub link_grace: Duration,
-    /// Time for which active streams may continue when the daemon is asked to end.
+    /// Time for which active streams may continue after a request to end the daemon.
     pub grace: Duration,
 }
 

@@ -128,7 +128,7 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Reserve a link with rings of `asked` bytes for this session to attach, and return the
+/// Reserve a link for this session to attach, whose rings have `asked` bytes in total. Return the
 /// application of the link.
 fn claim<'a>(
     shared: &'a Shared,
@@ -149,7 +149,7 @@ fn claim<'a>(
 }
 
 /// Return the driver's number of a link without ends, if the application may use the link with
-/// `asked` bytes of memory.
+/// `asked` bytes of memory for its rings.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,

@@ -146,8 +146,8 @@ pub(crate) fn connection(
     })
 }
 
-/// Return everything that belongs to the applications that `of` selects. Entries that do not fit in
-/// a line are left out: ended streams first, and among these the oldest first.
+/// Return the status of everything that belongs to the applications that `of` selects. Entries that
+/// do not fit in a line are left out: ended streams first, and among these the oldest first.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,

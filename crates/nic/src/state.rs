@@ -143,7 +143,7 @@ impl PendingAccept {
 /// The event that a request waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WaitTarget {
-    /// The progress of a stream.
+    /// The progress of a stream, or its end.
     Stream(StreamId),
     /// The completed file of a connection that is being closed.
     File(ConnectionId),

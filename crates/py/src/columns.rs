@@ -71,7 +71,8 @@ impl PyChannelColumns {
         Self::default()
     }
 
-    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in parallel.
+    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in
+    /// parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }

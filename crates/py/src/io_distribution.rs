@@ -14,8 +14,8 @@ pub(crate) struct PyIoDistribution(IoDistribution);
 
 #[pymethods]
 impl PyIoDistribution {
-    /// Create the distribution of an array over rows and columns of processors with links to an interface,
-    /// with the given rank numbers.
+    /// Create the distribution of an array over rows and columns of processors with links to an
+    /// interface, with the given rank numbers.
     #[new]
     fn new(
         shape: Vec<u64>,

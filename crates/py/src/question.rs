@@ -103,7 +103,7 @@ impl Given {
 pub(crate) struct Whole(pub u32);
 
 impl<'de> Deserialize<'de> for Whole {
-    /// Parse the number, with a message that names what is wrong with it.
+    /// Parse the number; the error says why a value is invalid.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         /// The visitor that parses a whole number.
         struct Read;

@@ -67,8 +67,9 @@ impl PyShare {
         })
     }
 
-    /// Return the elements that one rank of a pair receives from the other as its only message. The cost
-    /// depends only on these two ranks, not on the number of ranks. They need not belong to the plan.
+    /// Return the elements that one rank of a pair receives from the other as its only message. The
+    /// cost depends only on these two ranks, not on the number of ranks. They need not belong to
+    /// the plan.
     #[staticmethod]
     fn between(
         py: Python<'_>,
@@ -134,8 +135,8 @@ impl PyShare {
         Ok(each.collect())
     }
 
-    /// Return the byte ranges that contain the elements of a received piece, in the source or destination
-    /// array with these strides. Ranges are separated by more than `gap` bytes.
+    /// Return the byte ranges that contain the elements of a received piece, in the source or
+    /// destination array with these strides. Ranges are separated by more than `gap` bytes.
     fn spans(
         &self,
         piece: PieceOf,

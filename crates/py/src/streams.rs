@@ -154,7 +154,8 @@ impl PySession {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Create a link between this process and the daemon, over two rings of these sizes or over a socket.
+    /// Create a link between this process and the daemon, over two rings of these sizes or over a
+    /// socket.
     fn link(
         &self,
         py: Python<'_>,
@@ -244,7 +245,8 @@ impl PySession {
         Ok((answered, events))
     }
 
-    /// Return the file descriptor that is readable while there are notices or after the session has ended.
+    /// Return the file descriptor that is readable while there are notices or after the session has
+    /// ended.
     fn fileno(&self) -> i32 {
         self.0.as_fd().as_raw_fd()
     }
@@ -335,7 +337,8 @@ impl PyStream {
         wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
-    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges by ADU.
+    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges
+    /// by ADU.
     fn recv_run(
         &self,
         py: Python<'_>,

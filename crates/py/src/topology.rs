@@ -66,7 +66,8 @@ struct Answer {
     unreachable: Vec<u32>,
 }
 
-/// A broadcast in a network: its number of steps, the minimum of that number, and its root, in JSON.
+/// A broadcast in a network: its number of steps, the minimum of that number, and its root, in
+/// JSON.
 #[derive(Serialize)]
 struct Broadcast {
     steps: u32,

@@ -41,7 +41,7 @@ impl Handles {
     /// Receives the descriptors from [`Handles::send`].
     ///
     /// # Errors
-    /// [`Error::NoRing`] if other data came, or the socket is closed; otherwise as [`recv_fds`].
+    /// [`Error::NoRing`] if other data arrived, or the socket is closed; otherwise as [`recv_fds`].
     pub fn receive(socket: impl AsFd, deadline: Instant) -> Result<Self, Error> {
         let socket = socket.as_fd();
         let no = |why: &str| Error::NoRing(why.to_owned());

@@ -104,7 +104,7 @@ impl Producer {
         Ok(len)
     }
 
-    /// Writes all of `bytes`, which may be more than the ring can hold.
+    /// Writes all of `bytes` to the ring; they may be more than its capacity.
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if no consumer

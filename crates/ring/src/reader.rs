@@ -11,7 +11,8 @@ pub struct Reader<M> {
     memory: M,
     /// Total number of bytes that were released to the writer.
     head: u64,
-    /// Total number of bytes that were read. Bytes between `head` and `cursor` are held.
+    /// Total number of bytes that were read. Bytes between `head` and `cursor` are not released
+    /// yet.
     cursor: u64,
     /// The total number of bytes written, as of the last check.
     tail: u64,

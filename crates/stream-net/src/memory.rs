@@ -243,7 +243,8 @@ impl Memory {
         }
     }
 
-    /// Turns the whole buffer into the packet, without copying. The buffer has no memory block afterwards.
+    /// Turns the whole buffer into the packet, without copying. The buffer has no memory block
+    /// afterwards.
     pub fn hand_over(&mut self, buffer: BufferId, packet: PacketId, bytes: usize) {
         let Some(it) = self.buffers.get_mut(&buffer) else {
             return;
@@ -302,7 +303,8 @@ impl Memory {
         into.block.len = into.block.len.max(to + bytes);
     }
 
-    /// Turns the whole packet into the buffer, without copying. The packet has no memory block afterwards.
+    /// Turns the whole packet into the buffer, without copying. The packet has no memory block
+    /// afterwards.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
         let Some(Location::Here(block)) = self.locations.remove(&packet) else {
             return;

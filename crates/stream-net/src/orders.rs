@@ -93,7 +93,8 @@ impl Driver {
         }
     }
 
-    /// Begins to carry out an order of the manager. Completes it if no link or connection is involved.
+    /// Begins to carry out an order of the manager. Completes it if no link or connection is
+    /// involved.
     fn begin(&mut self, Order { id, work }: Order) {
         match work {
             Work::Connect {

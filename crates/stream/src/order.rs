@@ -62,7 +62,7 @@ pub enum Work {
         packet: PacketId,
         /// The buffer with the data of the packet.
         buffer: BufferId,
-        /// First byte of the packet, counted in the buffer.
+        /// First byte of the packet, counted from the start of the buffer.
         offset: u64,
         /// Number of data bytes of the packet.
         bytes: u32,

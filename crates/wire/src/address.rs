@@ -5,8 +5,8 @@ use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
-/// Parse `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6 names
-/// its interface by name or number. Host names are not looked up.
+/// Parse `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6
+/// names its interface by name or number. Host names are not looked up.
 ///
 /// # Errors
 /// The reason for which the interface cannot be used; `None` if the text is not such an address.

@@ -187,7 +187,7 @@ pub fn bind_udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at).map_err(advise)
 }
 
-/// Add to the error of a port that is in use what the user can do about it.
+/// Add the remedy to the error of a port that is in use.
 fn advise(error: io::Error) -> io::Error {
     match error.kind() {
         kind @ io::ErrorKind::AddrInUse => {

@@ -18,8 +18,8 @@ const ANSWER: usize = 512;
 /// The socket cookie of a request that matches any socket.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer has not
-/// acknowledged.
+/// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer
+/// has not acknowledged.
 #[derive(Debug)]
 pub struct Unacknowledged {
     kernel: netlink_sys::Socket,

@@ -102,7 +102,7 @@ struct Serving {
 }
 
 impl Serving {
-    /// Assign PEs to working I/O nodes.
+    /// Assign each PE to a working I/O node, which serves it.
     fn new(
         cube: Hypercube,
         placement: PlacementSpec,
@@ -130,8 +130,8 @@ impl Serving {
     }
 }
 
-/// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and largest
-/// number of PEs that a working I/O node serves.
+/// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and
+/// largest number of PEs that a working I/O node serves.
 fn shared(
     cube: Hypercube,
     placement: &Placement,

@@ -466,7 +466,7 @@ impl Reading {
         }
     }
 
-    /// Claims the next step of the SU, as soon as the ring has all of its bytes.
+    /// Claims the bytes of the next step of the SU, once all of them are in the ring.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
         // The end of the ring is checked first, so that the bytes in the ring are then the last
         // ones.

@@ -236,7 +236,7 @@ impl Writer {
         let noted = slot.note(&place.with_file_name(&part));
         let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
         noted.map_err(why)?;
-        // Creating the file exclusively does not follow a link of this name.
+        // Creating the file exclusively fails if a symbolic link with this name exists.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
         // The next daemon does not remove a temporary file that is locked. Where the file system
@@ -290,7 +290,7 @@ impl Writer {
                     };
                     if !matches!(kept, FileOutcome::Whole(_)) {
                         // If the incomplete file cannot be removed, its temporary name still says
-                        // what it is.
+                        // that it is incomplete.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
                     send_event(WriterEvent::Ended(kept));
@@ -327,7 +327,7 @@ impl Writer {
     }
 
     /// Renames the file to its final name. If a file with that name was created since the check,
-    /// that file is kept, where the file system supports it.
+    /// that file is not replaced, where the file system supports it.
     fn rename(&self, name: &OsStr) -> io::Result<()> {
         let of = &self.directory;
         if stat_name(of, name)?.is_some() {

@@ -227,8 +227,8 @@ impl Plain {
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether bytes came. `moved` returns the number of ADUs of a stream that ranks
-    /// have.
+    /// end. Returns whether bytes arrived. `moved` returns the number of ADUs of a stream that
+    /// ranks have.
     ///
     /// # Errors
     /// The reason for which the connection is lost.

@@ -239,8 +239,8 @@ impl Stream {
         buffers.all(|buffer| buffer.stage == Stage::Empty)
     }
 
-    /// Changes the state of the stream, and adds the time since the last change to the total time of
-    /// the previous state.
+    /// Changes the state of the stream, and adds the time since the last change to the total time
+    /// of the previous state.
     pub fn enter(&mut self, state: State, now: Instant) {
         self.times_ns[self.state as usize] += now.since_ns(self.state_at);
         self.state = state;
