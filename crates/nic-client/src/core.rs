@@ -93,6 +93,9 @@ impl Core {
 
     /// Check that this process created the session. A forked child has no thread for the session
     /// and may find a lock locked forever. Every public call must check this first.
+    ///
+    /// # Errors
+    /// [`Error::OtherProcess`].
     pub fn check_process(&self) -> Result<()> {
         match self.process == std::process::id() {
             true => Ok(()),

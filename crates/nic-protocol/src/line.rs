@@ -78,7 +78,7 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
 /// repeat it.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
-    /// The part of a request that contains its number.
+    /// The part of the JSON of a request that contains its number.
     #[derive(serde::Deserialize)]
     struct Numbered {
         id: u64,

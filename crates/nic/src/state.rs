@@ -44,7 +44,7 @@ pub(crate) struct State {
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach, each with the total size of its rings in bytes.
     pub attaching: BTreeMap<LinkId, u64>,
-    /// Connections that wait for their peer.
+    /// Connections that wait for their peer to connect.
     pub accepting: BTreeMap<ConnectionId, PendingAccept>,
     pub listening: BTreeMap<SocketAddr, u32>,
     pub next_accept: u64,

@@ -66,7 +66,7 @@ impl Line {
     /// Consumes the received wake-up bytes, and checks whether the other side is gone.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        // One byte is usual. The number of reads is limited in case the peer sends many.
+        // Usually one byte has arrived. The number of reads is limited in case the peer sends many.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
                 Ok((0, _)) | Err(Errno::CONNRESET) => {

@@ -18,7 +18,7 @@ impl Driver {
     pub(crate) fn attach_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();
-        // A second ring does not start a new incarnation.
+        // A second ring of the link does not start a new incarnation.
         if link.input.is_none() && link.output.is_none() {
             self.incarnations += 1;
             link.incarnation = self.incarnations;

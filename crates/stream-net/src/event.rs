@@ -108,7 +108,7 @@ pub struct Figures {
     pub handed_back: u64,
     /// Number of loads that copied a packet's data to a buffer.
     pub loaded: u64,
-    /// Number of times that the driver slept.
+    /// Number of times that the driver slept because no data could move.
     pub sleeps: u64,
     /// Number of frames from ranks for streams that had ended or never existed.
     pub stray_frames: u64,

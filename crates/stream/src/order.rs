@@ -166,7 +166,7 @@ pub enum Reason {
 /// The outcome of a stream that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All ADUs of the stream are done.
+    /// All ADUs of the stream are done, as the protocol of its connection defines.
     Done,
     /// The stream failed.
     Failed(Reason),

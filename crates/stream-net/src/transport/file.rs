@@ -356,8 +356,8 @@ mod tests {
     use std::sync::mpsc::sync_channel;
     use std::time::{Duration, Instant};
 
-    /// Writers that hang block nothing, their number is limited, and their queued writes are
-    /// dropped.
+    /// Checks that threads that hang in a write block no other thread, that their number is
+    /// limited, and that their queued writes are dropped.
     #[test]
     fn no_thread_waits_for_a_writer_that_hangs() {
         let name = format!("isthmus-writers-{}", std::process::id());

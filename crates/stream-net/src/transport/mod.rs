@@ -63,9 +63,9 @@ pub(crate) enum Transport {
     AwaitingSocket(String, SocketUse),
     /// A socket that the system is connecting.
     Connecting(Socket, SocketUse),
-    /// Packets over a stream socket.
+    /// A stream socket that carries packets.
     Framed(Box<Framed>),
-    /// Plain bytes over TCP.
+    /// A socket that carries plain bytes over TCP.
     Plain(Box<Plain>),
     /// A file that a thread writes.
     File(Box<FileTransport>),
@@ -73,7 +73,7 @@ pub(crate) enum Transport {
     Screen(Drawing),
     /// Waiting for a UDP socket that the application provides under this name.
     AwaitingDatagrams(String),
-    /// Packets as UDP datagrams.
+    /// A UDP socket that carries packets as datagrams.
     Datagrams(Box<Datagrams>),
 }
 
